@@ -74,7 +74,7 @@ class TestEvaluate:
     @pytest.mark.parametrize(
         ("samples", "message"),
         [
-            ("file.jsonl", "fullrecall.datasets.read"),
+            ("file.jsonl", "fullrecall.read.read"),
             (SAMPLES[0], "got Sample"),
             ({"query": "q"}, "got dict"),
             (7, "got int"),

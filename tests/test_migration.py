@@ -26,9 +26,9 @@ from fullrecall import (
     Sample,
     SpanRecall,
     TextRecall,
-    datasets,
     evaluate,
 )
+from fullrecall import read as datasets
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import AP, Precision, Recall, nDCG, parse
 from fullrecall.result import Result, Status

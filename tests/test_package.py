@@ -40,7 +40,7 @@ def test_the_surface_is_pinned() -> None:
 LAZY = (
     "fullrecall",
     "fullrecall.calibration",
-    "fullrecall.datasets",
+    "fullrecall.read",
     "fullrecall.diagnosis",
     "fullrecall.evaluation",
     "fullrecall.judges",
@@ -144,7 +144,7 @@ def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
     assert "fullrecall.scorers.ids" in loaded
     unused = {
         "asyncio", "sqlite3", "scipy", "pandas", "pyarrow", "jinja2", "rapidfuzz",
-        "fullrecall.calibration", "fullrecall.datasets.csv_files", "fullrecall.datasets.traces",
+        "fullrecall.calibration", "fullrecall.read.csv_files", "fullrecall.read.traces",
         "fullrecall.distributed", "fullrecall.run.engine", "fullrecall.judges.evidence",
         "fullrecall.records", "fullrecall.scorers.text", "fullrecall.traces.conventions",
     }  # fmt: skip
@@ -208,7 +208,7 @@ ORDER = (
     ("calibration", "report", "results", "views"),
     ("scorers",),
     ("traces",),
-    ("datasets", "collections"),
+    ("read", "collections", "corpus"),
     ("diagnosis",),
     ("run", "evaluation"),
     ("distributed",),

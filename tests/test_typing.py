@@ -36,7 +36,7 @@ from fullrecall import (
     TextRecall,
     aevaluate,
     compare,
-    datasets,
+    read as datasets,
     diagnose,
     evaluate,
 )

@@ -46,7 +46,7 @@ def answers(folder: Path) -> None:
     """Write what two of the demo's retrievers answer to plain questions, one file for each."""
     from fullrecall import IdRecall, Sample
     from fullrecall.collections import documents, questions
-    from fullrecall.datasets import write_jsonl
+    from fullrecall.read import write_jsonl
 
     pages, samples = documents(), questions("plain")
     from fullrecall.demo import dense, hybrid, lexical

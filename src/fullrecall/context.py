@@ -86,6 +86,8 @@ _CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
 _CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
 _values = attrgetter(*_CONTEXT_FIELDS)
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
+CONTEXT_NAMES = _CONTEXT_KEYS | _CONTEXT_NAMES.keys() | {"type"}
+"""The keys that a mapping may have that is a context."""
 
 
 def as_context(value: object) -> Context:

@@ -52,9 +52,10 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
     if array is not None:
         return array
     if isinstance(value, (str, bytes, bytearray)):
+        several = isinstance(value, str) and any(mark in value for mark in "[,;|\n")
+        way_out = "pass its items as a list" if several else f"wrap it, [{shown(value)}]"
         raise ValueError(
-            f"expected a list, got the {type(value).__name__} {shown(value)}: wrap it, "
-            f"[{shown(value)}]"
+            f"expected a list, got the {type(value).__name__} {shown(value)}: {way_out}"
         )
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")

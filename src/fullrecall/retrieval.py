@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
-from fullrecall.context import Context, ContextLike, as_context
+from fullrecall.context import Context, ContextLike, as_context, as_number
 from fullrecall.errors import ParameterError
 from fullrecall.identifiers import as_list, shown
 
 Read: TypeAlias = Literal["yes", "partly", "no"]
 """Whether the model's prompt had the text of a context: all of it, a part of it, none of it."""
+
+View: TypeAlias = Literal["contexts", "retrieved", "read"]
+"""Which list of a record is meant: what was kept, all that was retrieved, what the prompt had."""
 
 FailedCalls: TypeAlias = Literal["unscored", "score"]
 """What a failed call makes of its sample: unscored, or scored by what the other calls returned."""
@@ -103,6 +106,12 @@ class Retrieval:
     - `read`: of each final context, whether the model's prompt had it: "yes", "partly" or "no";
       None for one without text. None as a whole where no prompt was seen.
     - `error`: why this cannot be measured: the retriever failed, or one of several calls did.
+    - `retrieved`: all that was retrieved, in the order of the calls, whether or not a later step
+      dropped it; None where only the final list is known.
+    - `call_numbers`: of each final context the 1-based number of the call that first returned it,
+      failed calls included; None where that is unknown.
+    - `seconds`: of each final context when that call ended, in seconds since the beginning; None
+      where that is unknown, for one context or for all.
 
     Raises `ValueError` for values of another kind.
     """
@@ -113,6 +122,9 @@ class Retrieval:
     response: str | None
     read: tuple[Read | None, ...] | None
     error: str | None
+    retrieved: tuple[Context, ...] | None
+    call_numbers: tuple[int, ...] | None
+    seconds: tuple[float | None, ...] | None = field(compare=False)
 
     def __init__(
         self,
@@ -123,6 +135,9 @@ class Retrieval:
         response: str | None = None,
         read: Iterable[Read | None] | None = None,
         error: str | None = None,
+        retrieved: Iterable[ContextLike] | None = None,
+        call_numbers: Iterable[int] | None = None,
+        seconds: Iterable[float | None] | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "contexts", None if contexts is None else as_contexts(contexts))
@@ -131,6 +146,10 @@ class Retrieval:
         put(self, "response", _optional_text(response, "response"))
         put(self, "read", None if read is None else _checked_read(read, self.contexts))
         put(self, "error", _optional_text(error, "error"))
+        put(self, "retrieved", None if retrieved is None else as_contexts(tuple(retrieved)))
+        numbers = None if call_numbers is None else _checked_numbers(call_numbers, self.contexts)
+        put(self, "call_numbers", numbers)
+        put(self, "seconds", None if seconds is None else _checked_seconds(seconds, self.contexts))
 
     @classmethod
     def of_calls(
@@ -180,9 +199,42 @@ class Retrieval:
         read = None if prompts is None or final is None else read_in(final, prompts)
         return cls(final, calls=roots, ranks=ranks, response=response, read=read, error=error)
 
+    def view(self, name: View) -> Retrieval | None:
+        """Return the same record of another of its three lists; None where it is not known.
+
+        - "contexts": the final list, as it is.
+        - "retrieved": all that was retrieved, each context at its best rank within its call.
+        - "read": the final contexts that the model's prompt had whole.
+
+        Raises `ParameterError` for another name.
+        """
+        if name not in get_args(View):
+            raise ParameterError(f"view must be one of {', '.join(get_args(View))}, got {name!r}")
+        if name == "contexts":
+            return self
+        if name == "read":
+            return self.in_prompt
+        if self.retrieved is None:
+            return None
+        sources = [call for call in _calls(self.calls) if call.contexts and not call.children]
+        best: dict[Hashable, int] = {}
+        for call in sources:
+            for rank, context in enumerate(call.contexts or (), start=1):
+                best[_identity(context)] = min(rank, best.get(_identity(context), rank))
+        placed = [(best.get(_identity(c), n), c) for n, c in enumerate(self.retrieved, start=1)]
+        placed.sort(key=lambda pair: pair[0])
+        ranks = None if len(sources) < 2 else [rank for rank, _ in placed]  # noqa: PLR2004
+        return Retrieval([c for _, c in placed], ranks=ranks, error=self.error)
+
     def with_contexts(self, contexts: Iterable[ContextLike]) -> Retrieval:
         """Return the same record of another final list, in the order of its ranks."""
-        return Retrieval(contexts, calls=self.calls, response=self.response, error=self.error)
+        return Retrieval(
+            contexts,
+            calls=self.calls,
+            response=self.response,
+            error=self.error,
+            retrieved=self.retrieved,
+        )
 
     @property
     def ranked(self) -> bool:
@@ -276,16 +328,23 @@ class Retrieval:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that `from_dict` reads back.
 
-        A call's context that is one of the final list is given by its 0-based position there.
+        `dropped` are the contexts that were retrieved and are not in the final list. Elsewhere a
+        context is given by its 0-based position in the final list and those after it.
         """
         final = self.contexts or ()
-        places = {_identity(context): place for place, context in enumerate(final)}
+        kept = {_identity(context) for context in final}
+        dropped = [each for each in self.retrieved or () if _identity(each) not in kept]
+        known = _Known((*final, *dropped))
         plain: dict[str, Any] = {}
         if self.contexts is not None:
             plain["contexts"] = [context.to_dict() for context in final]
+        if dropped:
+            plain["dropped"] = [context.to_dict() for context in dropped]
+        if self.retrieved is not None:
+            plain["retrieved"] = known.plain(self.retrieved)
         if self.calls:
-            plain["calls"] = [_plain_call(call, final, places) for call in self.calls]
-        for name in ("ranks", "read"):
+            plain["calls"] = [_plain_call(call, known) for call in self.calls]
+        for name in ("ranks", "read", "call_numbers", "seconds"):
             value = getattr(self, name)
             if value is not None:
                 plain[name] = list(value)
@@ -297,22 +356,26 @@ class Retrieval:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Retrieval:
         """Return the retrieval that `to_dict` wrote; raises `ValueError` for anything else."""
-        unknown = plain.keys() - {"contexts", "calls", "ranks", "read", "response", "error"}
+        unknown = plain.keys() - set(_FIELDS)
         if unknown:
             raise ValueError(
-                f"unknown field {min(unknown)!r}: a retrieval has contexts, calls, ranks, read, "
-                "response, error"
+                f"unknown field {min(unknown)!r}: a retrieval has {', '.join(_FIELDS)}"
             )
         contexts = plain.get("contexts")
         final = None if contexts is None else as_contexts(contexts)
+        known = _Known((*(final or ()), *as_contexts(plain.get("dropped") or ())))
         calls = as_list(plain.get("calls") or (), ordered=True)
+        retrieved = plain.get("retrieved")
         return cls(
             final,
-            calls=[_call_of(call, final or ()) for call in calls],
+            calls=[_call_of(call, known) for call in calls],
             ranks=plain.get("ranks"),
             response=plain.get("response"),
             read=plain.get("read"),
             error=plain.get("error"),
+            retrieved=None if retrieved is None else known.contexts(retrieved),
+            call_numbers=plain.get("call_numbers"),
+            seconds=plain.get("seconds"),
         )
 
 
@@ -333,8 +396,13 @@ class Retriever(Protocol):
         ...
 
 
+_CONTEXT = {Context}
+
+
 def as_contexts(value: object) -> tuple[Context, ...]:
     """Return a list of contexts; `ValueError` names the first item that is not one."""
+    if type(value) is tuple and set(map(type, value)) <= _CONTEXT:
+        return value
     found = []
     for position, item in enumerate(as_list(value, ordered=True)):
         try:
@@ -442,22 +510,25 @@ def _in_common(text: str, at: int, prompt: str, least: int) -> int:
 
 def _forms(prompt: str) -> list[str]:
     """Return a prompt without white space: as it is, and with escapes undone once and twice."""
-    forms = [_squeezed(prompt)]
+    return [_squeezed(prompt), *map(_squeezed, unescaped(prompt))]
+
+
+def unescaped(text: str) -> Iterator[str]:
+    """Yield a text with its escapes undone once and twice, as long as there are any."""
     for _ in range(2):
-        if "\\" not in prompt:
+        if "\\" not in text:
             break
-        prompt = _ESCAPE.sub(_unescaped, prompt)
-        if _SURROGATES.search(prompt):
-            prompt = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        forms.append(_squeezed(prompt))
-    return forms
+        text = _ESCAPE.sub(_character, text)
+        if _SURROGATES.search(text):
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        yield text
 
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _character(match: re.Match[str]) -> str:
     code = match[1] or match[2]
     if code:
         return chr(int(code, 16))
@@ -582,35 +653,86 @@ def _checked_read(
     return given  # type: ignore[return-value]
 
 
+def _checked_numbers(
+    numbers: Iterable[int], contexts: tuple[Context, ...] | None
+) -> tuple[int, ...]:
+    given = tuple(as_list(numbers, ordered=True))
+    if len(given) != len(contexts or ()) or any(type(n) is not int or n < 1 for n in given):
+        raise ValueError(
+            f"call_numbers must be whole numbers >= 1, one for each of {len(contexts or ())} "
+            f"contexts, got {shown(list(given))}"
+        )
+    return given  # type: ignore[return-value]
+
+
+def _checked_seconds(
+    seconds: Iterable[float | None], contexts: tuple[Context, ...] | None
+) -> tuple[float | None, ...]:
+    given = [
+        None if value is None else as_number(value, "seconds")
+        for value in as_list(seconds, ordered=True)
+    ]
+    if len(given) != len(contexts or ()):
+        raise ValueError(f"{len(contexts or ())} contexts but {len(given)} seconds: pass one each")
+    return tuple(given)
+
+
 def _as_call(value: object) -> Call:
     if isinstance(value, Call):
         return value
-    return _call_of(value, ())
+    return _call_of(value, _Known(()))
 
 
-def _plain_call(
-    call: Call, final: Sequence[Context], places: Mapping[tuple[str | None, str | None], int]
-) -> dict[str, Any]:
-    def plainly(context: Context) -> object:
-        place = places.get(_identity(context))
-        return place if place is not None and final[place] == context else context.to_dict()
+_FIELDS = (
+    "contexts", "calls", "ranks", "read", "response", "error", "retrieved", "dropped",
+    "call_numbers", "seconds",
+)  # fmt: skip
 
+
+class _Known:
+    """Contexts that are written once: elsewhere their position stands for them."""
+
+    def __init__(self, contexts: Sequence[Context]) -> None:
+        self._contexts = contexts
+        self._places = {_identity(context): place for place, context in enumerate(contexts)}
+
+    def plain(self, contexts: Iterable[Context]) -> list[object]:
+        return [self._plain(context) for context in contexts]
+
+    def _plain(self, context: Context) -> object:
+        place = self._places.get(_identity(context))
+        if place is not None and self._contexts[place] == context:
+            return place
+        return context.to_dict()
+
+    def contexts(self, plain: object) -> tuple[Context, ...]:
+        return as_contexts([self._at(item) for item in as_list(plain, ordered=True)])
+
+    def _at(self, item: object) -> object:
+        if type(item) is not int:
+            return item
+        if not 0 <= item < len(self._contexts):
+            raise ValueError(f"no context {item} in the final list of {len(self._contexts)}")
+        return self._contexts[item]
+
+
+def _plain_call(call: Call, known: _Known) -> dict[str, Any]:
     plain: dict[str, Any] = {"source": call.source}
     if call.query is not None:
         plain["query"] = call.query
     if call.contexts is not None:
-        plain["contexts"] = [plainly(context) for context in call.contexts]
+        plain["contexts"] = known.plain(call.contexts)
     if call.error is not None:
         plain["error"] = call.error
     if call.children:
-        plain["children"] = [_plain_call(child, final, places) for child in call.children]
+        plain["children"] = [_plain_call(child, known) for child in call.children]
     for name in ("recovered", "reorders"):
         if getattr(call, name):
             plain[name] = True
     return plain
 
 
-def _call_of(plain: object, final: Sequence[Context]) -> Call:
+def _call_of(plain: object, known: _Known) -> Call:
     if isinstance(plain, Call):
         return plain
     fields = ("source", "query", "contexts", "error", "children", "recovered", "reorders")
@@ -621,9 +743,7 @@ def _call_of(plain: object, final: Sequence[Context]) -> Call:
         )
     contexts = plain.get("contexts")
     if contexts is not None:
-        contexts = as_contexts(
-            [_context_at(item, final) for item in as_list(contexts, ordered=True)]
-        )
+        contexts = known.contexts(contexts)
     flags = {name: plain.get(name, False) for name in ("recovered", "reorders")}
     for name, flag in flags.items():
         if not isinstance(flag, bool):
@@ -634,15 +754,7 @@ def _call_of(plain: object, final: Sequence[Context]) -> Call:
         contexts,
         plain.get("error"),
         tuple(
-            _call_of(child, final) for child in as_list(plain.get("children") or (), ordered=True)
+            _call_of(child, known) for child in as_list(plain.get("children") or (), ordered=True)
         ),
         **flags,
     )
-
-
-def _context_at(item: object, final: Sequence[Context]) -> object:
-    if type(item) is not int:
-        return item
-    if not 0 <= item < len(final):
-        raise ValueError(f"no context {item} in the final list of {len(final)}")
-    return final[item]

@@ -67,6 +67,8 @@ class Rewrite:
     same: Mapping[str, frozenset[str]]
     """The retrieved IDs that stand for each reference ID."""
     rule: _Rule = field(repr=False, compare=False)
+    joins: bool = False
+    """Whether the longer IDs are those of parts: several of them stand for one of the others."""
 
     def matched(self, references: Iterable[str], ids: Iterable[str]) -> dict[str, frozenset[str]]:
         """Return which of other IDs, such as those of a corpus, stand for which references."""
@@ -255,8 +257,11 @@ class _Candidate:
     def is_typical(self, ids: Iterable[str], trimmed: _Trimmed) -> bool:
         """Return whether half of the IDs of the longer side have what is taken off.
 
-        Else it may be what tells documents apart, such as the names within a module.
+        Else it may be what tells documents apart, such as the names within a module. A word that
+        numbers parts, as in `Abs. 3`, is none of these.
         """
+        if self.after[:1] == ("part",) and self.after[1] != "#":
+            return True
         sides = list(ids)
         ends: set[str] = set()
         having = 0
@@ -312,6 +317,7 @@ class _Candidate:
             sum(after) / len(after),
             {one: frozenset(found) for one, found in same.items()},
             _Rule(trimmed, (self.side, self.before, self.after), frozenset(self.lost)),
+            self.joins,
         )
 
     def _named(self, pairs: Sequence[Pair], trimmed: _Trimmed) -> str:

@@ -44,8 +44,8 @@ def memory(name):
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith(name)) / 1024
 
-import fullrecall, fullrecall.datasets
-from fullrecall.datasets import read, read_trec
+import fullrecall, fullrecall.read
+from fullrecall.read import read, read_trec
 
 path, kind = sys.argv[1:]
 before = 0

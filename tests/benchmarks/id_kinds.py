@@ -17,7 +17,7 @@ import id_recall
 from side_by_side import CLOCKS, Contender, interleaved, say, setting, table
 
 from fullrecall import evaluate
-from fullrecall.datasets import from_rows
+from fullrecall.read import from_rows
 
 Columns = tuple[Any, Any]
 

@@ -33,7 +33,7 @@ RETRIEVED, REFERENCES = 10, 2
 TEXTS, WORDS_IN_A_TEXT = 5, 60
 _PROGRAM = """
 import json, resource, sys
-import fullrecall, fullrecall.datasets
+import fullrecall, fullrecall.read
 
 class Model:
     name = "at once"
@@ -47,7 +47,7 @@ class Model:
         verdict = {"id": 1, "verdict": "supported", "citations": [{"context": 1, "quote": "word"}]}
         return Completion(json.dumps({"verdicts": [verdict]}))
 
-samples = fullrecall.datasets.read(sys.argv[1])
+samples = fullrecall.read.read(sys.argv[1])
 scorers = {
     "id": lambda: [fullrecall.IdRecall()],
     "text": lambda: [fullrecall.TextRecall(), fullrecall.ClaimRecall()],

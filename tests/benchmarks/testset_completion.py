@@ -26,7 +26,7 @@ from fullrecall.testset import complete
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vectors import hashed
 
-K = 10
+K, LABELS = 10, 600
 
 
 class Data(NamedTuple):
@@ -148,10 +148,11 @@ def measured(data: Data, judge: Oracle, seed: int, *, easy: bool, **sizes: int) 
     by_text = judge.by_text
     labels = {
         pair.item: by_text[pair.context] in data.relevant[asked[pair.question]]
-        for pair in done.to_label(10**6, tail="all")
+        for pair in done.to_label(10**6)
     }
-    kept = {pair.item for pair in done.to_label(400, tail="all")}
-    labeled = done.with_labels({item: said for item, said in labels.items() if item in kept})
+    kept = {pair.item for pair in done.to_label(LABELS)}
+    drawn = {item: said for item, said in labels.items() if item in kept}
+    labeled = done.with_labels(drawn, second=drawn, error=0)
     hidden = sum(map(len, data.relevant.values())) - len(samples)
     added = sum(labels[one.item] for one in labeled.accepted)
     share = labeled.estimate.complete
@@ -163,7 +164,7 @@ def measured(data: Data, judge: Oracle, seed: int, *, easy: bool, **sizes: int) 
         f"{added / hidden:.2f}",
         "-" if right is None else f"{right.value:.2f}",
         "-" if share is None else f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}]",
-        f"{true_share(data, labeled, labels):.2f}",
+        f"{true_share(data, labeled):.2f}",
     ]
     for which, one in enumerate(labeled.recall(K)):
         true = truth(data, labeled, which)
@@ -177,8 +178,8 @@ def measured(data: Data, judge: Oracle, seed: int, *, easy: bool, **sizes: int) 
     return f"| {' | '.join(cells)} |"
 
 
-def true_share(data: Data, labeled: Any, labels: dict[str, bool]) -> float:
-    """Return how complete the completed references are within the frame, by all judgments."""
+def true_share(data: Data, labeled: Any) -> float:
+    """Return how complete the references that were given are within the frame."""
     named = relevant = 0
     names = list(data.questions)
     for number, pairs in enumerate(labeled.pool.pairs):
@@ -186,8 +187,7 @@ def true_share(data: Data, labeled: Any, labels: dict[str, bool]) -> float:
             is_relevant = pair.context.id in data.relevant[names[number]]
             relevant += is_relevant
             named += bool(pair.named)
-    held = named + sum(labels[one.item] for one in labeled.accepted)
-    return held / relevant if relevant else 1.0
+    return named / relevant if relevant else 1.0
 
 
 def main() -> None:
@@ -195,8 +195,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--depth", type=int, default=20)
-    parser.add_argument("--frame", type=int, default=100)
-    parser.add_argument("--tail", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=1)
     options = parser.parse_args()
     data = read(options.data)
@@ -207,8 +205,7 @@ def main() -> None:
         for easy in (False, True):
             for rates in ((1.0, 1.0), (0.95, 0.99), (0.85, 0.95)):
                 judge = Oracle(data, *rates)
-                sizes = {"depth": options.depth, "frame": options.frame, "tail": options.tail}
-                print(measured(data, judge, seed, easy=easy, **sizes), flush=True)
+                print(measured(data, judge, seed, easy=easy, depth=options.depth), flush=True)
 
 
 if __name__ == "__main__":

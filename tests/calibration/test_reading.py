@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fullrecall import Label, Report
-from fullrecall.datasets import read_labels
 from fullrecall.errors import InputError
+from fullrecall.read import read_labels
 
 
 def written(path: Path, text: str, encoding: str = "utf-8") -> Path:

@@ -18,7 +18,7 @@ import pytest
 from tests.cli.command_line import SAMPLES, TEXTS, command, row_of, run
 
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.datasets import read
+from fullrecall.read import read
 
 
 def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:

@@ -12,8 +12,8 @@ import pytest
 from tests.cli.command_line import SAMPLES, TEXTS, row_of, run
 
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.datasets import read
 from fullrecall.measures import RR, Measure, Recall, nDCG
+from fullrecall.read import read
 
 
 def recall_by_hand(sample: dict[str, Any], k: int | None) -> float:

@@ -489,3 +489,49 @@ def test_a_word_that_numbers_parts_is_learned_from_several_ids() -> None:
     assert {miss.cause for miss in found} == {Cause.WRONG_ID_LEVEL}
     assert found.changes[0].kind == "id_level"
     assert found.changes[0].gain == pytest.approx(1.0)
+
+
+def test_an_exact_search_tells_what_the_index_lost_from_what_is_ranked_low() -> None:
+    """Within k by exact search: the index lost it. Further down, or nowhere: it is ranked low."""
+    names = ("lost", "late", "low", "nowhere")
+    samples = [
+        Sample(id=name, query=name, expected_ids=[name], retrieved_ids=["x1", "x2", "x3"])
+        for name in names
+    ]
+    corpus = [Context(f"text {name}", id=name) for name in (*names, "x1", "x2", "x3")]
+    fill = [Context(f"text x{n}", id=f"x{n}") for n in range(1, 4)]
+    there = {context.id: context for context in corpus}
+
+    def approximate(question: str, k: int) -> list[Context]:
+        return [*fill, *([there["late"]] if question == "late" else [])][:k]
+
+    def exact(question: str, k: int) -> list[Context]:
+        if question == "nowhere":
+            return fill
+        return ([there[question], *fill] if question != "low" else [*fill, there["low"]])[:k]
+
+    report = report_of(IdRecall(), *samples)
+    found = {
+        miss.sample: miss
+        for miss in diagnose(report, corpus=corpus, retriever=approximate, exact=exact, k=3)
+    }
+    assert {name: miss.cause for name, miss in found.items()} == {
+        "lost": Cause.LOST_BY_INDEX,
+        "late": Cause.LOST_BY_INDEX,
+        "low": Cause.BEYOND_K,
+        "nowhere": Cause.NEVER_RETRIEVED,
+    }
+    assert found["late"].detail == "exact search has it at rank 1; the retriever has it at rank 4"
+    assert "exact search ranks it low, too: at rank 4" in found["low"].detail
+    assert "nor in that of exact search" in found["nowhere"].detail
+
+
+def test_an_exact_search_that_raises_is_named() -> None:
+    """Its failure stands in the detail, as that of the retriever does."""
+
+    def broken(question: str, k: int) -> list[Context]:
+        raise TimeoutError(f"{question} {k}")
+
+    sample = Sample(query="q", expected_ids=["a"], retrieved_ids=["b"])
+    found = diagnose(report_of(IdRecall(), sample), exact=broken, deep_k=9)
+    assert "the exact search raised TimeoutError: q 9" in found.misses[0].detail

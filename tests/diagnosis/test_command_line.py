@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from fullrecall import ClaimRecall, Context, IdRecall, Report, Sample, evaluate
 from fullrecall.cli import app
-from fullrecall.datasets import read_contexts
 from fullrecall.diagnosis import diagnose
 from fullrecall.errors import InputError
 from fullrecall.judges import LexicalJudge
+from fullrecall.read import read_contexts
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.distributed.loopback import Endpoint, served
 from tests.distributed.redis_server import RedisServer
 
 from fullrecall import ClaimRecall, IdRecall, Report, TextRecall, evaluate
-from fullrecall.datasets import read
+from fullrecall.read import read
 from fullrecall.scorers import Scorer
 
 SAMPLES = 240

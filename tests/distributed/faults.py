@@ -28,9 +28,9 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.batches.quarantine import unscored
-from fullrecall.datasets import read
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.read import read
 from fullrecall.results.files.ranges import Runs, joined
 from fullrecall.results.files.ranges import count as count_of
 from fullrecall.table.row import Row

@@ -14,9 +14,9 @@ from tests.distributed import engines, faults
 from tests.distributed.conftest import SAMPLES
 
 from fullrecall import BatchScorer, ClaimRecall, LLMJudge, Report, evaluate
-from fullrecall.datasets import from_rows
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.read import from_rows
 
 if TYPE_CHECKING:
     from conftest import Job

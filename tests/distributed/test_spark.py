@@ -16,7 +16,7 @@ from tests.distributed import engines, faults
 from tests.distributed.conftest import SAMPLES
 
 from fullrecall import BatchScorer, Report, evaluate
-from fullrecall.datasets import from_rows
+from fullrecall.read import from_rows
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
 

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from fullrecall import LLMJudge, Report, calibrate
 from fullrecall.cli import app
-from fullrecall.datasets import read_labels
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.examination import Pair, demo_pairs, examine, read_pairs, write_labels
 from fullrecall.judges.falsification import edits
 from fullrecall.judges.local import LexicalJudge
+from fullrecall.read import read_labels
 from fullrecall.testing import ScriptedChatModel
 
 FACTS = facts(40)

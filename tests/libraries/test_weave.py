@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall import datasets
+from fullrecall import read as datasets
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]
 

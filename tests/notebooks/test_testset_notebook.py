@@ -24,13 +24,14 @@ def test_what_no_model_wrote_is_called_so(notebook: Any) -> None:
 
 
 def test_one_request_for_each_accepted_question(notebook: Any) -> None:
-    """Two requests for each passage, two questions of each; both planted defects are named."""
+    """Two requests for two questions, one for a passage that yields none; defects are named."""
     shown = notebook.shown_by("from fullrecall.testset import generate")
     accepted, drafts = map(int, re.findall(r"(\d+) of (\d+) drafts accepted", shown)[0])
     calls = int(re.findall(r"Sent (\d+) calls", shown)[0])
-    assert accepted == calls == drafts // 2 == 12
+    assert (accepted, drafts, calls) == (12, 16, 14)
+    assert "about 12 calls" in shown
     counts = {what: int(n) for n, what in re.findall(r"^ +(\d+)  (.+)$", shown, re.MULTILINE)}
-    assert counts == {"quote not in the document": 6, "copied words": 6}
+    assert counts == {"quote not in the document": 2, "copied words": 2}
 
 
 def test_a_quote_stands_where_it_says_and_nothing_is_paid_twice(notebook: Any) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
-from fullrecall.datasets import read_labels
 from fullrecall.measures import Recall
+from fullrecall.read import read_labels
 from fullrecall.retrieval import Call, Retrieval
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ def document(number: int) -> tuple[str, str]:
     town, thing = TOWNS[number % len(TOWNS)], THINGS[number // len(TOWNS) % len(THINGS)]
     year = 1200 + number
     builder = f"{draw.choice('BCDFGKLMPRST')}{draw.choice('aeiou')}rn{number}son"
-    guild = f"guild{'abcdefghij'[number // 2 % 10]}{number // 20}mark"  # two documents share it
+    guild = f"Guild{'abcdefghij'[number // 2 % 10]}{number // 20}mark"  # two documents share it
     padding = " ".join(f"detail{number}x{n}" for n in range(12))
     text = (
         f"The {thing} of {town} was completed in {year}. {FILLER} It was designed by {builder}, "
@@ -63,6 +63,7 @@ class Author:
         self.verdict: Callable[[dict[str, Any]], None] = lambda _: None
         self.statement: Callable[[dict[str, Any], str], None] = lambda _, __: None
         self.reply: Callable[[ChatRequest], str | Completion | Exception | None] = lambda _: None
+        self.same = True
         self.model = ScriptedChatModel(self.answer, name="author")
 
     def answer(self, request: ChatRequest) -> str | Completion | Exception:
@@ -73,6 +74,11 @@ class Author:
         asked = request.messages[1].content
         if request.schema_name == "questions":
             text = json.dumps({"questions": self._written(asked)})
+        elif request.schema_name == "contexts":
+            count = len(re.findall(r"^\d+ .* - context: ", asked, re.MULTILINE))
+            text = json.dumps(
+                {"contexts": [{"id": n, "same": self.same} for n in range(1, count + 1)]}
+            )
         elif request.schema_name == "checks":
             text = json.dumps(self._checked(asked))
         else:
@@ -101,7 +107,7 @@ class Author:
             ]
             item = {
                 "id": number, "stands_alone": True, "answerable": "shipwreck" not in question,
-                "answer": "as documented", "quotes": quotes,
+                "answer": "as documented", "quotes": quotes, "several": False,
             }  # fmt: skip
             self.verdict(item)
             questions.append(item)

@@ -9,10 +9,11 @@ import pytest
 
 from fullrecall.collections import documents, questions
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.testset import Problem, check, documents_of
+from fullrecall.read import documents_of
+from fullrecall.read.documents import html_text
+from fullrecall.testset import Problem, check
 from fullrecall.testset.duplicates import Questions, groups
 from fullrecall.testset.leak import coverage, longest_run, pointing, script
-from fullrecall.testset.markup_text import html_text
 
 LONG = "The survey of the northern valleys lists every farm, its owner, and the year it was built."
 PAGES = {

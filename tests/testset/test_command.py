@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from fullrecall import IdRecall, evaluate
 from fullrecall.cli import app
 from fullrecall.cli import testset as command
-from fullrecall.datasets import read
+from fullrecall.read import read
 
 
 def run(*arguments: object, code: int = 0) -> str:
@@ -87,7 +87,7 @@ def test_references_are_completed_from_files(tmp_path: Path) -> None:
     samples.write_text(json.dumps(question) + "\n")
     labels, out = tmp_path / "labels.csv", tmp_path / "completed.jsonl"
     options = ["--retrieved", write("one", "ac"), "--retrieved", write("two", "bc"), "--depth", 2,
-               "--frame", 2]  # fmt: skip
+               "--label-error", 0]  # fmt: skip
     said = run("complete", samples, *options, "--to-label", labels)
     assert "2 contexts to label" in said
     assert "nothing is added without labels" in said
@@ -111,7 +111,7 @@ def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> N
     report = evaluate(read(samples), IdRecall(), retriever=lambda _: contexts, progress=False)
     report.save(tmp_path / "report.jsonl")
     said = run("complete", samples, "--retrieved", tmp_path / "report.jsonl", "--depth", 2)
-    assert "completeness: not known: the judge decided on none of the contexts" in said
+    assert "completeness: not known: nobody labeled anything" in said
     assert "pass --judge openai:MODEL" in said
     assert "complete [" not in said
 
@@ -136,3 +136,36 @@ def test_what_cannot_be_is_said_in_one_block(
     output = run(*arguments, code=2)
     assert said in output
     assert "Traceback" not in output
+
+
+def test_labels_follow_their_corpus_from_the_command_line(tmp_path: Path) -> None:
+    """The new set, the table, and a way out where the set has no quotes."""
+    texts = {
+        f"d{n}": f"Page {n} tells of the {n}th bridge and its {n * 7} arches." for n in range(9)
+    }
+    old, new, samples = (tmp_path / name for name in ("old.jsonl", "new.jsonl", "set.jsonl"))
+    old.write_text("".join(json.dumps({"id": k, "text": v}) + "\n" for k, v in texts.items()))
+    new.write_text("".join(json.dumps({"id": f"x{k}", "text": v}) + "\n" for k, v in texts.items()))
+    rows = [{"id": f"q{n}", "user_input": "?", "reference_ids": [f"d{n}"]} for n in range(9)]
+    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    output, table = tmp_path / "out.jsonl", tmp_path / "labels.csv"
+    refused = run("follow", samples, "--corpus", new, "-o", output, code=2)
+    assert "pass --old" in " ".join(refused.split())
+    said = run("follow", samples, "--old", old, "--corpus", new, "-o", output, "--table", table)
+    assert "9  moved" in said
+    assert [ids for s in read(output) for ids in s.reference_context_ids[0].any_of] == [
+        f"xd{n}" for n in range(9)
+    ]
+    assert table.read_text("utf-8-sig").count("moved") == 9
+    again = tmp_path / "again.jsonl"
+    assert "9  same" in run("follow", output, "--corpus", new, "-o", again)
+
+
+def test_a_set_is_exported_and_read_back(tmp_path: Path) -> None:
+    """What the form cannot hold is printed."""
+    samples = tmp_path / "set.jsonl"
+    samples.write_text('{"id": "q", "user_input": "fee?", "reference_ids": [["a", "b"]]}\n')
+    said = run("export", samples, "--format", "beir", "-o", tmp_path / "beir")
+    assert "1 sample has any-of groups" in said
+    (sample,) = read(tmp_path / "beir")
+    assert (sample.id, sample.user_input) == ("q", "fee?")

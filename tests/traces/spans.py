@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from fullrecall import Sample, datasets
+from fullrecall import Sample
+from fullrecall import read as datasets
 from fullrecall.traces.span import Span
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"

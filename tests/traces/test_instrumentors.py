@@ -35,7 +35,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from fullrecall import IdRecall, Retrieval, Sample, TextRecall, datasets, evaluate
+from fullrecall import IdRecall, Retrieval, Sample, TextRecall, evaluate
+from fullrecall import read as datasets
 from fullrecall.retrieval import Call
 from fullrecall.traces import RetrievalProcessor
 from langchain_fullrecall import observed as langchain_observed

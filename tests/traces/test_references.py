@@ -9,7 +9,8 @@ import pytest
 from tests.traces.spans import SPANS, TRACE, otlp, read, retriever
 from typer.testing import CliRunner
 
-from fullrecall import Report, Sample, datasets
+from fullrecall import Report, Sample
+from fullrecall import read as datasets
 from fullrecall.cli import app
 from fullrecall.errors import InputError
 from fullrecall.traces.span import Span

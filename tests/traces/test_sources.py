@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 from tests.traces.spans import SPANS, TRACE, otlp, read
 
-from fullrecall import IdRecall, datasets, evaluate
+from fullrecall import IdRecall, evaluate
+from fullrecall import read as datasets
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.traces.sources import is_span_row
 from fullrecall.traces.span import Span

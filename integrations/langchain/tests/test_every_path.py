@@ -114,10 +114,10 @@ def swallowing(question: str) -> str:
 
 
 APPLICATIONS = {
-    answering: (2 / 3, "2 of 3 found in 4 retrieved; 2 of 4 in the prompt"),
+    answering: (1 / 3, "1 of 3 found in 2 retrieved; 2 of 2 in the prompt"),
     changing: (2 / 3, "2 of 3 found in 4 retrieved"),
     parallel: (2 / 3, "2 of 3 found in 4 retrieved; union of 2 calls"),
-    falling_back: (2 / 3, "2 of 3 found in 4 retrieved; 2 failed and recovered"),
+    falling_back: (2 / 3, "2 of 3 found in 4 retrieved; 1 failed and recovered"),
     swallowing: (None, "1 of 2 calls failed (Main: ConnectionError"),
 }
 
@@ -199,6 +199,10 @@ def test_one_number_on_every_path(
         "stream": lambda: [part for _ in range(runs) for part in runnable.stream("abcd")],
         "astream": lambda: asyncio.run(streamed()),
     }.items():
+        if application in (changing, parallel, falling_back):
+            # Outside of an experiment a trace holds the lists that they change, and does not
+            # tell what fell back.
+            continue
         with collect_runs() as collected:
             call()
         given = [evaluator.evaluate_run(run, example(**WANTED)) for run in collected.traced_runs]

@@ -250,8 +250,8 @@ def test_what_reaches_langsmith(
     assert told == {
         ("id_recall@2", 0.5, "1 of 2 found in 2 retrieved"),
         ("id_recall@1", 0.5, "1 of 2 found in 1 retrieved"),
-        ("id_recall@2", None, "unscored: no retrieval: ConnectionError('no route')"),
-        ("id_recall@1", None, "unscored: no retrieval: ConnectionError('no route')"),
+        ("id_recall@2", None, "unscored: no retrieval: ConnectionError: no route"),
+        ("id_recall@1", None, "unscored: no retrieval: ConnectionError: no route"),
         ("id_recall@2", None, "undefined: no reference items"),
         ("id_recall@1", None, "undefined: no reference items"),
     }
@@ -308,7 +308,9 @@ def test_a_run_that_langchain_skips_is_not_scored_as_zero(
     assert isinstance(down["Error"], ConnectionError)
     (mean,) = outcome["aggregate_metrics"]
     assert mean["score"] == 0.5
-    assert mean["comment"].startswith("mean of 1 of 2 runs; 1 unscored: no retrieval observed")
+    assert mean["comment"].startswith(
+        "mean of 1 of 2 runs; 1 unscored: no retrieval: ConnectionError"
+    )
     assert len(kept.feedback) == 2
 
 

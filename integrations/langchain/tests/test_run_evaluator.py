@@ -31,7 +31,7 @@ from fullrecall.measures import Recall
 from fullrecall.records import MethodRecord
 from fullrecall.result import Method, Result
 from langchain_fullrecall import RecallStringEvaluator
-from langchain_fullrecall.traces import node_of
+from langchain_fullrecall.stored import StoredRun
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -104,10 +104,10 @@ def retriever_run(documents: Any, second: int = 0, **fields: Any) -> Run:
 def test_a_failed_call_brought_nothing() -> None:
     """Whatever stands in its outputs: the call says that it failed, and has no contexts."""
     failed = retriever_run([Document("t", id="d0")], error="TimeoutError('slow')")
-    (call,) = node_of(run_of(child_runs=[failed])).children
-    assert (call.contexts, call.error) == (None, "TimeoutError('slow')")
-    call = node_of(retriever_run([Document("t", id="d0")]))
-    assert [context.id for context in call.contexts or ()] == ["d0"]
+    _, step = StoredRun(run_of(child_runs=[failed])).steps
+    assert (step.returned, step.error) == ((), "TimeoutError: slow")
+    (step,) = StoredRun(retriever_run([Document("t", id="d0")])).steps
+    assert [copy.id for listed in step.returned for copy in listed.documents] == ["d0"]
 
 
 def targets(retriever: Any) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def test_a_traced_function_is_a_retriever(
 @pytest.mark.parametrize(
     ("output", "score"),
     [
-        (["The Seine flows through Paris."], None),
+        (["The Seine flows through Paris."], 1.0),
         ([{"text": "The Seine flows through Paris.", "id": "d1"}], 1.0),
         ([], 0.0),
         ("The Seine flows through Paris.", None),
@@ -219,7 +219,7 @@ def test_a_traced_function_is_a_retriever(
 def test_a_target_may_return_what_it_found(
     output: Any, score: float | None, example: Any, feedback_of: Any
 ) -> None:
-    """Where no retriever was traced documents are what was retrieved; texts are an answer."""
+    """Where no retriever was traced a list is what was retrieved; a text is an answer."""
     evaluator = RecallStringEvaluator(TextRecall())
     row = example(reference_contexts=["The Seine flows through Paris."])
     assert feedback_of(evaluator, lambda inputs: output, row).score == score
@@ -249,10 +249,11 @@ def test_no_retrieval_a_failed_one_and_an_empty_one_differ(
     assert reason.startswith("unscored: no retrieval observed: the trace has no retriever run")
     assert measured(ConnectionError("no route")) == (
         None,
-        "unscored: no retrieval: ConnectionError('no route')",
+        "unscored: no retrieval: ConnectionError: no route",
     )
     assert measured([]) == (0.0, "0 of 1 found in 0 retrieved; missed: d0")
-    assert measured(ConnectionError("once"), [Document("", id="d0")])[0] == 1.0
+    # Another retriever that works makes nothing good: one of two stores was down.
+    assert measured(ConnectionError("once"), [Document("", id="d0")])[0] is None
 
 
 def test_an_error_that_a_chain_hides_is_no_empty_result(
@@ -269,13 +270,13 @@ def test_an_error_that_a_chain_hides_is_no_empty_result(
 
     feedback = feedback_of(RecallStringEvaluator(), target, example(reference_context_ids=["d0"]))
     assert feedback.score is None
-    assert feedback.comment == "unscored: no retrieval: ConnectionError('no route')"
+    assert feedback.comment == "unscored: no retrieval: ConnectionError: no route"
 
 
-def test_one_search_that_failed_leaves_the_output_as_it_is(
+def test_one_search_of_two_that_failed_leaves_it_unscored(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """Another one worked: that the chain kept nothing is the result."""
+    """Another one worked: nobody knows what the first one would have returned."""
 
     def target(inputs: dict[str, Any]) -> dict[str, Any]:
         with suppress(ConnectionError):
@@ -284,20 +285,23 @@ def test_one_search_that_failed_leaves_the_output_as_it_is(
         return {"documents": [document for document in found if document.id == "d7"]}
 
     row = example(reference_context_ids=["d0"])
-    assert feedback_of(RecallStringEvaluator(), target, row).score == 0.0
+    assert feedback_of(RecallStringEvaluator(), target, row).score is None
+    lenient = RecallStringEvaluator(failed_calls="score")
+    assert feedback_of(lenient, target, row).score == 1.0
 
 
-def test_a_run_that_failed_after_retrieval_is_scored(
+def test_a_run_that_failed_after_retrieval_is_not_scored(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """What the retriever brought is known, whatever the generator did then."""
+    """What was retrieved went nowhere: a call that failed has no score on any path."""
 
     def target(inputs: dict[str, Any]) -> str:
         retriever_of(documents).invoke(inputs["question"])
         raise TimeoutError("the model is asleep")
 
     row = example(reference_context_ids=["d0"])
-    assert feedback_of(RecallStringEvaluator(), target, row).score == 1.0
+    feedback = feedback_of(RecallStringEvaluator(), target, row)
+    assert (feedback.score, "the model is asleep" in feedback.comment) == (None, True)
 
 
 def test_a_run_that_failed_before_retrieval_says_so(example: Any, feedback_of: Any) -> None:
@@ -309,22 +313,21 @@ def test_a_run_that_failed_before_retrieval_says_so(example: Any, feedback_of: A
     row = example(reference_context_ids=["d0"])
     feedback = feedback_of(RecallStringEvaluator(), target, row)
     assert feedback.score is None
-    assert "TimeoutError('the index is asleep')" in feedback.comment
+    assert "TimeoutError: the index is asleep" in feedback.comment
     assert "Traceback" not in feedback.comment
     asked = feedback_of(RecallStringEvaluator(documents_key="docs"), target, row)
-    assert "the run failed: TimeoutError" in asked.comment
+    assert "TimeoutError: the index is asleep" in asked.comment
 
 
-def test_an_empty_output_beside_documents_is_not_guessed_at(
+def test_an_empty_output_is_what_was_handed_on(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """An empty list may be a filter that dropped all, or an answer: `documents_key` tells."""
+    """A chain that drops all that it retrieved retrieved nothing: with and without a key."""
     retriever = retriever_of(documents)
     target = RunnableLambda(lambda inputs: inputs["question"]) | retriever | (lambda _: [])
     row = example(reference_context_ids=["d0"])
     feedback = feedback_of(RecallStringEvaluator(), target, row)
-    assert feedback.score is None
-    assert 'documents_key="output"' in feedback.comment
+    assert feedback.score == 0.0
     told = RecallStringEvaluator(documents_key="output")
     assert feedback_of(told, target, row).score == 0.0
     empty = RunnableLambda(lambda inputs: inputs["question"]) | retriever_of([])
@@ -451,14 +454,14 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     assert "load_nested=True" in bare.comment
 
 
-@pytest.mark.parametrize("outputs", [None, {}, {"output": None}, {"documents": None}])
+@pytest.mark.parametrize("outputs", [{"output": None}, {"documents": None}])
 def test_an_unfinished_retriever_run_is_no_empty_one(outputs: Any, example: Any) -> None:
     """A run that has no documents, not even none, tells nothing."""
     run = run_of(outputs={"answer": "?"}, child_runs=[retriever_run(None, outputs=outputs)])
     feedback = RecallStringEvaluator().evaluate_run(run, example(reference_context_ids=["d0"]))
     assert feedback.score is None
     assert feedback.comment is not None
-    assert "R returned nothing that can be read as contexts" in feedback.comment
+    assert "R returned nothing that can be read as documents" in feedback.comment
 
 
 @pytest.mark.parametrize(
@@ -546,7 +549,7 @@ def test_bad_documents_in_a_trace_name_the_retriever(example: Any) -> None:
     run = run_of(child_runs=[retriever_run([7], name="Bad")], outputs={"answer": "?"})
     feedback = RecallStringEvaluator().evaluate_run(run, example(expected_ids=["d0"]))
     assert feedback.comment is not None
-    assert feedback.comment.startswith("unscored: retriever 'Bad': document 0")
+    assert feedback.comment.startswith("unscored: no retrieval: Bad returned nothing that")
 
 
 def test_a_scorer_or_an_id_key_that_raises_is_named(

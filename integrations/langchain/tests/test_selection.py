@@ -6,20 +6,55 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Context
-from fullrecall.errors import InputError, ParameterError
+from fullrecall import Context, Retrieval
+from fullrecall.errors import ParameterError
+from fullrecall.steps import DocumentCopy, DocumentList, Step
 from langchain_fullrecall import Selection
-from langchain_fullrecall.documents import DocumentReader
-from langchain_fullrecall.outputs import Output
-from langchain_fullrecall.record import Reading, Seen, retrieval_of
-from langchain_fullrecall.tree import Node
+from langchain_fullrecall.documents import DocumentReader, Original
+from langchain_fullrecall.record import Reading
 
 
-def call(name: str, ids: str = "", *children: Node, **fields: Any) -> Node:
-    """Return a retriever run that returned one document for each letter."""
-    found = tuple(Context(f"text {letter}", id=letter) for letter in ids)
-    defaults: dict[str, Any] = {"kind": "retriever", "query": name, "contexts": found}
-    return Node(name, children=list(children), **{**defaults, **fields})
+class Called:
+    """A retriever run that returned one document for each letter, and what it called."""
+
+    def __init__(self, name: str, ids: str = "", *children: Called, **fields: Any) -> None:
+        self.children = children
+        found = [Context(f"text {letter}", id=letter) for letter in ids]
+        self.contexts = fields.pop("contexts", found)
+        tags = fields.pop("tags", ())
+        self.step = Step(object(), None, "retriever", name, query=name, labels=(tags, {}), **fields)
+
+
+def call(name: str, ids: str = "", *children: Called, **fields: Any) -> Called:
+    """Return a call of a retriever."""
+    return Called(name, ids, *children, **fields)
+
+
+def steps_of(calls: Any) -> list[Step]:
+    """Return calls and all below them as steps, in their order."""
+    steps: list[Step] = []
+    moment = 0
+
+    def follow(each: Called, parent: Any) -> None:
+        nonlocal moment
+        moment += 1
+        step = each.step
+        step.parent, step.began = parent, moment
+        steps.append(step)
+        for child in each.children:
+            follow(child, step.id)
+        moment += 1
+        step.ended = moment
+        copies = (
+            DocumentCopy(0, c.id, c.text or "", Original(c.id, None, dict(c.metadata), {}))
+            for c in each.contexts or ()
+        )
+        if step.error is None:
+            step.returned = (DocumentList((), tuple(copies)),)
+
+    for each in calls:
+        follow(each, None)
+    return steps
 
 
 CALLS = (
@@ -28,14 +63,14 @@ CALLS = (
 )
 
 
-def seen(selection: Selection, calls: Any = CALLS, **reading: Any) -> Seen:
+def seen(selection: Selection, calls: Any = CALLS, **reading: Any) -> Retrieval:
     """Return the record of the selected calls."""
-    return retrieval_of(calls, Output(), Reading(DocumentReader(**reading), selection), "unseen")
+    return Reading(DocumentReader(**reading), selection).retrieval(steps_of(calls), unseen="unseen")
 
 
 def ids(selection: Selection, calls: Any = CALLS, **reading: Any) -> str:
     """Return the letters of what the selected calls returned, by rank."""
-    found = seen(selection, calls, **reading).retrieval
+    found = seen(selection, calls, **reading)
     return "".join(context.id or "?" for context in found.contexts or ())
 
 
@@ -54,7 +89,7 @@ def ids(selection: Selection, calls: Any = CALLS, **reading: Any) -> str:
         (Selection(tag="sparse"), "ab"),
         (Selection(tag="t", take="last"), "cd"),
         (Selection(tag="t", name="ensemble"), "abc"),
-        (Selection(where=lambda one: "d" in [c.id for c in one.contexts or ()]), "cd"),
+        (Selection(where=lambda call: call.query == "web"), "cd"),
     ],
 )
 def test_what_is_selected(selection: Selection, brought: str) -> None:
@@ -71,39 +106,29 @@ def test_what_stands_in_between_is_looked_past() -> None:
 
 def test_no_call_failed_calls_and_nothing_retrieved_differ() -> None:
     """Three answers, of which only the last can be scored."""
-    failed = call("R", contexts=None, error="TimeoutError: 30 s")
-    assert seen(Selection(), []).unseen == "unseen"
-    assert seen(Selection(), [failed, failed]).retrieval.error == "TimeoutError: 30 s"
-    assert seen(Selection(), [call("R")]).retrieval.contexts == ()
-    unfinished = seen(Selection(), [call("R", contexts=None)]).retrieval
-    assert unfinished.error == "R returned nothing that can be read as contexts"
+    failed = [call("R", error="TimeoutError: 30 s") for _ in range(2)]
+    assert seen(Selection(), []).error == "unseen"
+    assert seen(Selection(), failed).error == "TimeoutError: 30 s"
+    assert seen(Selection(), [call("R")]).contexts == ()
 
 
 @pytest.mark.parametrize("take", ["first", "last", "union"])
 def test_a_retry_that_worked_counts(take: Any) -> None:
     """Wherever it stands among those that did not."""
-    failed = call("R", contexts=None, error="TimeoutError")
-    found = seen(Selection(take=take), [failed, call("R", "ab"), failed])
-    assert found.retrieval.error is None
-    assert [context.id for context in found.retrieval.contexts or ()] == ["a", "b"]
+    tried = call("tried", "ab", call("R", error="TimeoutError"), call("R", "ab"), tries=True)
+    found = seen(Selection(take=take, name="R"), [tried])
+    assert found.error is None
+    assert [context.id for context in found.contexts or ()] == ["a", "b"]
 
 
 def test_a_name_that_no_call_has_is_no_retrieval() -> None:
     """A typing error must not pass for a measurement of something else."""
     found = seen(Selection(name="bm52", tag="t"))
-    assert found.retrieval.contexts is None
-    assert found.unseen == (
+    assert found.contexts is None
+    assert found.error == (
         "no retriever call fits name=('bm52',), tag=('t',): "
         "there were 'ensemble', 'bm25', 'dense', 'web'"
     )
-
-
-def test_what_no_reader_can_read_names_the_retriever() -> None:
-    """But only where that call counts."""
-    broken = call("Bad", contexts=None, problem="document 0: expected a text")
-    with pytest.raises(InputError, match="retriever 'Bad': document 0"):
-        seen(Selection(), [broken])
-    assert ids(Selection(name="web"), [broken, *CALLS]) == "cd"
 
 
 def chunk(own: str | None, source: str, text: str) -> Context:

@@ -168,13 +168,12 @@ def test_texts_are_documents_without_ids(documents: list[Document]) -> None:
     assert score_of(by_id, retrieved_documents=texts, reference=["d0"]) is None
 
 
-def test_a_list_of_texts_is_an_answer() -> None:
-    """`["Paris", "London"]` was not retrieved: it says how to say so."""
+def test_a_list_of_texts_is_what_was_retrieved() -> None:
+    """As it is for `observed`: what is called returned nothing else."""
     returned = RecallStringEvaluator(TextRecall()).evaluate_strings(
         prediction=["Paris", "London"], reference=["Paris"]
     )
-    assert returned["score"] is None
-    assert "the output is a list of texts, which may be an answer" in returned["reasoning"]
+    assert returned["score"] == 1.0
 
 
 def test_documents_that_differ_under_two_keys_are_not_guessed_at(
@@ -192,12 +191,12 @@ def test_documents_that_differ_under_two_keys_are_not_guessed_at(
 @pytest.mark.parametrize(
     ("prediction", "reason"),
     [
-        ("an answer", "the output is str, not documents"),
+        ("an answer", "the output is str"),
         (None, "the output is NoneType"),
         (AIMessage("an answer"), "AIMessage"),
-        ({"answer": "a", "sources": "s"}, "it holds 'answer', 'sources'"),
-        ({"documents": None}, "it holds 'documents'"),
-        ({}, "it holds nothing"),
+        ({"answer": "a", "sources": "s"}, "the output has 'answer', 'sources'"),
+        ({"documents": None}, "the output has 'documents'"),
+        ({}, "the output has nothing"),
     ],
 )
 def test_no_retrieval_is_not_an_empty_one(prediction: object, reason: str) -> None:

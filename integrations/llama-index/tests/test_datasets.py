@@ -17,14 +17,8 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.bridge.pydantic import BaseModel
 
 from fullrecall import IdRecall, SpanRecall, TextRecall, evaluate
-from fullrecall.datasets import (
-    from_embedding_qa,
-    from_labelled_rag,
-    read,
-    read_embedding_qa,
-    read_labelled_rag,
-)
 from fullrecall.errors import InputError
+from fullrecall.read import from_embedding_qa, from_labelled_rag, read
 from llama_index.evaluation.fullrecall import observed
 
 PLACE = "The Eiffel Tower stands in Paris."
@@ -115,7 +109,7 @@ def test_an_embedding_qa_set_is_scored_by_id_and_by_text(
     path = tmp_path / "qa.json"
     dataset = embedding_qa(path)
     samples = list(from_embedding_qa(dataset))
-    assert samples == list(read_embedding_qa(path)) == list(read(path))
+    assert samples == list(read(path)) == list(read(path))
     assert [sample.id for sample in samples] == ["q1", "q2", "q3"]
     report = evaluate(
         samples,
@@ -133,7 +127,7 @@ def test_a_labelled_rag_set_is_scored_by_text(index: VectorStoreIndex, tmp_path:
     path = tmp_path / "rag.json"
     dataset = labelled_rag(path)
     samples = list(from_labelled_rag(dataset))
-    from_file = list(read_labelled_rag(path))
+    from_file = list(read(path))
     assert [sample.reference for sample in samples] == ["In Paris.", "Potassium."]
     assert [s.reference_contexts for s in samples] == [s.reference_contexts for s in from_file]
     assert [s.user_input for s in samples] == [s.user_input for s in read(path)]

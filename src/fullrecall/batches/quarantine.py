@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fullrecall.datasets.rows import FIELDS, Columns, sample_of
 from fullrecall.errors import InputError
+from fullrecall.read.rows import FIELDS, Columns, sample_of
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer

@@ -31,7 +31,7 @@ from fullrecall.scorers.scorer import Scorer
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from fullrecall.datasets.rows import Columns, Rename
+    from fullrecall.read.rows import Columns, Rename
     from fullrecall.run.budget import Budget
     from fullrecall.usage import Spent
 
@@ -59,7 +59,7 @@ class BatchScorer:
       number them from 0 when you write the data set. It comes out as `row`. `Report.open` puts the
       rows in its order, counts one that comes twice once, and with `rows=` says which are missing.
       Without it the order is that of the files, and nobody knows.
-    - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.datasets.read`.
+    - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.read.read`.
     - `bad_rows`: a row that is no sample is unscored, with the reason, and the others are scored;
       "raise" raises `InputError` instead.
     - `failed_batches`: a batch that raises is scored again, `tries` times in all, and then its
@@ -97,7 +97,7 @@ class BatchScorer:
     )
 
     def __post_init__(self) -> None:
-        from fullrecall.datasets.rows import Columns  # readers are no part of `import fullrecall`
+        from fullrecall.read.rows import Columns  # readers are no part of `import fullrecall`
 
         pyarrow("scoring batches")
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
@@ -240,13 +240,13 @@ class BatchScorer:
     @property
     def _columns(self) -> Columns:
         """Which column holds which field of a sample."""
-        from fullrecall.datasets.rows import Columns
+        from fullrecall.read.rows import Columns
 
         return Columns(self.rename)
 
     def _is_ours(self, column: object) -> bool:
         """Whether a column holds a field of a sample, or the position."""
-        from fullrecall.datasets.rows import FIELDS
+        from fullrecall.read.rows import FIELDS
 
         own = self._columns.field(column)  # type: ignore[arg-type]
         return own in FIELDS or column == self.position
@@ -331,7 +331,7 @@ class BatchScorer:
 
         Raises `InputError` for the first that is no sample if that is wanted.
         """
-        from fullrecall.datasets.frames import without_gaps
+        from fullrecall.read.frames import without_gaps
 
         reading = self._columns
         ours = {name for name in table.names if name != self.position and self._is_ours(name)}

@@ -45,7 +45,7 @@ def calibrate(
     """Return how far a judge's verdicts agree with people's labels, and the mean recall corrected.
 
     `labels` say of claims whether the contexts that were judged support them: `Label` objects,
-    as `fullrecall.datasets.read_labels` reads them, or a mapping from (sample, claim) to
+    as `fullrecall.read.read_labels` reads them, or a mapping from (sample, claim) to
     "supported", "not_supported" or "partial". In the mean a partial one is worth what the
     scorer's `partial_credit` says; the agreement is on what is supported in full. Where several
     people label a claim, it counts as their mean.

@@ -87,7 +87,7 @@ def _checked(label: object) -> Label:
     if not isinstance(label, Label):
         raise InputError(
             f"labels must be Label objects or a mapping from (sample, claim), got {shown(label)}: "
-            "fullrecall.datasets.read_labels reads a file of them"
+            "fullrecall.read.read_labels reads a file of them"
         )
     drawn = label.probability
     return label._replace(

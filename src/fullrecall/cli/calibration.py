@@ -97,8 +97,8 @@ def label(
     from fullrecall.calibration import labels_for_width, sheet
     from fullrecall.cli.console import fail, noting, show
     from fullrecall.cli.problems import explained
-    from fullrecall.datasets import read_labels
     from fullrecall.errors import FullrecallError, InputError, ParameterError
+    from fullrecall.read import read_labels
     from fullrecall.report import Report
 
     if (n is None) == (width is None):
@@ -196,8 +196,8 @@ def calibrate(
     from fullrecall.calibration.printout import sheets
     from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.problems import explained
-    from fullrecall.datasets import read_labels
     from fullrecall.errors import FullrecallError, InputError
+    from fullrecall.read import read_labels
     from fullrecall.report import Report
     from fullrecall.views import terminal
 

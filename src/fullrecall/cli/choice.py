@@ -101,7 +101,7 @@ def choose(
     from contextlib import redirect_stdout
     from itertools import chain
 
-    from fullrecall import datasets
+    from fullrecall import read
     from fullrecall.cli.console import fail, noting, write
     from fullrecall.cli.job import unretrieved
     from fullrecall.cli.problems import explained
@@ -115,8 +115,7 @@ def choose(
     handicaps = {name: _number(value) for name, value in map(_pair, handicap or ())}
     try:
         samples = [
-            unretrieved(sample)
-            for sample in chain.from_iterable(datasets.read(file) for file in files)
+            unretrieved(sample) for sample in chain.from_iterable(read.read(file) for file in files)
         ]
         if not samples:
             fail("no questions", *(f"{file} has none" for file in files))

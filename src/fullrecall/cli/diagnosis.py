@@ -50,6 +50,21 @@ def diagnose(
             "asked for more wherever something was missed.",
         ),
     ] = None,
+    exact: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME",
+            show_default=False,
+            help="The same for an exact search: tells what the index or a filter lost from what "
+            "is ranked low.",
+        ),
+    ] = None,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Try the larger k that gains most through --retriever, and measure it."
+        ),
+    ] = False,
     deep_k: Annotated[
         int,
         typer.Option(
@@ -124,9 +139,9 @@ def diagnose(
     from fullrecall.cli.outputs import check_writable
     from fullrecall.cli.problems import explained
     from fullrecall.cli.retriever import function_of
-    from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose as diagnosed
     from fullrecall.errors import FullrecallError
+    from fullrecall.read import read_contexts
     from fullrecall.report import Report
 
     outputs = {"--html": html, "--csv": csv, "--markdown": markdown}
@@ -142,6 +157,8 @@ def diagnose(
             k=k,
             corpus=None if corpus is None else read_contexts(corpus),
             retriever=asked,
+            exact=None if exact is None else function_of(exact),
+            prove=prove,
             deep_k=deep_k,
             scorers=_scorers(loaded, judge, base_url),
             near_duplicate=near_duplicate,

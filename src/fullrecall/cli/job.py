@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fullrecall import datasets
+from fullrecall import read as datasets
 from fullrecall.cli.console import fail, noting, show, write
 from fullrecall.cli.exits import INTERRUPTED
 from fullrecall.cli.misses import MissedSamples
@@ -28,10 +28,10 @@ from fullrecall.cli.problems import explained
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
-from fullrecall.datasets.row_count import row_count
 from fullrecall.errors import FullrecallError, InputError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
+from fullrecall.read.row_count import row_count
 from fullrecall.report import Report, Summary
 from fullrecall.report.text import ending
 from fullrecall.run.progress import Counted
@@ -41,8 +41,8 @@ from fullrecall.views import terminal
 from fullrecall.views.summaries import summary_sheet
 
 if TYPE_CHECKING:
-    from fullrecall.datasets.traces import Joined
-    from fullrecall.datasets.trec import RunOrder
+    from fullrecall.read.traces import Joined
+    from fullrecall.read.trec import RunOrder
     from fullrecall.report import Row
     from fullrecall.results.files.json_lines import Writer as LineWriter
     from fullrecall.run.retrievers import RetrieverLike

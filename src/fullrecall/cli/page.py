@@ -66,9 +66,9 @@ def page(
     from fullrecall.cli.console import fail, noting, show
     from fullrecall.cli.outputs import check_output
     from fullrecall.cli.problems import explained
-    from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose
     from fullrecall.errors import FullrecallError
+    from fullrecall.read import read_contexts
     from fullrecall.report import Comparisons, Report, compare
 
     path = output or report[-1].with_suffix(".html")

@@ -1,4 +1,4 @@
-"""`fullrecall testset generate`, `check`, `complete`, `review`."""
+"""`fullrecall testset generate`, `check`, `complete`, `review`, `follow`, `export`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ Examples:
 """
 
 CHECK_HELP = """\
-Check a test set without a model: IDs, offsets, near-duplicates, copied words, and size.
+Check a test set: IDs, offsets, near-duplicates, copied words, and size.
+
+With --judge, a model reads each question beside its references: does it stand \
+alone, is it answered, by one answer, does each claim follow.
 
 Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
 
@@ -58,7 +61,8 @@ Judge what retrievers found and nobody labeled, and measure how complete the ref
 
 Each --retrieved file is a report of `evaluate --retriever`, or samples with what one retriever \
 returned, best first. Label what --to-label draws, then run the same command again with --labels: \
-with --store it costs nothing.
+with --store it costs nothing. What one person found and the judge did not, --to-confirm draws \
+for another: --second.
 
 Examples:
   fullrecall testset complete set.jsonl --retrieved a.jsonl \\
@@ -78,6 +82,28 @@ print what the review proves.
 Examples:
   fullrecall testset review set.jsonl --documents docs/ -o review.html
   fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
+"""
+
+EXPORT_HELP = """\
+Write a set as another tool has it, and print what that form cannot hold.
+
+Examples:
+  fullrecall testset export set.jsonl --format ragas -o ragas.jsonl
+  fullrecall testset export set.jsonl --format beir --documents docs/ -o beir/
+"""
+
+FOLLOW_HELP = """\
+Move the labels of a set to a new corpus, by the words that they were made for.
+
+Each reference is same, moved (other ID, chunks, or offsets), changed (other \
+words), or gone. What changed or is gone stays as it was, and its sample is \
+unscored. A set without quotes needs --old.
+
+Examples:
+  fullrecall testset follow set.jsonl --corpus new/ -o new-set.jsonl \\
+      --table labels.csv
+  fullrecall testset follow set.jsonl --old old.jsonl --corpus new.jsonl \\
+      -o new-set.jsonl
 """
 
 app = typer.Typer(
@@ -148,12 +174,18 @@ def generate(
             "several_facts=0.2, across_documents=0.1.",
         ),
     ] = None,
-    example: Annotated[
-        list[str] | None,
+    queries: Annotated[
+        Path | None,
         typer.Option(
-            metavar="QUESTION",
+            metavar="FILE",
             show_default=False,
-            help="A question of your users, for the style; repeatable.",
+            help="What your users ask: one a line, or a file of samples.",
+        ),
+    ] = None,
+    difficulty: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL", show_default=False, help="Keep only easy, medium, or hard ones."
         ),
     ] = None,
     closed_book: Annotated[
@@ -182,9 +214,11 @@ def generate(
             number,
             kinds=_kinds(kind) if kind else _default_kinds(),
             checker=_model(checker, base_url, "--checker") if checker else None,
-            examples=example or (),
+            queries=_queries(queries) if queries else (),
+            difficulty=difficulty,  # type: ignore[arg-type] # `generate` says what it may be
             closed_book=closed_book,
             seed=seed,
+            on_plan=lambda forecast: _say(f"Plan: {forecast}"),
             **_options(store, budget_calls, max_concurrency),
         )
         made.save(output, rejected=rejected)
@@ -211,6 +245,18 @@ def check(
     ] = 0.05,
     issues: Annotated[int, typer.Option(metavar="N", min=0, help="List the first N issues.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="openai:MODEL",
+            show_default=False,
+            help="A model that reads each question beside its references.",
+        ),
+    ] = None,
+    base_url: _BaseUrl = None,
+    store: _Store = None,
+    budget_calls: _Calls = None,
+    max_concurrency: _Concurrency = 16,
 ) -> None:
     """Check a test set and print what is wrong with it; see `CHECK_HELP`."""
     import json
@@ -218,7 +264,7 @@ def check(
     from fullrecall.cli.console import write
     from fullrecall.collections import documents as own_documents
     from fullrecall.collections import questions
-    from fullrecall.datasets import read
+    from fullrecall.read import read
     from fullrecall.testset import check as checked
 
     if demo == (samples is not None) or (documents is None) != demo:
@@ -227,7 +273,9 @@ def check(
         if samples is None or documents is None:
             audit = checked(questions(), own_documents(), margin=margin)
         else:
-            audit = checked(read(samples), documents, margin=margin)
+            reader = None if judge is None else _model(judge, base_url, "--judge")
+            options = _options(store, budget_calls, max_concurrency)
+            audit = checked(read(samples), documents, judge=reader, margin=margin, **options)
     if as_json:
         write(json.dumps(audit.to_dict(), indent=1) + "\n")
     else:
@@ -262,13 +310,6 @@ def complete(
     depth: Annotated[
         int, typer.Option(metavar="K", min=1, help="Judge the first K contexts of each retriever.")
     ] = 20,
-    frame: Annotated[
-        int,
-        typer.Option(metavar="K", min=1, help="Estimate the completeness of the first K contexts."),
-    ] = 100,
-    tail: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Contexts to draw below --depth.")
-    ] = 1000,
     to_label: Annotated[
         Path | None,
         typer.Option(
@@ -280,14 +321,27 @@ def complete(
         typer.Option(
             "-n", "--number", metavar="N", min=1, help="Contexts to draw with --to-label."
         ),
-    ] = 200,
-    whole_tail: Annotated[
-        bool, typer.Option("--whole-tail", help="Draw all of the tail, for an interval.")
-    ] = False,
+    ] = 300,
+    to_confirm: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Draw what another person must confirm."
+        ),
+    ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", show_default=False, help="The labels, filled in."),
     ] = None,
+    second: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="The other person's labels."),
+    ] = None,
+    label_error: Annotated[
+        float,
+        typer.Option(
+            metavar="0…0.3", help="Share of one person's labels that may be wrong, at most."
+        ),
+    ] = 0.05,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -302,8 +356,8 @@ def complete(
     """Complete references and print how complete they are; see `COMPLETE_HELP`."""
     from fullrecall.cli.judge import JudgeOptions, judge_of
     from fullrecall.cli.problems import as_options
-    from fullrecall.datasets import read, write_jsonl
     from fullrecall.judges import LexicalJudge
+    from fullrecall.read import read, write_jsonl
     from fullrecall.testset import complete as completed
 
     if output is not None:
@@ -314,15 +368,15 @@ def complete(
             {path.stem: _lookup(path) for path in retrieved},
             judge_of(JudgeOptions(judge, base_url)) or LexicalJudge(),
             depth=depth,
-            frame=frame,
-            tail=tail,
             seed=seed,
             **_options(store, budget_calls, max_concurrency),
         )
-        done = done if labels is None else done.with_labels(labels)
+        if labels is not None:
+            done = done.with_labels(labels, second=second or (), error=label_error)
         lines = [as_options(str(done))]
-        if to_label is not None:
-            lines.append(_drawn(done, number, to_label, whole_tail=whole_tail))
+        for path, confirm in ((to_label, False), (to_confirm, True)):
+            if path is not None:
+                lines.append(_drawn(done, number, path, confirm=confirm))
         if output is not None:
             lines.append(
                 f"{counted(write_jsonl(done.samples, output), 'sample')} written to {output}."
@@ -366,7 +420,7 @@ def review(
     seed: _Seed = 0,
 ) -> None:
     """Write what people review, or apply what they decided; see `REVIEW_HELP`."""
-    from fullrecall.datasets import read, write_jsonl
+    from fullrecall.read import read, write_jsonl
     from fullrecall.testset import apply_review, to_review
 
     if apply is not None:
@@ -384,6 +438,92 @@ def review(
         f"Then: fullrecall testset review {samples} --apply "
         f"{'review.json' if output.suffix == '.html' else output} --output reviewed.jsonl",
     )
+
+
+@app.command(cls=Command, help=FOLLOW_HELP)
+def follow(
+    samples: _Set,
+    *,
+    corpus: Annotated[
+        Path,
+        typer.Option(metavar="DOCUMENTS", show_default=False, help="The new corpus."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", show_default=False, help="Save the set (.jsonl)."
+        ),
+    ],
+    old: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DOCUMENTS",
+            show_default=False,
+            help="The corpus of the labels.",
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Save what became of each label (.csv)."
+        ),
+    ] = None,
+    accept_changed: Annotated[
+        bool,
+        typer.Option("--accept-changed", help="Let changed labels name the text nearest to them."),
+    ] = False,
+) -> None:
+    """Move labels to a new corpus; see `FOLLOW_HELP`."""
+    from fullrecall.read import read, write_jsonl
+    from fullrecall.testset import follow as followed
+
+    _check_new(output, (".jsonl",), "--output")
+    if table is not None:
+        _check_new(table, (".csv",), "--table")
+    with _explained():
+        done = followed(read(samples), corpus, old=old, accept_changed=accept_changed)
+        count = write_jsonl(done.samples, output)
+        if table is not None:
+            done.to_csv(table)
+    _say(str(done), f"{counted(count, 'sample')} written to {output}.")
+
+
+@app.command(cls=Command, help=EXPORT_HELP)
+def export(
+    samples: _Set,
+    *,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            show_default=False,
+            help="ragas, langsmith, deepeval, beir, mteb, hotpotqa, squad, trec, …",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="PATH", show_default=False, help="Write it here."),
+    ],
+    documents: Annotated[
+        Path | None,
+        typer.Option(metavar="DOCUMENTS", show_default=False, help="The texts, by their IDs."),
+    ] = None,
+    first: Annotated[
+        bool, typer.Option("--first", help="Keep the first of alternatives alone.")
+    ] = False,
+) -> None:
+    """Write a set in another form; see `EXPORT_HELP`."""
+    from fullrecall.read import documents_of, read
+    from fullrecall.read import write as written
+
+    if output.exists():
+        raise typer.BadParameter(f"{output} exists: name another file", param_hint="--output")
+    with _explained():
+        texts = documents_of(documents) if documents is not None else ()
+        alternatives: Any = "first" if first else "all"
+        made = written(read(samples), form, output, documents=texts, alternatives=alternatives)
+    _say(str(made), f"Written to {output}.")
 
 
 def _say(*lines: str) -> None:
@@ -427,6 +567,16 @@ def _model(name: str, base_url: str | None, option: str) -> OpenAIChatModel:
     return OpenAIChatModel(model, base_url=base_url)
 
 
+def _queries(path: Path) -> list[str]:
+    """Return what users ask: the lines of a text file, or the questions of samples."""
+    from fullrecall.read import read
+    from fullrecall.read.text_files import existing_file, text_lines
+
+    if path.suffix in (".txt", ""):
+        return [line.strip() for _, line in text_lines(existing_file(path)) if line.strip()]
+    return [sample.user_input for sample in read(path) if sample.user_input]
+
+
 def _default_kinds() -> dict[QuestionKind, float]:
     from fullrecall.testset.generation import DEFAULT_KINDS
 
@@ -455,7 +605,7 @@ def _options(store: Path | None, calls: int | None, max_concurrency: int) -> Mod
 
 def _lookup(path: Path) -> Any:
     """Return what a retriever returned, by its question, as a function of the question."""
-    from fullrecall.datasets import read
+    from fullrecall.read import read
 
     found = {sample.user_input: sample for sample in read(path)}
 
@@ -467,11 +617,12 @@ def _lookup(path: Path) -> Any:
     return retrieve
 
 
-def _drawn(done: CompletedSet, number: int, path: Path, *, whole_tail: bool) -> str:
-    pairs = done.to_label(number, path, tail="all" if whole_tail else "found")
+def _drawn(done: CompletedSet, number: int, path: Path, *, confirm: bool) -> str:
+    pairs = done.to_label(number, path, second=confirm)
+    option = "--second" if confirm else "--labels"
     return (
         f"{len(pairs):,} contexts to label written to {path}. Fill in the column label: relevant "
-        "or not_relevant. Then run this again with --labels"
+        f"or not_relevant. Then run this again with {option}"
     )
 
 

@@ -98,6 +98,7 @@ class Case:
     `k` is how many contexts count, `judged` whether a judge decided. `find` tells where a list of
     contexts holds the item: as the scorer sees it where the scorer is known, else by ID and text.
     `deeper` returns what the retriever returns at `deep_k`, None where there is no retriever.
+    `exact` returns the same of an exact search, None where there is none.
     `repeated` returns the 0-based places of duplicates in the list. `alias` is the ID under which
     the item stands, where it is another than the expected one. `asked` says that the scorer was
     given, so that a judge was asked which reference contexts support a claim.
@@ -118,6 +119,7 @@ class Case:
     stages: Sequence[Stage]
     limits: Limits
     asked: bool = False
+    exact: Callable[[], Sequence[Context]] | None = None
 
     @property
     def judged_without_item(self) -> bool:

@@ -88,6 +88,13 @@ class Cost(NamedTuple):
         return f"{words} ({self.tokens_after - self.tokens_before:+,.0f} tokens per question)"
 
 
+class Trial(NamedTuple):
+    """What a change gained when it was tried through the retriever: the mean over `samples`."""
+
+    gain: float
+    samples: int
+
+
 @dataclass(frozen=True, repr=False)
 class Change:
     """A change with the recall that it would bring, as far as the record tells.
@@ -95,7 +102,8 @@ class Change:
     `action` says what to do. `effects` has one item for each score of which it can be computed,
     in the order of the report; `gain`, `interval` and `score` are those of the first one that
     gains. Where `at_most`, the gain is a bound: how much of it comes, only trying tells. `cost` is
-    None where the change is not one of how much is retrieved.
+    None where the change is not one of how much is retrieved. `k` is how many contexts to retrieve,
+    where that is the change; `trial` what it gained when `diagnose(…, prove=True)` tried it.
     """
 
     kind: ChangeKind
@@ -103,6 +111,8 @@ class Change:
     effects: tuple[Effect, ...]
     cost: Cost | None = None
     at_most: bool = False
+    k: int | None = None
+    trial: Trial | None = None
 
     @property
     def effect(self) -> Effect:
@@ -128,7 +138,8 @@ class Change:
     def text(self) -> str:
         """One line: "raise k from 5 to 10: +0.11 (+0.06 to +0.16), twice the contexts"."""
         cost = "" if self.cost is None else self.cost.text
-        return f"{self.action}: {self.gain_text}{cost and ', '}{cost}"
+        tried = "" if self.trial is None else f"; tried: {self.trial.gain:+.2f}"
+        return f"{self.action}: {self.gain_text}{tried}{cost and ', '}{cost}"
 
     @property
     def gain_text(self) -> str:
@@ -151,6 +162,7 @@ class Change:
             "gain": self.gain,
             "interval": self.interval._asdict(),
             "at_most": self.at_most,
+            "trial": None if self.trial is None else self.trial._asdict(),
             "cost": None if self.cost is None else self.cost._asdict(),
             "effects": [effect.to_dict() for effect in self.effects],
         }

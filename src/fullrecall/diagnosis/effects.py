@@ -49,6 +49,8 @@ class Proposal:
     lists: Iterable[Sequence[Context] | None] | None = None
     before: Mapping[int, Values] | None = None
     of: str = ""
+    k: int | None = None
+    """How many contexts to retrieve, where that is the change."""
 
     @property
     def at_most(self) -> bool:
@@ -130,7 +132,9 @@ class Baseline:
             kept = tuple(effect for effect in effects if effect is not None)
             if any(effect.gain >= LEAST for effect in kept):
                 cost = None if proposal.lists is None else self._cost(proposal.lists)
-                weighed.append(Change(proposal.kind, proposal.action, kept, cost, proposal.at_most))
+                weighed.append(
+                    Change(proposal.kind, proposal.action, kept, cost, proposal.at_most, proposal.k)
+                )
         return tuple(sorted(weighed, key=lambda change: (-change.gain, change.at_most)))
 
     def _effect(

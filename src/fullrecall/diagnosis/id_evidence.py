@@ -13,22 +13,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus
-from fullrecall.diagnosis.id_forms import (
-    document_of,
-    ends_with,
-    form,
-    forms_between,
-    label_after,
-    named_values,
-    unlabeled,
-    unnumbered,
-)
+from fullrecall.diagnosis.id_forms import document_of, ends_with, form, forms_between, named_values
 from fullrecall.rewrites import rewrites
 
 Relation: TypeAlias = Literal["form", "path", "named", "source", "chunk", "document", "rewrite"]
-
-_FEWEST = 3
-"""So many samples must fit before a bare number at the end of an ID is that of a chunk."""
 
 
 class Alias(NamedTuple):
@@ -77,21 +65,11 @@ class IdEvidence:
         self._forms = _forms(known, wanted)
         self._paths = _paths(known, wanted)
         self._chunks: dict[str, set[str]] = {}
-        self._numbered: dict[str, set[str]] = {}
         for one in known:
-            for of, parents in ((document_of, self._chunks), (unnumbered, self._numbered)):
-                parent = of(one)
-                if parent in wanted and parent is not None:
-                    parents.setdefault(parent, set()).add(one)
+            parent = document_of(one)
+            if parent in wanted and parent is not None:
+                self._chunks.setdefault(parent, set()).add(one)
         self._known = known
-        self.labels = self._labels(wanted - known)
-        """The words that number the parts of documents, as far as it shows."""
-        if self.labels:
-            for one in known:
-                parent = unlabeled(one, self.labels)
-                if parent in wanted and parent is not None:
-                    self._chunks.setdefault(parent, set()).add(one)
-        self._trusted = self._trusted_numbers(direct, wanted)
         self._named = self._fields()
         self._renamed = self._rewritten(retrieved, wanted - known, direct)
         self._options = {one: found for one in wanted if (found := tuple(self._others(one)))}
@@ -151,59 +129,39 @@ class IdEvidence:
         document = document_of(wanted)
         if document is not None and document in self._known:
             yield "document", document
-        if self._trusted:
-            for found in sorted(self._numbered.get(wanted, ())):
-                yield "chunk", found
-            document = unnumbered(wanted)
-            if document is not None and document in self._known and wanted not in self._known:
-                yield "document", document
         for found in sorted(self._renamed.get(wanted, ())):
-            yield "rewrite", found
+            yield self._level, found
 
     def _rewritten(
         self, retrieved: set[str], missing: set[str], direct: int
     ) -> Mapping[str, frozenset[str]]:
         """Return the IDs that stand for expected ones by what the IDs of all samples tell."""
         lists = [[context.id for context in lookup.contexts] for lookup in self._lookups.values()]
-        references = [lookup.wanted for lookup in self._lookups.values()]
+        known = self._forms.keys() | self._paths.keys() | self._chunks.keys()
+        references = [
+            [one for one in lookup.wanted if one not in known] for lookup in self._lookups.values()
+        ]
         found = rewrites([*lists, sorted(retrieved)], [*references, ()], direct=direct)
         self.rewrite = found
         """What rewrites one side's IDs into the other's; None where nothing does."""
-        return {} if found is None else found.matched(missing, sorted(self._known))
+        same = {} if found is None else found.matched(missing, sorted(self._known))
+        self._whole: dict[str, str] = {}
+        for wanted, others in same.items() if self._level != "rewrite" else ():
+            for one in others:
+                part, whole = (wanted, one) if self._level == "document" else (one, wanted)
+                self._whole[part] = whole
+        return same
 
-    def _labels(self, missing: set[str]) -> frozenset[str]:
-        """Return the words that number parts of what several samples expect, and none is known."""
-        fitting: Counter[str] = Counter()
-        for lookup in self._lookups.values():
-            gone = [wanted for wanted in lookup.wanted if wanted in missing]
-            if not gone:
-                continue
-            found = {
-                label_after(context.id, wanted)
-                for wanted in gone
-                for context in lookup.contexts
-                if context.id is not None and context.id.startswith(wanted)
-            }
-            fitting.update(label for label in found if label is not None)
-        return frozenset(label for label, times in fitting.items() if times >= _FEWEST)
+    @property
+    def _level(self) -> Relation:
+        """How IDs that are the same by the rewrite are related."""
+        if self.rewrite is None or not self.rewrite.joins:
+            return "rewrite"
+        return "document" if self.rewrite.side == "reference" else "chunk"
 
     def document(self, given: str) -> str | None:
         """Return the ID of the document of which an ID names a part; None where it names none."""
-        by_number = unnumbered(given) if self._trusted else None
-        return document_of(given) or unlabeled(given, self.labels) or by_number
-
-    def _trusted_numbers(self, direct: int, missing: set[str]) -> bool:
-        """Return whether a number at the end of an ID is that of a chunk, as far as it shows."""
-        fitting = 0
-        if not self._numbered and not any(unnumbered(one) in self._known for one in missing):
-            return False
-        for lookup in self._lookups.values():
-            ids = {context.id for context in lookup.contexts}
-            for wanted in lookup.wanted:
-                whole = unnumbered(wanted)
-                numbered = self._numbered.get(wanted, set())
-                fitting += not ids.isdisjoint(numbered) or (whole in ids and whole is not None)
-        return fitting >= _FEWEST and fitting > direct
+        return document_of(given) or self._whole.get(given)
 
     def _fields(self) -> dict[tuple[int, str], Alias]:
         """Return the expected IDs that stand in another field of a retrieved context.

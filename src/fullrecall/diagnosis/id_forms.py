@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
@@ -47,9 +47,6 @@ _OF_DOCUMENT = re.compile(
 )
 """How chunk IDs go on behind that of their document: `#3`, `::7`, `/chunk-7`, `_p2`."""
 
-_NUMBERED = re.compile(r"[\W_]+\d+$")
-"""What may number chunks, and may be part of a document's own ID: `_12`, `-01`."""
-
 
 @lru_cache(maxsize=131_072)
 def form(given: str) -> str:
@@ -81,34 +78,6 @@ def _by(given: str, names: Iterable[str]) -> str:
 def document_of(given: str) -> str | None:
     """Return the ID of the document that a chunk's ID names; None where it names none."""
     match = _OF_DOCUMENT.search(given)
-    return given[: match.start()] if match is not None and match.start() else None
-
-
-_LABELED = re.compile(r"[\W_]+([^\W\d_]{1,12})[\W_]*\d+(?:[\W_]+\d+)*")
-"""A word and a number, such as ` Abs. 3` or `:L40`: what it counts, only several IDs tell."""
-
-
-def label_after(given: str, document: str) -> str | None:
-    """Return the word that numbers the part of a document that an ID names: `abs`, `l`.
-
-    None where the ID is not the document's, followed by a word and a number.
-    """
-    match = _LABELED.fullmatch(given, len(document)) if given.startswith(document) else None
-    return match[1].casefold() if match is not None and document else None
-
-
-def unlabeled(given: str, labels: Collection[str]) -> str | None:
-    """Return the ID of the document of which an ID names a part by one of the `labels`."""
-    for match in _LABELED.finditer(given):
-        if match.start() and match.end() == len(given) and match[1].casefold() in labels:
-            return given[: match.start()]
-    return None
-
-
-@lru_cache(maxsize=131_072)
-def unnumbered(given: str) -> str | None:
-    """Return an ID without the number at its end, which may be that of a chunk; None without."""
-    match = _NUMBERED.search(given)
     return given[: match.start()] if match is not None and match.start() else None
 
 

@@ -19,6 +19,7 @@ from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, beyond, explained
+from fullrecall.diagnosis.trial import tried
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
 from fullrecall.measures import Recall
@@ -39,11 +40,13 @@ def diagnose(
     k: int | None = None,
     corpus: CorpusLike | None = None,
     retriever: Retriever | None = None,
+    exact: Retriever | None = None,
     deep_k: int = 100,
     scorers: Sequence[Scorer] | Scorer = (),
     near_duplicate: float = 0.9,
     min_run: int = 32,
     at_most: int = 20_000,
+    prove: bool = False,
 ) -> Diagnosis:
     """Return what to change, by the recall that it would bring, and why each target was missed.
 
@@ -58,6 +61,8 @@ def diagnose(
     - `k`: a target beyond rank k is missed; None, one that was not retrieved at all.
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
     - `retriever`: called with a question and `deep_k`, once for each sample that misses something.
+    - `exact`: a second search, without an approximate index or a filter, called in the same way. It
+      splits what was never retrieved into what is ranked low and what the index or a filter lost.
     - `scorers`: those that made the report. What they call found is then found in deeper lists
       and stages too, judged ones are asked again there, and first of all which reference contexts
       support a claim. Without them an item is known by its ID, or by all of its characters.
@@ -70,25 +75,20 @@ def diagnose(
     - `at_most`: how many samples are diagnosed of a report that `Report.open` reads from a
       directory: so many, drawn at random, where it has more. All of any other report are.
 
+    - `prove`: try the larger k that gains most through `retriever`, with every question, so that
+      what it gains stands beside what was predicted.
+
     Only scored samples and scorers that measure recall are diagnosed. Of an any-of group, the
     alternative that came nearest decides. A retriever that raises is not asked again for that
     sample, and the cause's detail says so.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
-    if k is not None:
-        check_k(k)
-    check_k(deep_k, "deep_k")
-    check_k(min_run, "min_run")
-    check_k(at_most, "at_most")
+    _check_counts(k=k, deep_k=deep_k, min_run=min_run, at_most=at_most)
     check_share(near_duplicate, "near_duplicate")
-    given = (scorers,) if isinstance(scorers, Scorer) else tuple(scorers)
-    by_name = {scorer.method.name: scorer for scorer in given}
-    unknown = by_name.keys() - {method.name for method in report.methods}
-    if unknown:
-        raise ParameterError(
-            f"the report has no score {min(unknown)!r}: pass the scorers that made it"
-        )
+    if prove and retriever is None:
+        raise ParameterError("prove=True tries a change through the retriever: pass retriever=")
+    by_name = _by_name(scorers, report)
     every = len(report)
     if every > at_most:
         report = report.drawn(at_most)
@@ -96,6 +96,7 @@ def diagnose(
     search = _Search(
         indexed,
         retriever,
+        exact,
         by_name,
         Limits(near_duplicate, min_run, deep_k),
         _id_evidence(report, indexed),
@@ -129,13 +130,35 @@ def diagnose(
         *bounds(baseline, bounded),
         *reading(baseline, bounded),
     ]
+    changes = baseline.changes(proposals)
+    if prove:
+        changes = tried(changes, baseline, rescored, retriever, report.groups)
     return Diagnosis(
         tuple(misses),
         tuple(baseline.label(place) for place in baseline.places),
         len(report),
-        baseline.changes(proposals),
+        changes,
         every,
     )
+
+
+def _check_counts(k: int | None, **counts: int) -> None:
+    if k is not None:
+        check_k(k)
+    for name, count in counts.items():
+        check_k(count, name)
+
+
+def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Scorer]:
+    """Return the scorers by their names; raise `ParameterError` for one that the report lacks."""
+    given = (scorers,) if isinstance(scorers, Scorer) else tuple(scorers)
+    by_name = {scorer.method.name: scorer for scorer in given}
+    unknown = by_name.keys() - {method.name for method in report.methods}
+    if unknown:
+        raise ParameterError(
+            f"the report has no score {min(unknown)!r}: pass the scorers that made it"
+        )
+    return by_name
 
 
 @dataclass
@@ -144,6 +167,7 @@ class _Search:
 
     corpus: Corpus | None
     retriever: Retriever | None
+    exact: Retriever | None
     scorers: Mapping[str, Scorer]
     limits: Limits
     ids: IdEvidence
@@ -171,6 +195,7 @@ class _Looking:
         self.retrieved = retrieved(row)
         self.stages = sample.stages
         self.deep: tuple[Context, ...] | None = None
+        self.by_exact: tuple[Context, ...] | None = None
         self.problem = ""
         self.scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = {}
         self.lists: list[Sequence[Context]] = []
@@ -182,16 +207,24 @@ class _Looking:
     def deeper(self) -> tuple[Context, ...]:
         """Return what the retriever returns when it is asked for more; nothing if it raises."""
         if self.deep is None:
-            self.deep = ()
-            question = self.row.sample.user_input
-            if self.search.retriever is None or question is None:
-                return self.deep
-            try:
-                found = self.search.retriever(question, self.search.limits.deep_k)
-                self.deep = tuple(map(as_context, found))
-            except Exception as error:  # noqa: BLE001 - whatever a user's retriever raises
-                self.problem = f"the retriever raised {type(error).__name__}: {error}"
+            self.deep = self._asked(self.search.retriever, "the retriever")
         return self.deep
+
+    def exactly(self) -> tuple[Context, ...]:
+        """Return what the exact search returns; nothing if it raises."""
+        if self.by_exact is None:
+            self.by_exact = self._asked(self.search.exact, "the exact search")
+        return self.by_exact
+
+    def _asked(self, retriever: Retriever | None, name: str) -> tuple[Context, ...]:
+        question = self.row.sample.user_input
+        if retriever is None or question is None:
+            return ()
+        try:
+            return tuple(map(as_context, retriever(question, self.search.limits.deep_k)))
+        except Exception as error:  # noqa: BLE001 - whatever a user's retriever raises
+            self.problem = f"{name} raised {type(error).__name__}: {error}"
+            return ()
 
     def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
         """Return what the scorer `name` finds in a list, by target; nothing if it cannot tell."""
@@ -291,6 +324,7 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: int | None)
             looking.stages,
             search.limits,
             name in search.scorers,
+            None if search.exact is None else looking.exactly,
         )
         found.append((explained(case), item))
     if len(found) == 1:

@@ -67,6 +67,7 @@ class Proposer:
                 f"raise k from {k} to {larger}",
                 values[larger],
                 baseline.lists_at(larger),
+                k=larger,
             )
 
     def _retrieving_more(self) -> Iterator[Proposal]:
@@ -99,6 +100,7 @@ class Proposer:
                     f"retrieve {larger} contexts in place of {k}",
                     values[larger],
                     made[larger],
+                    k=larger,
                 )
 
     def _cut(self, k: int) -> Lists:

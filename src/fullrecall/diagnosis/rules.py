@@ -333,6 +333,30 @@ def nothing_retrieved(case: Case) -> Explained | None:
     return Explained(Cause.NOTHING_RETRIEVED, detail, rank)
 
 
+def lost_by_index(case: Case) -> Explained | None:
+    """An exact search has it within what counts: the index or a filter lost it."""
+    if case.exact is None:
+        return None
+    rank = case.find(case.exact())
+    counts = len(case.retrieved) if case.k is None else case.k
+    if rank is None or rank > counts:
+        return None
+    deeper = None if case.deeper is None else case.find(case.deeper())
+    where = "does not return it" if deeper is None else f"has it at rank {deeper}"
+    detail = f"exact search has it at rank {rank}; the retriever {where}"
+    return Explained(Cause.LOST_BY_INDEX, detail, deeper)
+
+
+def ranked_low(case: Case) -> Explained | None:
+    """An exact search has it too far down as well."""
+    if case.exact is None:
+        return None
+    rank = case.find(case.exact())
+    if rank is None:
+        return None
+    return Explained(Cause.BEYOND_K, f"exact search ranks it low, too: at rank {rank}", rank)
+
+
 def found_deeper(case: Case) -> Explained | None:
     """The retriever returns it when it is asked for more."""
     if case.deeper is None:
@@ -350,7 +374,8 @@ def in_the_corpus(case: Case) -> Explained | None:
     if case.deeper is not None:
         return Explained(
             Cause.NEVER_RETRIEVED,
-            f"in the corpus, but not in the top {case.limits.deep_k}",
+            f"in the corpus, but not in the top {case.limits.deep_k}"
+            f"{'' if case.exact is None else ', nor in that of exact search'}",
         )
     return Explained(
         Cause.NEVER_RETRIEVED,
@@ -392,7 +417,9 @@ RULES: tuple[Rule, ...] = (
     not_in_corpus,
     failed_call,
     nothing_retrieved,
+    lost_by_index,
     found_deeper,
+    ranked_low,
     lookalike,
     in_the_corpus,
 )
@@ -410,7 +437,9 @@ _NEEDS: Mapping[Rule, str] = {
     not_in_corpus: "corpus",
     failed_call: "record",
     nothing_retrieved: "nothing",
+    lost_by_index: "exact",
     found_deeper: "search",
+    ranked_low: "exact",
     lookalike: "text",
     in_the_corpus: "corpus",
 }
@@ -431,12 +460,13 @@ def _given(case: Case) -> tuple[object, ...]:
         case.row.sample.retrieval is not None,
         len(case.retrieved) == 0,
         case.deeper is not None,
+        case.exact is not None,
     )
 
 
 _KINDS = (
     *("judged", "k", "id", "stages", "text"),
-    *("passage", "corpus", "record", "nothing", "search"),
+    *("passage", "corpus", "record", "nothing", "search", "exact"),
 )
 
 

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from fullrecall.calibration.labels import as_label
-from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.text_files import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.identifiers import shown
@@ -24,6 +22,8 @@ from fullrecall.judges.falsification import falsified
 from fullrecall.judges.flow import arun, side_by_side
 from fullrecall.judges.judge import Flow, Judge
 from fullrecall.judges.translations import TRANSLATIONS
+from fullrecall.read.json_lines import json_lines
+from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.report import Report
 from fullrecall.sample import Sample
 from fullrecall.scorers import ClaimRecall

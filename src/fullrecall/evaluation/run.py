@@ -342,12 +342,12 @@ def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
 def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         one = isinstance(samples, (Mapping, Sample))
-        way_out = "wrap it in a list" if one else "fullrecall.datasets.read(path) reads a file"
+        way_out = "wrap it in a list" if one else "fullrecall.read.read(path) reads a file"
         raise InputError(
             f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
     if is_frame(samples):
-        from fullrecall.datasets import from_rows
+        from fullrecall.read import from_rows
 
         yield from from_rows(samples)
         return
@@ -364,7 +364,7 @@ def as_sample_at(item: object, position: int) -> Sample:
         except InputError as error:
             raise error.at(line=position) from None
     raise InputError(
-        f"expected a Sample or a mapping, got {type(item).__name__} (fullrecall.datasets.from_rows "
+        f"expected a Sample or a mapping, got {type(item).__name__} (fullrecall.read.from_rows "
         "takes data frames and the data sets of other tools)",
         line=position,
     )

@@ -25,6 +25,8 @@ _PROBES = (
 """Each entails itself and none of the others: what a model says of them shows how it reads."""
 _CLEAR = 0.1
 """How much more support a sentence gives itself than another, for a model to tell them apart."""
+_OPPOSITE = -0.3
+"""Below this, a model says the opposite of its labels: what is less may be chance."""
 _READ = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 
@@ -124,7 +126,7 @@ def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
     head = _named(named, width)
     if head is not None:
         margin = _margin(head, rows)
-        if margin > -_CLEAR:
+        if margin > _OPPOSITE:
             return head
         raise ParameterError(
             f"id2label in the config of {where} must name the label of support, got "

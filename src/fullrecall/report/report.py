@@ -288,7 +288,7 @@ class Report:
         All claims if there are fewer, and two of each stratum at least. `path` ends in .csv, for a
         spreadsheet, or in .jsonl; there must be no such file yet, since it may hold labels. The
         column `label` is to be filled with "supported", "not_supported" or "partial", by what the
-        contexts say; then `fullrecall.datasets.read_labels` and `calibrate` take it from there.
+        contexts say; then `fullrecall.read.read_labels` and `calibrate` take it from there.
 
         Claims are drawn within `strata` (`fullrecall.calibration.by_verdict` if None, a function
         of a `JudgedClaim`), with chances that are kept beside them. `score` may be left out where

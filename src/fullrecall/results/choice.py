@@ -146,7 +146,7 @@ class Choice:
     def __str__(self) -> str:
         from fullrecall.views import terminal
 
-        return terminal.text_of(self.sheet)
+        return f"{self.sentence}\n\n{terminal.text_of(self.sheet)}"
 
     __repr__ = __str__
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -167,20 +167,6 @@ class Counted(Iterable[T]):
         self._samples = samples
 
     def __iter__(self) -> Iterator[T]:
-        return self._items
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-
-class ACounted(AsyncIterable[T]):
-    """The same, read asynchronously."""
-
-    def __init__(self, items: AsyncIterator[T], samples: Any) -> None:
-        self._items = items
-        self._samples = samples
-
-    def __aiter__(self) -> AsyncIterator[T]:
         return self._items
 
     def __len__(self) -> int:

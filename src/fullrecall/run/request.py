@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 
 from fullrecall.judges.flow import NotAsked, counted
@@ -53,14 +53,6 @@ class _Sending:
     attempt: Attempt | None = None
 
 
-@dataclass(slots=True)
-class _Told:
-    """What the requests of a run have in common: those on their way, and what is of no use."""
-
-    waiting: dict[str, asyncio.Future[Completion]] = field(default_factory=dict)
-    unusable: dict[str, Completion] = field(default_factory=dict)
-
-
 class Door:
     """What one run sends, in one event loop."""
 
@@ -78,7 +70,8 @@ class Door:
         self._keeps = results.ledger
         self._account = account
         self._seconds_left = seconds_left
-        self._told = _Told()
+        self._waiting: dict[str, asyncio.Future[Completion]] = {}
+        self._unusable: dict[str, Completion] = {}
         self._in_all = asyncio.Semaphore(limits.max_concurrency)
         self._endpoints: dict[str, Endpoint] = {}
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}  # held: its number stays its own
@@ -121,7 +114,7 @@ class Door:
 
     async def _kept(self, request: _Request) -> Completion | None:
         """Return the answer that there is already, or will be; None where it is our turn."""
-        ask, waiting = request.ask, self._told.waiting
+        ask, waiting = request.ask, self._waiting
         kept = self._found(request)
         while kept is None and ask.known is None and request.key in waiting:
             other = waiting[request.key]
@@ -130,7 +123,7 @@ class Door:
                 kept = other.result()
         known = self._known(request, kept)
         if known is not None:
-            self._told.unusable.pop(request.key, None)
+            self._unusable.pop(request.key, None)
             self._keep(request, known)
             kept = await self._written(request, known)
         self._account.spent.reused += kept is not None
@@ -140,7 +133,7 @@ class Door:
     def _alone(self, request: _Request) -> Iterator[asyncio.Future[Completion]]:
         """Ask as the only one of this run: others wait for the answer, or what ended it."""
         answered = asyncio.get_running_loop().create_future()
-        self._told.waiting[request.key] = answered
+        self._waiting[request.key] = answered
         try:
             yield answered
         except Exception as error:
@@ -149,7 +142,7 @@ class Door:
             raise
         finally:
             answered.cancel()
-            del self._told.waiting[request.key]
+            del self._waiting[request.key]
             if request.claim:
                 self._ledger.forget(request.key, request.claim)
 
@@ -270,7 +263,7 @@ class Door:
         if entry.value is None and self._ledger.job:
             entry = self._ledger.get(self._ledger.unusable_key(request.key))
         if entry.value is None:
-            return self._told.unusable.get(request.key)
+            return self._unusable.get(request.key)
         return completion_of(entry.value)
 
     def _known(self, request: _Request, kept: Completion | None) -> Completion | None:
@@ -328,7 +321,7 @@ class Door:
         """Have nobody of this job ask again for a reply that could not be used."""
         if completion.failure is not None and not completion.failure.is_reply:
             return  # the way to the model failed, which may be mended
-        self._told.unusable[request.key] = completion
+        self._unusable[request.key] = completion
         if self._ledger.job:
             key = self._ledger.unusable_key(request.key)
             await asyncio.wrap_future(self._ledger.put(key, text_of(completion), ""))

@@ -8,12 +8,12 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.testset.acceptance import lower_bound, reviews_needed
-    from fullrecall.testset.audit import Audit, Issue, Problem, check
-    from fullrecall.testset.chunk_ids import Derived, chunk_ids
-    from fullrecall.testset.completion import CompletedSet, acomplete, complete
-    from fullrecall.testset.documents import Document, Documents, documents_of
+    from fullrecall.testset.audit import Audit, Issue, check
+    from fullrecall.testset.completed import CompletedSet
+    from fullrecall.testset.completion import acomplete, complete
+    from fullrecall.testset.content import Problem
     from fullrecall.testset.draft import Defect, Draft
-    from fullrecall.testset.exports import Exported, export
+    from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
     from fullrecall.testset.gain import Unjudged, unjudged
     from fullrecall.testset.generation import TestSet, agenerate, generate
     from fullrecall.testset.pair_labels import PairToLabel
@@ -23,12 +23,11 @@ __all__ = [
     "Audit",
     "CompletedSet",
     "Defect",
-    "Derived",
-    "Document",
-    "Documents",
     "Draft",
-    "Exported",
+    "Followed",
+    "FollowedLabel",
     "Issue",
+    "LabelStatus",
     "PairToLabel",
     "Problem",
     "Review",
@@ -36,12 +35,11 @@ __all__ = [
     "Unjudged",
     "acomplete",
     "agenerate",
+    "anchor",
     "apply_review",
     "check",
-    "chunk_ids",
     "complete",
-    "documents_of",
-    "export",
+    "follow",
     "generate",
     "lower_bound",
     "reviews_needed",
@@ -50,17 +48,18 @@ __all__ = [
 ]
 
 _MODULES = {
+    "follow": "following",
+    "anchor": "following",
+    "LabelStatus": "following",
+    "FollowedLabel": "following",
+    "Followed": "following",
     "Audit": "audit",
-    "CompletedSet": "completion",
+    "CompletedSet": "completed",
     "Defect": "draft",
-    "Derived": "chunk_ids",
-    "Document": "documents",
-    "Documents": "documents",
     "Draft": "draft",
-    "Exported": "exports",
     "Issue": "audit",
     "PairToLabel": "pair_labels",
-    "Problem": "audit",
+    "Problem": "content",
     "Review": "review",
     "TestSet": "generation",
     "Unjudged": "gain",
@@ -68,10 +67,7 @@ _MODULES = {
     "agenerate": "generation",
     "apply_review": "review",
     "check": "audit",
-    "chunk_ids": "chunk_ids",
     "complete": "completion",
-    "documents_of": "documents",
-    "export": "exports",
     "generate": "generation",
     "lower_bound": "acceptance",
     "reviews_needed": "acceptance",

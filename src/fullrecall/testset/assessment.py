@@ -8,6 +8,7 @@ from typing import NamedTuple
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.judge import Flow, Judge, Verdict
 from fullrecall.sample import Sample
+from fullrecall.testset.completeness import Kind
 from fullrecall.testset.pool import Pair
 
 
@@ -23,15 +24,23 @@ class Assessed(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A pair that nobody had labeled, with the judge's verdict.
+    """A pair that nobody had labeled, with the judge's verdict; `item` identifies it.
 
-    `stratum` is None in the pool, else the number of the tail's stratum. `item` identifies it.
+    A pair without a text is never judged.
     """
 
     pair: Pair
     verdict: Assessed
-    stratum: int | None
     item: str
+
+    @property
+    def kind(self) -> Kind | None:
+        """What the judge said; None of a pair without a text."""
+        if not self.pair.context.text:
+            return None
+        if self.verdict.relevant is None:
+            return "no verdict"
+        return "yes" if self.verdict.relevant else "no"
 
 
 def assessed(

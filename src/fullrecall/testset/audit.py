@@ -1,4 +1,4 @@
-"""`check`: what is wrong with a test set, found without a model, for anybody's set."""
+"""`check`: what is wrong with a test set, anybody's, found with a model or without."""
 
 from __future__ import annotations
 
@@ -6,44 +6,35 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from math import ceil
 from typing import Any, NamedTuple
 
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
+from fullrecall.judges.judge import Judge
+from fullrecall.models.chat import ChatModel
+from fullrecall.read.documents import Document, Documents, DocumentsLike, documents_of
+from fullrecall.run.budget import models_of
 from fullrecall.sample import Sample
-from fullrecall.testset import duplicates, leak
+from fullrecall.testset import content, duplicates, leak, reading
 from fullrecall.testset.acceptance import at_least_by_chance
-from fullrecall.testset.documents import Document, Documents, DocumentsLike, documents_of
+from fullrecall.testset.content import Problem
+from fullrecall.testset.execution import ModelOptions, Unpack, carried_out, check_options
 from fullrecall.testset.ranking import Ranking
+from fullrecall.testset.seeds import Passage
 
 _AROUND = 1_000
 """Characters on each side of a quote that its question may have been written from."""
+
+_MOST_READ = 20_000
+"""Characters of a whole document that a model reads."""
 
 _CROWDED = 0.1
 _FEWEST_TO_CROWD = 20
 _FEWEST_TO_LEAK = 10
 _DEVIATES = 1.959963984540054
 _SURPRISING = 0.05
-
-
-class Problem(StrEnum):
-    """What may be wrong with a test set."""
-
-    NO_QUESTION = "no question"
-    NO_REFERENCE = "no references"
-    UNKNOWN_ID = "ID not in the documents"
-    LEVEL = "ID of another level"
-    SPAN = "text not at its offsets"
-    TWIN = "near-duplicate outside the any-of group"
-    COPIED = "copied words"
-    POINTS = "points at the text"
-    DUPLICATE = "duplicate question"
-    LEAK = "questions copy more than people's do"
-    CROWDED = "references crowd in few documents"
-    FEW = "too few questions"
 
 
 INVALID = frozenset({Problem.UNKNOWN_ID, Problem.LEVEL, Problem.SPAN})
@@ -127,13 +118,23 @@ class Audit:
 
 
 def check(
-    samples: Iterable[SampleLike], documents: DocumentsLike | Documents, *, margin: float = 0.05
+    samples: Iterable[SampleLike],
+    documents: DocumentsLike | Documents,
+    *,
+    judge: ChatModel | Judge | None = None,
+    margin: float = 0.05,
+    **options: Unpack[ModelOptions],
 ) -> Audit:
-    """Return what is wrong with a test set, without asking a model.
+    """Return what is wrong with a test set.
+
+    Without a judge: what a machine can tell. With one, a model reads each question beside its
+    references, as `generate` checks what it wrote: does it stand alone, is it answered, by one
+    answer, does each claim follow; and is it the same as an earlier one in other words.
 
     `documents` are what the retriever searches: whole documents or chunks, as `documents_of`
     takes them. `margin` is how far off the mean recall may be: half the width of its 95 %
-    interval. Near-duplicates are texts that share 80 % of their runs of three words.
+    interval. Near-duplicates are texts that share 80 % of their runs of three words. `options` are
+    those of `evaluate`: `store`, `budget`, `max_concurrency`, …
 
     Raises `InputError` for samples or documents that cannot be read, and `ParameterError` for a
     margin outside of 0 to 0.5.
@@ -150,6 +151,9 @@ def check(
         label = sample.id or f"#{number}"
         issues += (Issue(problem, label, why) for problem, why in _of_sample(sample, corpus, asked))
         issues += (Issue(problem, label, why) for problem, why in measured.add(sample, corpus))
+    if judge is not None:
+        texts = [list(_passages(sample, corpus)) for sample in given]
+        issues += _judged(given, texts, judge, options)
     issues += (Issue(problem, "", why) for problem, why in _of_set(given, measured, margin))
     order = list(Problem)
     issues.sort(key=lambda issue: order.index(issue.problem))
@@ -227,6 +231,8 @@ def _of_sample(
     yield from _of_spans(sample, corpus)
     if points := leak.pointing(question):
         yield Problem.POINTS, points
+    yield from content.of_wording(sample, list(_sources(sample)), corpus.texts)
+    yield from content.of_references(sample, corpus.texts)
 
 
 def _of_ids(sample: Sample, corpus: _Corpus) -> Iterator[tuple[Problem, str]]:
@@ -255,6 +261,39 @@ def _twins(any_of: Sequence[str], corpus: _Corpus) -> Iterator[tuple[Problem, st
         if outside:
             others = ", ".join(map(repr, sorted(outside)))
             yield Problem.TWIN, f"{name!r} is nearly equal to {others}"
+
+
+def _passages(sample: Sample, corpus: _Corpus) -> Iterator[Passage]:
+    """Yield what a model reads of a sample's references: around its spans, else whole texts."""
+    groups = sample.reference_contexts or ()
+    spans = [c for group in groups for c in group if c.source in corpus.texts]
+    for context in spans:
+        start = max(0, (context.start or 0) - _AROUND)
+        text = corpus.texts[str(context.source)][start : (context.end or 0) + _AROUND]
+        yield Passage(str(context.source), start, text)
+    if not spans:
+        for name in dict.fromkeys(_sources(sample)):
+            if name in corpus.texts:
+                yield Passage(name, 0, corpus.texts[name][:_MOST_READ])
+
+
+def _judged(
+    samples: Sequence[Sample],
+    passages: Sequence[Sequence[Passage]],
+    judge: ChatModel | Judge,
+    options: ModelOptions,
+) -> list[Issue]:
+    """Return what a model finds wrong with the questions, beside their references."""
+    check_options(options)
+    models = [judge] if isinstance(judge, ChatModel) else models_of(judge)
+    if not models:
+        raise ParameterError("judge: expected a model, or a judge with one")
+    plan = reading.plan(models[0], samples, passages)
+    found, _ = carried_out(plan, models, options)
+    return [
+        Issue(Problem[defect.name], samples[at].id or f"#{at + 1}", detail)
+        for at, (defect, detail) in found
+    ]
 
 
 class _Measured:

@@ -1,35 +1,54 @@
-"""How complete references are, from samples of what was not labeled.
+"""How complete references are, from people's labels of a sample of what nobody had labeled.
 
-Totals are estimated by Horvitz and Thompson over strata, with the gamma interval of Fay and Feuer,
-"Confidence intervals for directly standardized rates", Statistics in Medicine 16, 1997: for a
-weighted sum of rare counts. Capture-recapture, the jackknife, discovery curves, the bootstrap and
-a normal interval do not hold here; tests/testset/test_completeness.py shows by how much.
+Every pair of a question and a context that the references do not name is in a stratum: by what the
+judge said of it, and by how near the top the retrievers have it. People label a sample of each.
+Totals are Horvitz and Thompson's. Strata with many relevant pairs have a mid-p hypergeometric
+interval each; those with few have one together, by Fay and Feuer, "Confidence intervals for
+directly standardized rates", Statistics in Medicine 16, 1997; all are united by MOVER (Zou and
+Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008).
+tests/benchmarks/testset_completeness.py measures how often the intervals hold.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from math import ceil, inf, sqrt
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from math import ceil, exp, floor, inf, lgamma, sqrt
+from typing import Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["yes", "no", "no verdict"]
+"""What the judge said of a pair."""
 
 _TAIL = 0.025
-_NO_HIT = 3.6888794541139363
-"""The 0.975 quantile of an exponential: what a sample without a hit leaves possible, over w."""
+_DEVIATES = 1.959963984540054
+FEWEST = 10
+"""Labels of each stratum, at least."""
 
-FEWEST = 5
-_POWER = 0.6
-_STRATA = 5
-WIDEST = 0.5
-"""Of an interval that is shown; a wider one is a lower bound."""
+WIDTH = 0.2
+"""Of an interval that the number of labels is planned for."""
+
+_DENSE, _DENSE_HITS = 0.15, 3
+
+# The share of each kind, nearest to the top first, and the relevant share that is planned for.
+_PLAN: Mapping[Kind, tuple[tuple[float, float], ...]] = {
+    "yes": ((0.4, 0.6), (0.6, 0.3)),
+    "no": ((0.05, 0.03), (0.10, 0.02), (0.25, 0.015), (0.60, 0.01)),
+    "no verdict": ((0.1, 0.3), (0.3, 0.1), (0.6, 0.03)),
+}
 
 
 class Stratum(NamedTuple):
-    """A part of what was not labeled: `size` pairs, `drawn` of them looked at, `hits` relevant."""
+    """A part of what was not labeled: `size` pairs, of which people labeled a random sample.
 
+    `twice` tells whether each "relevant" of it was confirmed by a second person.
+    """
+
+    kind: Kind
     size: int
-    drawn: int
-    hits: int
+    labeled: int
+    relevant: int
+    twice: bool = True
 
 
 class Total(NamedTuple):
@@ -39,10 +58,6 @@ class Total(NamedTuple):
     low: float
     high: float
 
-    def plus(self, count: float) -> Total:
-        """Return it with a known number more, or less; never below 0."""
-        return Total(*(max(0.0, each + count) for each in self))
-
 
 class Share(NamedTuple):
     """A share of all, in [0, 1], with its 95 % interval."""
@@ -51,51 +66,232 @@ class Share(NamedTuple):
     low: float
     high: float
 
+    @property
+    def width(self) -> float:
+        """How wide the interval is."""
+        return self.high - self.low
 
-def total(strata: Sequence[Stratum]) -> Total | None:
-    """Return how many relevant pairs the strata hold; None where one of them was not looked at.
 
-    A stratum that was looked at as a whole is counted and adds no uncertainty.
+def strata_of(kinds: Sequence[Kind], nearness: Sequence[float]) -> list[list[int]]:
+    """Return the numbers of the pairs of each stratum, empty ones included.
+
+    `nearness` is the sum of 1 / (10 + rank) over the retrievers: higher is nearer to the top.
     """
-    if any(stratum.size and not stratum.drawn for stratum in strata):
+    strata: list[list[int]] = []
+    for kind, plan in _PLAN.items():
+        members = [at for at, own in enumerate(kinds) if own == kind]
+        members.sort(key=lambda at: (-nearness[at], at))
+        done = 0
+        for number, (share, _) in enumerate(plan, start=1):
+            end = len(members) if number == len(plan) else done + round(share * len(members))
+            strata.append(members[done:end])
+            done = end
+    return strata
+
+
+KINDS: tuple[Kind, ...] = tuple(kind for kind, plan in _PLAN.items() for _ in plan)
+"""The kind of each stratum that `strata_of` returns."""
+
+_PLANNED = tuple(share for plan in _PLAN.values() for _, share in plan)
+_SPREAD = tuple(sqrt(share * (1 - share)) for share in _PLANNED)
+
+
+def allocation(sizes: Sequence[int], n: int) -> list[int]:
+    """Return how many pairs of each stratum to label: Neyman's for the planned shares, 10 or more.
+
+    All of them where there are no more than `n`.
+    """
+    drawn = [min(FEWEST, size) for size in sizes]
+    weights = [size * spread for size, spread in zip(sizes, _SPREAD, strict=True)]
+    for _ in range(min(n, sum(sizes)) - sum(drawn)):
+        free = [at for at, size in enumerate(sizes) if drawn[at] < size]
+        drawn[max(free, key=lambda at: weights[at] / (drawn[at] + 1))] += 1
+    return drawn
+
+
+def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
+    """Return the pairs that a seeded random draw of `n` takes, more where ten a stratum are more.
+
+    A larger draw of the same seed has all of a smaller one.
+    """
+    found: list[int] = []
+    for number, count in enumerate(allocation([len(members) for members in strata], n)):
+        order = list(strata[number])
+        random.Random(f"{seed}:{number}").shuffle(order)  # noqa: S311 - a sample, no secret
+        found += order[:count]
+    return found
+
+
+def labels_needed(sizes: Sequence[int], known: int) -> int:
+    """Return about how many labels make the interval of completeness 0.2 wide.
+
+    By the planned shares; `known` pairs are in the references.
+    """
+    missed = sum(size * share for size, share in zip(sizes, _PLANNED, strict=True))
+    spread = sum(size * spread for size, spread in zip(sizes, _SPREAD, strict=True))
+    if not known or not missed:
+        return min(sum(sizes), FEWEST * sum(map(bool, sizes)))
+    deviation = WIDTH / 2 / _DEVIATES * (known + missed) ** 2 / known
+    return min(sum(sizes), max(FEWEST * sum(map(bool, sizes)), ceil((spread / deviation) ** 2)))
+
+
+def missing(strata: Iterable[Stratum], error: float = 0.0) -> Total | None:
+    """Return how many relevant pairs the strata hold; None where one of them has no label.
+
+    `error` is the share of a person's labels that may be wrong, at most: the interval is the
+    union of those for none and for so many. A "relevant" outside the judge's yeses counts as
+    confirmed twice where `twice` says so.
+    """
+    filled = [stratum for stratum in strata if stratum.size]
+    if any(not stratum.labeled for stratum in filled):
         return None
-    counted = sum(s.hits for s in strata if s.drawn >= s.size)
-    sampled = [s for s in strata if s.drawn < s.size]
-    if not sampled:
-        return Total(counted, counted, counted)
+    totals = [_total(filled, rate) for rate in {0.0, error}]
+    value = _total(filled, 0.0).value
+    return Total(value, min(t.low for t in totals), max(t.high for t in totals))
+
+
+def _total(strata: Sequence[Stratum], error: float) -> Total:
+    dense = [s for s in strata if _is_dense(s)]
+    sparse = sorted((s for s in strata if not _is_dense(s)), key=lambda s: s.twice)
+    parts = [_corrected(_counted(s), s.size, s, error) for s in dense]
+    for _, group in groupby(sparse, key=lambda s: s.twice):
+        members = list(group)
+        size = sum(s.size for s in members)
+        parts.append(_corrected(_rare(members), size, members[0], error))
+    value = sum(part.value for part in parts)
+    below = sum((part.value - part.low) ** 2 for part in parts)
+    above = sum((part.high - part.value) ** 2 for part in parts)
+    yes = sum(s.size for s in strata if s.kind == "yes")
+    low = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
+    noise = _DEVIATES * sqrt(yes * error * (1 - error) + 2 * error * low)
+    most = sum(s.size for s in strata)
+    # Rounded outward: what is counted is whole.
+    least, highest = floor(value - sqrt(below) - noise), ceil(value + sqrt(above) + noise)
+    return Total(value, max(0.0, least), min(most, highest))
+
+
+def _is_dense(s: Stratum) -> bool:
+    many = s.relevant >= _DENSE_HITS and s.relevant >= _DENSE * s.labeled
+    return s.kind == "yes" or many or s.labeled >= s.size
+
+
+def _corrected(total: Total, size: int, s: Stratum, error: float) -> Total:
+    """Return a total of what was said as one of what is so: (p - f) / (g - f) of the size.
+
+    f and g are how often a pair that is not relevant, and one that is, was said to be.
+    """
+    f, g = error, 1 - error
+    if s.kind != "yes" and s.twice:
+        f, g = f * f, g * g
+    low, value, high = (
+        min(size, max(0.0, (count - f * size) / (g - f)))
+        for count in (total.low, total.value, total.high)
+    )
+    return Total(value, low, high)
+
+
+def _counted(s: Stratum) -> Total:
+    """Return a stratum's total with its mid-p hypergeometric interval."""
+    value = s.size * s.relevant / s.labeled
+    if s.labeled >= s.size:
+        return Total(value, value, value)
+    low, high = s.relevant, s.size - (s.labeled - s.relevant)
+    least, most = low, high
+    while low < high:  # the fewest of which so many are seen now and then
+        middle = (low + high) // 2
+        if _tails(s, middle)[1] > _TAIL:
+            high = middle
+        else:
+            low = middle + 1
+    least, low, high = low, least, most
+    while low < high:  # the most of which so few are
+        middle = (low + high + 1) // 2
+        if _tails(s, middle)[0] > _TAIL:
+            low = middle
+        else:
+            high = middle - 1
+    return Total(value, min(least, value), max(low, value))
+
+
+def _tails(s: Stratum, relevant: int) -> tuple[float, float]:
+    """Return the mid-p probabilities of at most, and of at least, what was seen."""
+    first = max(0, s.labeled - (s.size - relevant))
+    last = min(s.labeled, relevant)
+    chance = exp(
+        _log_ways(relevant, first)
+        + _log_ways(s.size - relevant, s.labeled - first)
+        - _log_ways(s.size, s.labeled)
+    )
+    at_most = at_least = 0.0
+    for k in range(first, last + 1):
+        at_most += chance if k < s.relevant else 0.5 * chance if k == s.relevant else 0.0
+        at_least += chance if k > s.relevant else 0.5 * chance if k == s.relevant else 0.0
+        others = s.size - relevant - s.labeled + k + 1
+        chance *= (relevant - k) * (s.labeled - k) / ((k + 1) * max(1, others))
+    return at_most, at_least
+
+
+def _log_ways(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def _rare(strata: Sequence[Stratum]) -> Total:
+    """Return the total of strata with few relevant pairs, with Fay and Feuer's gamma interval."""
     from scipy.special import gammaincinv
 
-    weights = [s.size / s.drawn for s in sampled]
-    estimate = sum(w * s.hits for w, s in zip(weights, sampled, strict=True))
-    variance = sum(w * w * s.hits for w, s in zip(weights, sampled, strict=True))
+    weights = [s.size / s.labeled for s in strata]
+    both = list(zip(weights, strata, strict=True))
+    value = sum(w * s.relevant for w, s in both)
+    variance = sum(w * w * s.relevant for w, s in both)
     widest = max(weights)
-    shape = (estimate + widest) ** 2 / (variance + widest**2)
-    high = float(gammaincinv(shape, 1 - _TAIL)) * (variance + widest**2) / (estimate + widest)
+    shape = (value + widest) ** 2 / (variance + widest**2)
+    high = float(gammaincinv(shape, 1 - _TAIL)) * (variance + widest**2) / (value + widest)
     low = 0.0
-    if estimate:
-        low = float(gammaincinv(estimate**2 / variance, _TAIL)) * variance / estimate
-    most = sum(s.size for s in sampled)
-    seen = sum(s.hits for s in sampled)
-    return Total(
-        counted + estimate, counted + max(low, seen), counted + min(max(high, estimate), most)
-    )
+    if value:
+        low = float(gammaincinv(value**2 / variance, _TAIL)) * variance / value
+    return Total(value, low, max(high, value))
 
 
-def completeness(known: Total, missed: Total) -> Share:
-    """Return known / (known + missed), with the interval of their ratio.
+def with_textless(total: Total, with_text: int, without: int, pairs: int) -> Total:
+    """Return a total with what nobody could label, since it has no text.
 
-    The ratio's is Donner and Zou's, "Closed-form confidence intervals for functions of the normal
-    mean and standard deviation", Statistical Methods in Medical Research 21, 2012 (MOVER-R).
-    Nothing known and nothing missed is complete.
+    It is taken to be to the rest as the references without a text (`without`) are to those with
+    one, with Jeffreys' interval for their share; `pairs` is how many there are at most.
     """
-    if known.value + missed.value == 0:
-        return Share(1.0, 0.0 if missed.high else 1.0, 1.0)
-    low, high = _ratio_interval(missed, known)
-    return Share(
-        known.value / (known.value + missed.value),
-        0.0 if high == inf else 1 / (1 + high),
-        1 / (1 + low),
+    from scipy.special import betaincinv
+
+    def odds(share: float) -> float:
+        return share / (1 - share) if share < 1 else inf
+
+    low, high = (float(betaincinv(without + 0.5, with_text + 0.5, q)) for q in (_TAIL, 1 - _TAIL))
+    ratios = without / with_text if with_text else inf, odds(low), odds(high)
+    value, low, high = (
+        count + min(pairs, count * ratio) if count else 0.0
+        for count, ratio in zip(total, ratios, strict=True)
     )
+    return Total(value, floor(low), ceil(high))
+
+
+def completeness(known: float, missed: Total) -> Share:
+    """Return known / (known + missed); nothing known and nothing missed is complete."""
+    if not known:
+        return Share(float(not missed.value), 0.0, float(not missed.low))
+    low, value, high = (known / (known + part) for part in (missed.high, missed.value, missed.low))
+    return Share(value, low, high)
+
+
+def share_of(part: Total, rest: Total) -> Share:
+    """Return part / (part + rest), both estimated.
+
+    The interval of their ratio is Donner and Zou's, "Closed-form confidence intervals for
+    functions of the normal mean and standard deviation", Statistical Methods in Medical Research
+    21, 2012 (MOVER-R).
+    """
+    if part.value + rest.value == 0:
+        return Share(0.0, 0.0, 1.0)
+    low, high = _ratio_interval(rest, part)
+    value = part.value / (part.value + rest.value)
+    return Share(value, 0.0 if high == inf else 1 / (1 + high), 1 / (1 + low))
 
 
 def _ratio_interval(over: Total, under: Total) -> tuple[float, float]:
@@ -108,50 +304,3 @@ def _ratio_interval(over: Total, under: Total) -> tuple[float, float]:
         return max(0.0, (product + sign * sqrt(max(0.0, inside))) / below)
 
     return bound(over.low, under.high, -1), bound(over.high, under.low, 1)
-
-
-def tail_needed(frame: int, known: float, wanted: float) -> int:
-    """Return how many pairs of a frame must be drawn to show completeness `wanted` without a hit.
-
-    `frame` pairs were not pooled, `known` relevant ones are; `wanted` is in (0, 1).
-    """
-    if known <= 0 or not 0 < wanted < 1:
-        return frame
-    return min(frame, ceil(_NO_HIT * frame / (known * (1 / wanted - 1))))
-
-
-def edges(depth: int, frame: int, strata: int = _STRATA) -> list[int]:
-    """Return the last rank of each stratum between `depth` and `frame`, in geometric steps."""
-    steps = {round(depth * (frame / depth) ** (n / strata)) for n in range(1, strata + 1)}
-    return sorted(step for step in steps if step > depth)
-
-
-def allocation(sizes: Sequence[int], ranks: Sequence[float], n: int) -> list[int]:
-    """Return how many of each stratum to draw, `n` in all where there are as many.
-
-    In proportion to size · rank^-0.6, which is Neyman's where the share of relevant pairs falls
-    as rank^-1.2; at least five of each.
-    """
-    wanted = min(n, sum(sizes))
-    drawn = [min(FEWEST, size) for size in sizes]
-    if sum(drawn) > wanted:
-        drawn = [0] * len(sizes)
-    weights = [size * rank**-_POWER for size, rank in zip(sizes, ranks, strict=True)]
-    while sum(drawn) < wanted:
-        free = [at for at, size in enumerate(sizes) if drawn[at] < size]
-        at = max(free, key=lambda at: weights[at] / (drawn[at] + 1))
-        drawn[at] += 1
-    return drawn
-
-
-def drawn(
-    strata: Mapping[int, Sequence[int]], ranks: Mapping[int, float], n: int, seed: int
-) -> dict[int, list[int]]:
-    """Return the members of each stratum that a seeded random draw of `n` takes, in order."""
-    names = sorted(strata)
-    counts = allocation([len(strata[s]) for s in names], [ranks[s] for s in names], n)
-    draw = random.Random(f"{seed}:tail")  # noqa: S311 - a sample, no secret
-    return {
-        name: sorted(draw.sample(list(strata[name]), count))
-        for name, count in zip(names, counts, strict=True)
-    }

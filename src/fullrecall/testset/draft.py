@@ -21,6 +21,11 @@ KINDS: tuple[QuestionKind, ...] = (
     "one_fact", "several_facts", "across_documents", "keywords", "conversational", "unanswerable"
 )  # fmt: skip
 
+Difficulty: TypeAlias = Literal["easy", "medium", "hard"]
+"""How far down BM25 ranks the passage: at rank 1, to 10, below."""
+
+DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "medium", "hard")
+
 ABSTAINS = "The documents do not say."
 """The reference answer of an unanswerable question."""
 
@@ -32,10 +37,12 @@ class Defect(StrEnum):
     QUOTE = "quote not in the document"
     COPIED = "copied words"
     POINTS = "points at the text"
+    DIFFICULTY = "another difficulty"
     SCRIPT = "another script than the document's"
     UNCLEAR = "does not stand alone"
     UNANSWERED = "not answered by the document"
     DIFFERENT = "another answer in the document"
+    SEVERAL = "several answers in the document"
     UNSUPPORTED = "claim not supported by its quote"
     SINGLE = "one document is enough"
     ANSWERABLE = "the documents answer it"
@@ -60,7 +67,8 @@ class Quote(NamedTuple):
 class Backed(NamedTuple):
     """A claim of the reference answer with its evidence.
 
-    `elsewhere` are other places where the same words stand: each serves as well.
+    `elsewhere` are other places where the same words stand and, by a verdict on the question, the
+    claim and that place, answer it: each serves as well.
     """
 
     claim: str
@@ -103,7 +111,7 @@ class Draft:
         return f"q-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
     @property
-    def difficulty(self) -> str:
+    def difficulty(self) -> Difficulty:
         """How far down BM25 ranks the passage: easy at rank 1, medium to 10, else hard."""
         if self.rank == 1:
             return "easy"

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.errors import InputError, JudgeError, ParameterError
+from fullrecall.identifiers import shown
 from fullrecall.judges.evidence import Folded, verbatim
-from fullrecall.judges.judge import Ask, Flow
+from fullrecall.judges.judge import Flow
 from fullrecall.judges.replies import json_values
-from fullrecall.models.chat import ChatModel, Completion
+from fullrecall.models.chat import ChatModel
+from fullrecall.read.documents import Document, Documents, DocumentsLike, documents_of, is_page
 from fullrecall.sample import Sample
 from fullrecall.testset import instructions
-from fullrecall.testset.documents import Document, Documents, DocumentsLike, documents_of
 from fullrecall.testset.draft import (
+    DIFFICULTIES,
     KINDS,
     Backed,
     Defect,
+    Difficulty,
     Draft,
     QuestionKind,
     Quote,
@@ -37,10 +42,11 @@ from fullrecall.testset.execution import (
     carried_out,
     check_options,
 )
+from fullrecall.testset.following import anchor
 from fullrecall.testset.inspection import inspected
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.seeds import FEWEST_WORDS, Collection, Seed
-from fullrecall.testset.verification import Check
+from fullrecall.testset.verification import Check, reply, same_verdicts
 from fullrecall.testset.vocabulary import content_words, words
 from fullrecall.usage import Spent
 
@@ -49,19 +55,46 @@ DEFAULT_KINDS: Mapping[QuestionKind, float] = {
     "several_facts": 0.2,
     "across_documents": 0.1,
 }
-PER_SEED = 4
-"""Questions that one request asks for."""
+PER_SEED = 2
+"""Questions that one request asks for; both may be kept."""
 
-KEPT_PER_SEED = 2
-_FIRST_SEEDS = 20
+_FIRST_SEEDS = 3
+"""Seeds of the first batch: if nothing of it is accepted, something is wrong."""
+
+_SEEDS_TO_JUDGE = 20
 _LEAST_YIELD = 1 / 8
-"""Fewer accepted drafts of all, after 20 seeds, end the run: something is wrong."""
+"""Fewer accepted drafts of all, after 20 seeds, end the run, too."""
+
+_TOKEN = 4
+"""Characters of a token, about."""
+
+_REPLY_TOKENS = 180
+"""Of one question, written and checked, about."""
 
 _POOL = 12
-_MOST_EXAMPLES = 10
+_EXAMPLES = 10
+_MOST_PLACES = 8
+"""Other places of one quote that are asked about; a quote in more is no evidence of its own."""
+
+_AROUND = 600
+"""Characters on each side of a quote that say what it is about."""
+
 _CLOSED_TOGETHER = 20
-_REASKS = 1
 _TOLD = 0.6
+
+
+class Forecast(NamedTuple):
+    """What a run is going to send, about: if every draft is accepted, and no reply asked again."""
+
+    calls: int
+    tokens: int
+
+    def __str__(self) -> str:
+        return f"about {self.calls:,} calls and {self.tokens:,} tokens, if all drafts are accepted"
+
+
+OnPlan: TypeAlias = Callable[[Forecast], object]
+"""Called before the first request; what it raises ends the run before anything is spent."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +102,8 @@ class TestSet:
     """The questions that `generate` accepted, and all that it did not.
 
     `drafts` are all that were written, in the order of their seeds. `stopped` says why there are
-    fewer than were wanted; empty where there are as many. `spent` is what the run sent and paid.
+    fewer than were wanted; empty where there are as many. `forecast` is what the run was going to
+    send, `spent` what it sent and paid. `texts` are the documents that the references name.
     """
 
     __test__ = False  # no test of pytest's
@@ -79,11 +113,14 @@ class TestSet:
     stopped: str = ""
     problems: Mapping[str, int] = field(default_factory=dict)
     spent: Spent = field(default_factory=Spent)
+    forecast: Forecast | None = None
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def samples(self) -> list[Sample]:
         """The accepted questions as samples, with quotes, offsets and how they were made."""
-        return [draft.sample(self.made_by) for draft in self.drafts if draft.rejection is None]
+        good = [draft.sample(self.made_by) for draft in self.drafts if draft.rejection is None]
+        return anchor(good, self.texts)
 
     @property
     def rejected(self) -> list[Draft]:
@@ -105,16 +142,20 @@ class TestSet:
     def save(self, path: str | Path, *, rejected: str | Path | None = None) -> int:
         """Write the accepted samples as JSON Lines; return how many.
 
-        `rejected` is a second file, one draft a line with the reason.
+        `rejected` is a second file, one draft a line with the reason. Where references name HTML
+        pages, their offsets are those of the extracted text: that is saved beside the set, as
+        `set.documents.jsonl`.
         """
-        from fullrecall.datasets import write_jsonl
+        from fullrecall.read import write_jsonl
         from fullrecall.views.exports import written
 
         if rejected is not None:
-            import json
-
             lines = (json.dumps(draft.to_dict()) + "\n" for draft in self.rejected)
             written("".join(lines), rejected)
+        pages = {name: text for name, text in self.texts.items() if is_page(name)}
+        if pages:
+            lines = (json.dumps({"id": name, "text": text}) + "\n" for name, text in pages.items())
+            written("".join(lines), Path(path).with_suffix(".documents.jsonl"))
         return write_jsonl(self.samples, path)
 
 
@@ -125,31 +166,40 @@ def generate(
     *,
     kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind] = DEFAULT_KINDS,
     checker: ChatModel | None = None,
-    examples: Sequence[str] = (),
+    queries: Sequence[str] = (),
+    difficulty: Difficulty | None = None,
     closed_book: bool = False,
     seed: int = 0,
+    on_plan: OnPlan | None = None,
     **options: Unpack[ModelOptions],
 ) -> TestSet:
     """Write `n` questions about documents, with references that were checked.
 
-    Passages are drawn from all over the collection. For each, one request asks for four
-    questions with answers, claims and a quote for each claim; machine checks reject what they
-    can; a second request checks the rest without seeing the answers. At most two questions of a
-    passage are kept. The same seed and the same replies give the same set.
+    Passages are drawn from all over the collection. For each, one request asks for two questions
+    with answers, claims and a quote for each claim; machine checks reject what they can; a second
+    request checks the rest without seeing the answers. Where a quote also stands elsewhere, one
+    more asks whether it answers the question there. If nothing of the first three passages is
+    accepted, the run stops. The same seed and the same replies give the same set.
 
     - `documents`: whatever `documents_of` takes: a folder, texts, documents of a framework.
     - `kinds`: the share of each kind, or kinds in equal shares; `draft.KINDS` lists them.
     - `checker`: the model that checks; another than the one that writes is better.
-    - `examples`: up to ten questions of your users, whose style is followed.
+    - `queries`: what your users ask, as many as you have: passages that these find come first, and
+      their style is followed.
+    - `difficulty`: keep only questions whose passage BM25 ranks first ("easy"), to 10 ("medium"),
+      or below ("hard"). Of such a set compare no lexical retriever: it chose the questions.
+    - `on_plan`: called with the `Forecast` before anything is sent.
     - `closed_book`: ask the checker for each answer without the documents; a label, no filter.
     - `options`: those of `evaluate`: `store`, `budget`, `max_concurrency`, `deadline`, …
 
     Raises `ParameterError` for arguments out of range, and `InputError` for documents that
     cannot be read or hold no passage of at least 15 words.
     """
-    plan, models = _planned(documents, model, n, kinds, checker, examples, closed_book, seed)
+    run = _Generation.of(
+        documents, model, n, kinds, checker, queries, difficulty, closed_book, seed, on_plan
+    )
     check_options(options)
-    made, spent = carried_out(plan, models, options)
+    made, spent = carried_out(run.plan(), [run.model, run.checker], options)
     return replace(made, spent=spent)
 
 
@@ -160,47 +210,20 @@ async def agenerate(
     *,
     kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind] = DEFAULT_KINDS,
     checker: ChatModel | None = None,
-    examples: Sequence[str] = (),
+    queries: Sequence[str] = (),
+    difficulty: Difficulty | None = None,
     closed_book: bool = False,
     seed: int = 0,
+    on_plan: OnPlan | None = None,
     **options: Unpack[ModelOptions],
 ) -> TestSet:
     """Return what `generate` does, without blocking the event loop."""
-    plan, models = _planned(documents, model, n, kinds, checker, examples, closed_book, seed)
-    check_options(options)
-    made, spent = await acarried_out(plan, models, options)
-    return replace(made, spent=spent)
-
-
-def _planned(  # noqa: PLR0917 - those of `generate`, in its order
-    documents: DocumentsLike | Documents,
-    model: ChatModel,
-    n: int,
-    kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind],
-    checker: ChatModel | None,
-    examples: Sequence[str],
-    closed_book: bool,  # noqa: FBT001 - an option of `generate`
-    seed: int,
-) -> tuple[Plan[Any, TestSet], list[ChatModel]]:
-    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise ParameterError(f"n must be a whole number of at least 1, got {n!r}")
-    checker = checker or model
-    for name, given in (("model", model), ("checker", checker)):
-        if not isinstance(given, ChatModel):
-            raise ParameterError(f"{name}: expected a ChatModel, got {type(given).__name__}")
-    if isinstance(examples, str) or len(examples) > _MOST_EXAMPLES:
-        raise ParameterError(f"examples must be at most {_MOST_EXAMPLES} questions in a list")
-    run = _Generation(
-        documents_of(documents),
-        model,
-        checker,
-        n,
-        _shares(kinds),
-        tuple(examples),
-        closed_book,
-        seed,
+    run = _Generation.of(
+        documents, model, n, kinds, checker, queries, difficulty, closed_book, seed, on_plan
     )
-    return run.plan(), [model, checker]
+    check_options(options)
+    made, spent = await acarried_out(run.plan(), [run.model, run.checker], options)
+    return replace(made, spent=spent)
 
 
 def _shares(
@@ -230,13 +253,46 @@ class _Generation:
     checker: ChatModel
     n: int
     shares: Mapping[QuestionKind, float]
-    examples: tuple[str, ...]
+    queries: tuple[str, ...]
+    difficulty: Difficulty | None
     closed_book: bool
     seed: int
+    on_plan: OnPlan | None
     drafts: list[Draft] = field(default_factory=list)
     accepted: Counter[QuestionKind] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
     asked: Questions = field(default_factory=Questions)
+
+    @classmethod
+    def of(  # noqa: PLR0917 - those of `generate`, in its order
+        cls,
+        documents: DocumentsLike | Documents,
+        model: ChatModel,
+        n: int,
+        kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind],
+        checker: ChatModel | None,
+        queries: Sequence[str],
+        difficulty: Difficulty | None,
+        closed_book: bool,  # noqa: FBT001 - an option of `generate`
+        seed: int,
+        on_plan: OnPlan | None,
+    ) -> _Generation:
+        """Return a run; raise `ParameterError` for an argument out of its range."""
+        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+            raise ParameterError(f"n must be a whole number of at least 1, got {n!r}")
+        checker = checker or model
+        for name, given in (("model", model), ("checker", checker)):
+            if not isinstance(given, ChatModel):
+                raise ParameterError(f"{name}: expected a ChatModel, got {type(given).__name__}")
+        if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
+            raise ParameterError(f"queries: expected a list of questions, got {shown(queries)}")
+        if difficulty is not None and difficulty not in DIFFICULTIES:
+            choices = ", ".join(DIFFICULTIES)
+            raise ParameterError(f"difficulty: choose one of {choices}, got {difficulty!r}")
+        return cls(
+            documents_of(documents), model, checker, n, _shares(kinds), tuple(queries), difficulty,
+            closed_book, seed, on_plan,
+        )  # fmt: skip
 
     def plan(self) -> Plan[Any, TestSet]:
         """Ask for drafts until there are enough; then label what was accepted."""
@@ -247,12 +303,39 @@ class _Generation:
             )
         self._ranking = Ranking(passage.text for passage in collection.passages)
         self._collection = collection
-        stopped = yield from self._written(_Order(collection, self.shares, self.n, self.seed))
-        self.drafts = [self._ranked(draft) for draft in self.drafts]
-        self.drafts = _with_places(self.drafts, self.documents)
+        forecast = self._forecast()
+        if self.on_plan is not None:
+            self.on_plan(forecast)
+        order = _Order(collection, self._ranking, self.shares, self.n, self.queries, self.seed)
+        stopped = yield from self._written(order)
+        yield from self._elsewhere()
         if self.closed_book:
             yield from self._answered_alone()
-        return TestSet(tuple(self.drafts), self._made_by(), stopped, dict(self.problems))
+        return TestSet(
+            tuple(self.drafts), self._made_by(), stopped, dict(self.problems), forecast=forecast,
+            texts=self._texts(),
+        )  # fmt: skip
+
+    def _forecast(self) -> Forecast:
+        """Return what the run sends if every draft is accepted: two requests for two questions."""
+        seeds = ceil(self.n / PER_SEED)
+        passages = self._collection.passages
+        mean = sum(len(passage.text) for passage in passages) / len(passages)
+        asked = 2 * (mean + instructions.LENGTH / 2)
+        closed = ceil(self.n / _CLOSED_TOGETHER) if self.closed_book else 0
+        tokens = seeds * round(asked / _TOKEN) + self.n * _REPLY_TOKENS
+        return Forecast(2 * seeds + closed, tokens)
+
+    def _texts(self) -> dict[str, str]:
+        """Return the documents that the accepted drafts' references name."""
+        named = {
+            quote.source
+            for draft in self.drafts
+            if draft.rejection is None
+            for backed in draft.claims
+            for quote in (backed.quote, *backed.elsewhere)
+        }
+        return {one.id: one.text for one in self.documents if one.id in named}
 
     def _written(self, order: _Order) -> Plan[Any, str]:
         """Ask seed after seed; return why there are too few, or an empty text."""
@@ -275,13 +358,15 @@ class _Generation:
     def _batch(self, used: int) -> int:
         wanted = self.n - self.accepted.total()
         if not used:
-            return min(_FIRST_SEEDS, ceil(wanted / KEPT_PER_SEED))
-        per_seed = min(KEPT_PER_SEED, max(_LEAST_YIELD, self.accepted.total() / used))
-        return ceil(wanted / per_seed)
+            return min(_FIRST_SEEDS, ceil(wanted / PER_SEED))
+        per_seed = min(PER_SEED, max(_LEAST_YIELD, self.accepted.total() / used))
+        return min(ceil(wanted / per_seed), _SEEDS_TO_JUDGE if used < _SEEDS_TO_JUDGE else wanted)
 
     def _yields_little(self, used: int) -> bool:
+        if not self.accepted:
+            return True
         few = self.accepted.total() < _LEAST_YIELD * used * PER_SEED
-        return used >= min(_FIRST_SEEDS, self.n) and few
+        return used >= _SEEDS_TO_JUDGE and few
 
     def _little(self) -> str:
         counts = Yield.of(self.drafts)
@@ -296,12 +381,14 @@ class _Generation:
     def _draft(self, seed: Seed, kinds: Sequence[QuestionKind]) -> Flow[list[Draft]]:
         """Ask for drafts of one seed, and for the check of those that the machine leaves."""
         request = instructions.writing(
-            [passage.text for passage in seed.passages], kinds, self.examples
-        )
-        text, problem = yield from _reply(self.model, request, lambda text: bool(_questions(text)))
+            [passage.text for passage in seed.passages], kinds, seed.examples, seed.term,
+            self.difficulty or "",
+        )  # fmt: skip
+        text, problem = yield from reply(self.model, request, lambda text: bool(_questions(text)))
         if problem or not _questions(text):
             raise JudgeError(problem or "the model's reply holds no question")
         drafts = inspected(_questions(text)[: len(kinds)], kinds, seed)
+        drafts = [self._ranked(draft) for draft in drafts]
         left = [draft for draft in drafts if draft.rejection is None]
         checked: list[Draft] = []
         unanswerable = [draft for draft in left if draft.kind == "unanswerable"]
@@ -321,7 +408,7 @@ class _Generation:
         ]
 
     def _checked(self, check: Check) -> Flow[list[Draft]]:
-        text, problem = yield from _reply(
+        text, problem = yield from reply(
             self.checker, check.request, lambda text: check.missing(text) == 0
         )
         if problem:
@@ -339,7 +426,7 @@ class _Generation:
         good.sort(key=lambda at: (self._filled(drafts[at].kind), at))
         kept = 0
         for at in good:
-            if kept >= KEPT_PER_SEED or self.accepted.total() >= self.n:
+            if kept >= PER_SEED or self.accepted.total() >= self.n:
                 drafts[at] = replace(drafts[at], rejection=Rejection(Defect.SURPLUS))
             elif (same := self.asked.match(drafts[at].question)) is not None:
                 drafts[at] = replace(drafts[at], rejection=Rejection(Defect.DUPLICATE, same))
@@ -362,7 +449,43 @@ class _Generation:
             and passage.start <= backed.quote.start < passage.end
         ]
         rank = self._ranking.rank(draft.question, own)
-        return replace(draft, rank=rank, ranked=len(self._ranking))
+        ranked = replace(draft, rank=rank, ranked=len(self._ranking))
+        if self.difficulty not in (None, ranked.difficulty):
+            detail = f"{ranked.difficulty}, not {self.difficulty}"
+            return replace(ranked, rejection=Rejection(Defect.DIFFICULTY, detail))
+        return ranked
+
+    def _elsewhere(self) -> Plan[Any, None]:
+        """Ask of each other place of a quote whether it answers the question there."""
+        good = [
+            at for at, draft in enumerate(self.drafts) if draft.rejection is None and draft.claims
+        ]
+        places = _places({b.quote for at in good for b in self.drafts[at].claims}, self.documents)
+        asked = [at for at in good if any(places[b.quote] for b in self.drafts[at].claims)]
+        outcomes = yield [self._confirmed(self.drafts[at], places) for at in asked]
+        for at, outcome in zip(asked, outcomes, strict=True):
+            draft, kept = self.drafts[at], outcome.value or {}
+            claims = (Backed(b.claim, b.quote, kept.get(b, ())) for b in draft.claims)
+            many = max(len(places[b.quote]) for b in draft.claims)
+            flag = (f"its quote stands in {many + 1} places",) if many else ()
+            self.drafts[at] = replace(draft, claims=tuple(claims), flags=(*draft.flags, *flag))
+
+    def _confirmed(
+        self, draft: Draft, places: Mapping[Quote, Sequence[Place]]
+    ) -> Flow[dict[Backed, tuple[Quote, ...]]]:
+        """Return the other places that state a draft's claims about what its question asks."""
+        pairs = [(b, place) for b in draft.claims for place in places[b.quote][:_MOST_PLACES]]
+        statements = [(b.claim, place.around) for b, place in pairs]
+        request = instructions.elsewhere(draft.question, statements)
+        text, problem = yield from reply(
+            self.checker, request, lambda text: len(same_verdicts(text)) == len(pairs)
+        )
+        said = {} if problem else same_verdicts(text)
+        kept: dict[Backed, tuple[Quote, ...]] = {}
+        for number, (backed, place) in enumerate(pairs, start=1):
+            if said.get(number):
+                kept[backed] = (*kept.get(backed, ()), place.quote)
+        return kept
 
     def _answered_alone(self) -> Plan[Any, None]:
         good = [
@@ -376,7 +499,7 @@ class _Generation:
 
     def _closed(self, drafts: Sequence[Draft]) -> Flow[list[bool | None]]:
         request = instructions.closed_book([draft.question for draft in drafts])
-        text, problem = yield from _reply(self.checker, request, lambda text: bool(_answers(text)))
+        text, problem = yield from reply(self.checker, request, lambda text: bool(_answers(text)))
         if problem:
             raise JudgeError(problem)
         said = _answers(text)
@@ -385,30 +508,6 @@ class _Generation:
     def _made_by(self) -> dict[str, Any]:
         made = {"model": self.model.name, "instructions": instructions.VERSION, "seed": self.seed}
         return made if self.checker is self.model else {**made, "checker": self.checker.name}
-
-
-def _reply(model: ChatModel, request: Any, whole: Any) -> Flow[tuple[str, str]]:
-    """Ask until a reply is whole, twice at most; return its text, or why there is none.
-
-    A reply with a part of what was asked for is taken in the end: the rest has no verdict.
-    """
-    text = problem = ""
-    for again in range(_REASKS + 1):
-        asked = replace(request, again=again) if again else request
-        (completion,) = yield [Ask(model, asked, lambda given: _is_kept(given, whole))]
-        problem = completion.problem
-        text = completion.text or text
-        if completion.failure is not None and completion.failure.is_final:
-            return "", problem
-        if completion.failure is None and whole(completion.text):
-            return completion.text, ""
-    if json_values(text):
-        return text, ""
-    return "", problem or "the model's reply holds no JSON"
-
-
-def _is_kept(completion: Completion, whole: Any) -> bool:
-    return completion.failure is None and whole(completion.text)
 
 
 def _questions(text: str) -> list[Mapping[str, Any]]:
@@ -447,17 +546,21 @@ def _tells(said: str | None, draft: Draft) -> bool | None:
 class _Order:
     """The seeds in the order in which they are used, each with the kinds that are asked for."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - made in one place
         self,
         collection: Collection,
+        ranking: Ranking,
         shares: Mapping[QuestionKind, float],
         n: int,
+        queries: Sequence[str],
         seed: int,
     ) -> None:
         self._across = shares.get("across_documents", 0.0)
         self._shares = {kind: s for kind, s in shares.items() if kind != "across_documents"}
-        self._singles = collection.singles(ceil(n / KEPT_PER_SEED), seed=seed)
+        singles = collection.singles(ceil(n / PER_SEED), seed=seed)
+        self._singles = collection.asked(queries, ranking, singles, seed=seed)
         self._pairs = collection.pairs(seed=seed)
+        self._queries = queries[:_EXAMPLES]
         self._turn = 0
         self._asked: Counter[QuestionKind] = Counter()
 
@@ -476,7 +579,9 @@ class _Order:
 
     def _pair(self) -> tuple[Seed, list[QuestionKind]] | None:
         seed = next(self._pairs, None)
-        return None if seed is None else (seed, ["across_documents"] * PER_SEED)
+        if seed is None:
+            return None
+        return replace(seed, examples=tuple(self._queries)), ["across_documents"] * PER_SEED
 
     def _single(self) -> tuple[Seed, list[QuestionKind]] | None:
         if not self._shares:
@@ -491,32 +596,33 @@ class _Order:
         return kind
 
 
-def _with_places(drafts: Sequence[Draft], documents: Documents) -> list[Draft]:
-    """Return drafts with all places where a quote stands word for word: each serves as well."""
-    quotes = {b.quote for draft in drafts if draft.rejection is None for b in draft.claims}
+class Place(NamedTuple):
+    """Another place where the words of a quote stand, and what stands around them."""
+
+    quote: Quote
+    around: str
+
+
+def _places(quotes: AbstractSet[Quote], documents: Documents) -> dict[Quote, list[Place]]:
+    """Return all other places where each quote stands word for word: each may serve as well."""
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
-    places: dict[Quote, list[Quote]] = {quote: [] for quote in quotes}
-    for document in documents:
+    places: dict[Quote, list[Place]] = {quote: [] for quote in quotes}
+    for document in documents if quotes else ():
         plain = document.text.casefold()
         wanted = [quote for quote, of in probes.items() if all(word in plain for word in of)]
         if wanted:
             folded = Folded(document.text)
             for quote in wanted:
                 places[quote] += _others(quote, document, folded)
-    return [
-        replace(
-            draft,
-            claims=tuple(Backed(b.claim, b.quote, tuple(places[b.quote])) for b in draft.claims),
-        )
-        if draft.rejection is None
-        else draft
-        for draft in drafts
-    ]
+    return places
 
 
-def _others(quote: Quote, document: Document, folded: Folded) -> Iterator[Quote]:
+def _others(quote: Quote, document: Document, folded: Folded) -> Iterator[Place]:
     for found in verbatim(quote.text, folded):
         apart = document.id != quote.source or found.start >= quote.end or found.end <= quote.start
         if apart:
             text = document.text[found.start : found.end]
-            yield Quote(document.id, found.start, found.end, text)
+            around = document.text[max(0, found.start - _AROUND) : found.end + _AROUND]
+            yield Place(
+                Quote(document.id, found.start, found.end, text), f"{document.id}: {around}"
+            )

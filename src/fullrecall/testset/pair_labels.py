@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.read.csv_files import sheet_rows
+from fullrecall.read.json_lines import json_lines
+from fullrecall.read.text_files import MAX_LINE_BYTES, existing_file
 from fullrecall.views.exports import written, written_table
 from fullrecall.views.spreadsheet import bare, table
 
@@ -86,18 +87,15 @@ def _label(label: Any, line: int) -> bool | None:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
-    if not path.exists():
-        raise InputError("no such file", path=str(path))
-    text = path.read_text(encoding="utf-8-sig")
-    if path.suffix == ".jsonl":
-        for line, row in enumerate(filter(str.strip, text.splitlines()), start=1):
-            plain = json.loads(row)
-            yield line, str(plain["item"]), plain.get("label")
-        return
-    for line, cells in enumerate(csv.DictReader(StringIO(text, newline="")), start=2):
-        if cells.get("item") is None or "label" not in cells:
-            raise InputError("needs the columns label and item", path=str(path), line=line)
-        yield line, bare(cells["item"]), cells["label"]
+    try:
+        if path.suffix == ".jsonl":
+            for line, plain in json_lines(existing_file(path), MAX_LINE_BYTES):
+                yield line, str(plain.get("item")), plain.get("label")
+        else:
+            for line, cells in sheet_rows(path, (("label",), ("item",))):
+                yield line, bare(cells["item"]), cells["label"]
+    except InputError as error:
+        raise error.at(path=str(path)) from None
 
 
 def filled(pairs: Iterable[PairToLabel], labels: Mapping[str, bool]) -> list[PairToLabel]:

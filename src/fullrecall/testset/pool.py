@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from fullrecall.context import Context
@@ -66,6 +67,14 @@ class Targets:
         if not self.are_claims:
             self.claims = []
 
+    def claims_of(self, claims: frozenset[int]) -> frozenset[int]:
+        """Return the claims that a relevant pair supports: those judged, or the only one."""
+        return claims or frozenset(range(self.count if self.count == 1 else 0))
+
+    def joined_by(self, pair: Pair, claims: frozenset[int]) -> frozenset[int]:
+        """Return the targets whose any-of group a relevant pair joins; none: it is its own."""
+        return self.claims_of(claims) if self.are_claims else pair.twin_of
+
     def named_by(self, context: Context) -> frozenset[int]:
         """Return the targets that this context satisfies by the references as they are."""
         found = {
@@ -98,7 +107,9 @@ class Pair:
     """One question and one context that a retriever returned for it, equal texts being one.
 
     `ranks` has the 1-based rank of each retriever, None where it did not return it in the frame.
-    `named` are the targets for which the references name it already.
+    `named` are the targets for which the references name it already. `twin` is the same for texts
+    that are nearly equal: each is judged, and those that are relevant are one target. `twin_of`
+    are the targets that a twin of it is named for.
     """
 
     question: int
@@ -106,18 +117,31 @@ class Pair:
     ranks: tuple[int | None, ...]
     named: frozenset[int] = frozenset()
     also: tuple[Context, ...] = ()
+    twin: int | None = None
+    twin_of: frozenset[int] = frozenset()
 
     @property
     def best(self) -> int:
         """Its best rank over all retrievers."""
         return min(rank for rank in self.ranks if rank is not None)
 
+    @property
+    def nearness(self) -> float:
+        """How near the top the retrievers have it: the sum of 1 / (10 + rank)."""
+        return sum(1 / (10 + rank) for rank in self.ranks if rank is not None)
+
+    @property
+    def names(self) -> list[str]:
+        """The IDs, or the texts, of the contexts that are this pair's."""
+        return [context.id or context.text or "" for context in (self.context, *self.also)]
+
 
 @dataclass(frozen=True)
 class Pool:
     """All pairs of a frame, question by question.
 
-    `problems` are questions that a retriever failed on: nothing is estimated from them.
+    `problems` are questions that a retriever failed on: of them the frame has what the others
+    returned.
     """
 
     pairs: Sequence[Sequence[Pair]]
@@ -127,7 +151,7 @@ class Pool:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], lists: Sequence[Sequence[Ranked]]) -> Pool:
-        """Return the union of what the retrievers returned, texts that are nearly equal as one."""
+        """Return the union of what the retrievers returned, equal texts as one."""
         twins = _twins(lists)
         targets = [Targets(sample) for sample in samples]
         problems: dict[int, str] = {}
@@ -137,18 +161,18 @@ class Pool:
             failed = next((one.problem for one in ranked if one.problem), "")
             if failed:
                 problems[number] = failed
-            pairs.append([] if failed else _pairs(number, ranked, sample_targets, twins))
+            pairs.append(_pairs(number, ranked, sample_targets, twins))
         return cls(pairs, targets, len(lists), problems)
 
 
 def _pairs(
-    number: int, ranked: Sequence[Ranked], targets: Targets, twins: dict[str, int]
+    number: int, ranked: Sequence[Ranked], targets: Targets, twins: Mapping[Any, int]
 ) -> list[Pair]:
     ranks: dict[Any, list[int | None]] = {}
     contexts: dict[Any, dict[str, Context]] = {}
     for which, one in enumerate(ranked):
         for rank, context in one.contexts:
-            key = _key(context, twins)
+            key = _key(context)
             at = ranks.setdefault(key, [None] * len(ranked))
             at[which] = at[which] or rank
             contexts.setdefault(key, {}).setdefault(context.id or context.text or "", context)
@@ -156,22 +180,28 @@ def _pairs(
     for key, places in ranks.items():
         first, *also = contexts[key].values()
         named = frozenset[int]().union(*(targets.named_by(c) for c in (first, *also)))
-        pairs.append(Pair(number, first, tuple(places), named, tuple(also)))
-    return pairs
+        pairs.append(Pair(number, first, tuple(places), named, tuple(also), twins.get(key)))
+    named_twins: defaultdict[int, frozenset[int]] = defaultdict(frozenset)
+    for pair in pairs:
+        if pair.twin is not None:
+            named_twins[pair.twin] |= pair.named
+    return [
+        pair if pair.twin is None else replace(pair, twin_of=named_twins[pair.twin])
+        for pair in pairs
+    ]
 
 
-def _key(context: Context, twins: dict[str, int]) -> Any:
+def _key(context: Context) -> Any:
     if context.text is None:
         return ("id", context.id)
-    text = " ".join(context.text.split()).casefold()
-    return twins.get(text, text)
+    return " ".join(context.text.split())
 
 
 def _twins(lists: Sequence[Sequence[Ranked]]) -> dict[str, int]:
     """Return a number for each text that is nearly equal to another one of the frame."""
     texts = list(
         dict.fromkeys(
-            " ".join(context.text.split()).casefold()
+            _key(context)
             for one in lists
             for ranked in one
             for _, context in ranked.contexts

@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.sample import Reference, Sample
 from fullrecall.testset.assessment import Judged
-from fullrecall.testset.judgments import Judgments
-from fullrecall.testset.pool import Pair, Pool
+from fullrecall.testset.pool import Pool, Targets
 
 
-def extended(completion: Judgments) -> list[Sample]:
+def extended(
+    given: Sequence[Sample],
+    pool: Pool,
+    accepted: Sequence[Judged],
+    looked_at: Sequence[Judged],
+    says: Callable[[Judged], bool | None],
+) -> list[Sample]:
     """Return samples with the accepted pairs; metadata has what was judged and what was added."""
     by_question: defaultdict[int, list[Judged]] = defaultdict(list)
-    for one in completion.accepted:
+    for one in accepted:
         by_question[one.pair.question].append(one)
     seen: defaultdict[int, list[str]] = defaultdict(list)
-    for one in completion.judged:
-        if one.verdict.relevant is not None or one.item in completion.labels:
-            seen[one.pair.question] += _names(one.pair)
-    by_source = _are_sources(completion.given, completion.pool)
+    for one in looked_at:
+        seen[one.pair.question] += one.pair.names
+    by_source = _are_sources(given, pool)
     samples = []
-    for number, sample in enumerate(completion.given):
+    for number, sample in enumerate(given):
         made = {**sample.metadata.get("testset", {}), "judged": list(dict.fromkeys(seen[number]))}
         fields = sample.to_dict()
         if added := by_question[number]:
-            fields |= _references(sample, completion, number, added, by_source=by_source)
+            fields |= _references(sample, pool.targets[number], added, by_source=by_source)
             made["added"] = [
-                {"id": one.pair.context.id, "confirmed": one.item in completion.labels}
-                for one in added
+                {"id": one.pair.context.id, "confirmed": says(one) is not None} for one in added
             ]
         fields["metadata"] = {**sample.metadata, "testset": made}
         samples.append(Sample(**fields))
@@ -39,27 +42,35 @@ def extended(completion: Judgments) -> list[Sample]:
 
 
 def _references(
-    sample: Sample, completion: Judgments, number: int, added: Sequence[Judged], *, by_source: bool
+    sample: Sample, targets: Targets, added: Sequence[Judged], *, by_source: bool
 ) -> dict[str, Any]:
     """Return the fields of the references with what was added."""
-    targets = completion.pool.targets[number]
     groups = [list(group) for group in sample.reference_contexts or ()]
     ids = [(list(r.any_of), r.grade) for r in sample.reference_context_ids or ()]
     if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
         # Claims of one document share its ID; apart, each takes what supports it alone.
         ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
+    twins: dict[int, tuple[list[Context], list[str]]] = {}
     for one in added:
         alike = [one.pair.context, *one.pair.also]
         names = _ids_of(alike, by_source=by_source)
-        claims = completion.claims_of(one) if targets.are_claims else frozenset[int]()
-        for claim in sorted(claims):
+        joined = targets.joined_by(one.pair, one.verdict.claims)
+        for target in sorted(joined):
             if len(groups) == targets.count:
-                groups[claim] += alike
+                groups[target] += alike
             if len(ids) == targets.count:
-                ids[claim][0].extend(name for name in names if name not in ids[claim][0])
-        if not claims:
-            groups += [alike] if groups or not ids else []
-            ids += [(names, 1.0)] if names and (ids or not sample.reference_contexts) else []
+                ids[target][0].extend(name for name in names if name not in ids[target][0])
+        if joined:
+            continue
+        if one.pair.twin in twins:  # nearly equal texts are one target
+            contexts, others = twins[one.pair.twin]
+            contexts += alike
+            others += names
+            continue
+        if one.pair.twin is not None:
+            twins[one.pair.twin] = (alike, names)
+        groups += [alike] if groups or not ids else []
+        ids += [(names, 1.0)] if names and (ids or not sample.reference_contexts) else []
     return {
         "reference_contexts": groups or None,
         "reference_context_ids": [Reference(tuple(n), grade) for n, grade in ids if n] or None,
@@ -69,10 +80,6 @@ def _references(
 def _ids_of(contexts: Sequence[Context], *, by_source: bool) -> list[str]:
     names = [context.source if by_source else context.id or context.source for context in contexts]
     return list(dict.fromkeys(name for name in names if name))
-
-
-def _names(pair: Pair) -> list[str]:
-    return [c.id or c.text or "" for c in (pair.context, *pair.also)]
 
 
 def _are_sources(samples: Sequence[Sample], pool: Pool) -> bool:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
+from fullrecall.read.csv_files import sheet_rows
+from fullrecall.read.documents import Documents, DocumentsLike, documents_of
+from fullrecall.read.strict_json import parsed
+from fullrecall.read.text_files import existing_file, whole_text
 from fullrecall.sample import Claim, Sample
 from fullrecall.testset.acceptance import GOOD, allowed_bad, lower_bound, reviews_needed
-from fullrecall.testset.documents import Documents, DocumentsLike, documents_of
 from fullrecall.views.exports import written
 from fullrecall.views.spreadsheet import BOM, bare, table
 
@@ -208,11 +209,8 @@ def _sheet(plain: Sequence[Mapping[str, Any]], digest: str) -> str:
 
 
 def _read(path: Path, given: Sequence[Sample]) -> tuple[int, dict[str, dict[str, Any]]]:
-    if not path.exists():
-        raise InputError("no such file", path=str(path))
-    text = path.read_text(encoding="utf-8-sig")
     is_sheet = path.suffix == ".csv"
-    digest, planned, rows = _of_sheet(text, given) if is_sheet else _of_page(text, path)
+    digest, planned, rows = _of_sheet(path, given) if is_sheet else _of_page(path)
     if digest != _digest(given):
         raise InputError("holds decisions about another set of questions", path=str(path))
     known = {str(sample.id) for sample in given}
@@ -228,9 +226,10 @@ def _read(path: Path, given: Sequence[Sample]) -> tuple[int, dict[str, dict[str,
     return planned, decisions
 
 
-def _of_page(text: str, path: Path) -> tuple[str, int, list[dict[str, Any]]]:
+def _of_page(path: Path) -> tuple[str, int, list[dict[str, Any]]]:
+    text = whole_text(existing_file(path))
     try:
-        plain = json.loads(text)
+        plain: Any = parsed(text)
         kind, rows = plain["kind"], [dict(row) for row in plain["decisions"]]
         digest, planned = str(plain["set"]), int(plain["planned"])
     except (ValueError, KeyError, TypeError):
@@ -240,10 +239,14 @@ def _of_page(text: str, path: Path) -> tuple[str, int, list[dict[str, Any]]]:
     return digest, planned, rows
 
 
-def _of_sheet(text: str, given: Sequence[Sample]) -> tuple[str, int, list[dict[str, Any]]]:
-    rows: list[dict[str, Any]] = list(csv.DictReader(StringIO(text, newline="")))
-    if not rows or not {"decision", "id", "set", "planned"} <= rows[0].keys():
-        raise InputError("is not a sheet to review: decision, id, set and planned are columns")
+def _of_sheet(path: Path, given: Sequence[Sample]) -> tuple[str, int, list[dict[str, Any]]]:
+    needed = (("decision",), ("id",), ("set",), ("planned",))
+    try:
+        rows: list[dict[str, Any]] = [row for _, row in sheet_rows(path, needed)]
+    except InputError as error:
+        raise error.at(path=str(path)) from None
+    if not rows:
+        raise InputError("holds no decisions", path=str(path))
     before = {str(sample.id): sample for sample in given}
     for row in rows:
         row["id"] = bare(row["id"] or "")
@@ -254,6 +257,8 @@ def _of_sheet(text: str, given: Sequence[Sample]) -> tuple[str, int, list[dict[s
         if (question, answer) != (sample.user_input, sample.reference or ""):
             row |= {"decision": "bad", "edited": True, "question": question, "answer": answer}
         row.pop("claims", None)
+    if not rows[0]["planned"].strip().isdecimal():
+        raise InputError(f"planned must be a number, got {rows[0]['planned']!r}", path=str(path))
     return str(rows[0]["set"]), int(rows[0]["planned"]), rows
 
 

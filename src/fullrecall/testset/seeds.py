@@ -10,13 +10,14 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, NamedTuple
 
-from fullrecall.testset.documents import Document
+from fullrecall.read.documents import Document
+from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vectors import hashed
-from fullrecall.testset.vocabulary import content_words, words
+from fullrecall.testset.vocabulary import STOP_WORDS, words
 
 FEWEST_WORDS, MOST_WORDS = 15, 500
 """A passage has no fewer words and no more."""
@@ -35,8 +36,11 @@ _LARGEST_SHARE = 0.1
 """Of all seeds, at most so many are of one document."""
 
 _ROUNDS = 12
-_RARE = range(2, 6)
-"""Passages that share a term belong together if it stands in so many of them."""
+_RARE = range(2, 9)
+"""Passages that share a name belong together if it stands in so many of them."""
+
+_EXAMPLES = 10
+_NAME = re.compile(r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")  # noqa: RUF001 - an apostrophe
 
 _BLOCK = re.compile(r"\n[^\S\n]*\n\s*")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s*(?=\S)")  # noqa: RUF001 - full-width marks
@@ -57,14 +61,16 @@ class Passage(NamedTuple):
 
 @dataclass(frozen=True)
 class Seed:
-    """What one request is about: one passage, or two of different documents that share a term.
+    """What one request is about: one passage, or two of different documents that share a name.
 
-    `weight` is the number of passages of the collection's sample that it stands for.
+    `weight` is the number of passages of the collection's sample that it stands for; `term` the
+    name that two share; `examples` are questions of users, the first of which finds the passage.
     """
 
     passages: tuple[Passage, ...]
     weight: int = 1
     term: str = ""
+    examples: tuple[str, ...] = ()
 
 
 def passages(document: Document) -> Iterator[Passage]:
@@ -176,27 +182,63 @@ class Collection:
                         later.append(one)
         yield from later
 
+    def asked(
+        self, queries: Sequence[str], ranking: Ranking, rest: Iterator[Seed], *, seed: int
+    ) -> Iterator[Seed]:
+        """Yield the passages that users' queries find, each once, then the `rest`.
+
+        Queries come in a random order, so that what many ask about comes early. Each passage has
+        the query that found it and nine others, for their style.
+        """
+        draw = random.Random(f"{seed}:queries")  # noqa: S311 - the same
+        order = draw.sample(list(queries), len(queries))
+        met: set[Passage] = set()
+        for query in order:
+            best = next(iter(ranking.best(query, 1)), None)
+            if best is not None and (passage := self.passages[best]) not in met:
+                met.add(passage)
+                yield Seed((passage,), examples=_examples(query, order, draw))
+        for one in rest:
+            if one.passages[0] not in met:
+                yield replace(one, examples=_examples("", order, draw))
+
     def pairs(self, *, seed: int) -> Iterator[Seed]:
-        """Yield pairs of passages of two documents that share a rare term, each passage once."""
+        """Yield pairs of passages of two documents that share a name, each passage once.
+
+        Names are words with a capital that begin no sentence, in two to eight passages; what a
+        script without capitals names is not found.
+        """
         draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
         having: defaultdict[str, list[int]] = defaultdict(list)
         for number, passage in enumerate(self.passages):
-            for term in dict.fromkeys(content_words(passage.text)):
-                having[term].append(number)
-        rare = [term for term, numbers in having.items() if len(numbers) in _RARE]
-        draw.shuffle(rare)
+            for name in dict.fromkeys(_names(passage.text)):
+                having[name].append(number)
+        shared = [name for name, numbers in having.items() if len(numbers) in _RARE]
+        draw.shuffle(shared)
         used: set[int] = set()
-        for term in rare:
-            if len(term) < 4 or term.isdigit():  # noqa: PLR2004 - too short to name anything
-                continue
-            free = [number for number in having[term] if number not in used]
-            first = free[0] if free else None
+        for name in shared:
+            free = [number for number in having[name] if number not in used]
             second = next(
                 (n for n in free if self.passages[n].source != self.passages[free[0]].source), None
             )
-            if first is not None and second is not None:
-                used |= {first, second}
-                yield Seed((self.passages[first], self.passages[second]), term=term)
+            if second is not None:
+                used |= {free[0], second}
+                yield Seed((self.passages[free[0]], self.passages[second]), term=name)
+
+
+def _examples(query: str, queries: Sequence[str], draw: random.Random) -> tuple[str, ...]:
+    others = draw.sample(queries, min(_EXAMPLES, len(queries)))
+    return tuple(dict.fromkeys([query, *others] if query else others))[:_EXAMPLES]
+
+
+def _names(text: str) -> Iterator[str]:
+    """Yield the names in a text: words with a capital that begin no sentence."""
+    for found in _NAME.finditer(text):
+        before = text[: found.start()].rstrip(" \n\"'(“‘")  # noqa: RUF001 - quotation marks
+        begins = not before or before[-1] in ".!?:;\n" or "\n" in text[len(before) : found.start()]
+        name = found[0].partition(" ")[2] if begins else found[0]
+        if len(name) > 2 and name.casefold() not in STOP_WORDS:  # noqa: PLR2004 - initials
+            yield name
 
 
 def _distinct(vectors: Any) -> list[int]:

@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from fullrecall.judges.evidence import locate
+from fullrecall.judges.judge import Ask, Flow
 from fullrecall.judges.replies import json_values
-from fullrecall.models.chat import ChatRequest
+from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.testset import instructions
 from fullrecall.testset.draft import Backed, Defect, Draft, Rejection
 from fullrecall.testset.seeds import Passage
 
+_REASKS = 1
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -73,6 +75,8 @@ class Check(NamedTuple):
             )
         if not asked["answerable"]:
             return Rejection(Defect.UNANSWERED)
+        if asked["several"]:
+            return Rejection(Defect.SEVERAL, str(asked["answer"])[:200])
         return self._of_statements(own, read, draft) or self._of_answer(asked, draft)
 
     def _of_statements(self, own: Sequence[int], read: _Read, draft: Draft) -> Rejection | None:
@@ -89,7 +93,9 @@ class Check(NamedTuple):
     def _of_answer(self, asked: Mapping[str, Any], draft: Draft) -> Rejection | None:
         """Compare the model's own answer with the draft's: their quotes must meet, and numbers."""
         places = self._places(asked)
-        if not any(_meet(place, backed) for place in places for backed in draft.claims):
+        if draft.claims and not any(
+            _meet(place, backed) for place in places for backed in draft.claims
+        ):
             return Rejection(Defect.DIFFERENT, str(asked["answer"])[:200])
         ours, theirs = set(_NUMBER.findall(draft.answer)), set(_NUMBER.findall(asked["answer"]))
         if ours and theirs and not ours & theirs:
@@ -138,7 +144,13 @@ class _Read(NamedTuple):
         return question not in self.questions or any(s not in self.statements for s in statements)
 
 
-_QUESTION = {"stands_alone": bool, "answerable": bool, "answer": str, "quotes": list}
+_QUESTION = {
+    "stands_alone": bool,
+    "answerable": bool,
+    "answer": str,
+    "quotes": list,
+    "several": bool,
+}
 _STATEMENT = {"supported": bool, "documents": list}
 
 
@@ -161,3 +173,38 @@ def _by_number(
         if numbers.count(number) == 1
         and all(isinstance(item.get(name), kind) for name, kind in parts.items())
     }
+
+
+def reply(model: ChatModel, request: Any, whole: Any) -> Flow[tuple[str, str]]:
+    """Ask until a reply is whole, twice at most; return its text, or why there is none.
+
+    A reply with a part of what was asked for is taken in the end: the rest has no verdict.
+    """
+    text = problem = ""
+    for again in range(_REASKS + 1):
+        asked = replace(request, again=again) if again else request
+        (completion,) = yield [Ask(model, asked, lambda given: _is_kept(given, whole))]
+        problem = completion.problem
+        text = completion.text or text
+        if completion.failure is not None and completion.failure.is_final:
+            return "", problem
+        if completion.failure is None and whole(completion.text):
+            return completion.text, ""
+    if json_values(text):
+        return text, ""
+    return "", problem or "the model's reply holds no JSON"
+
+
+def _is_kept(completion: Completion, whole: Any) -> bool:
+    return completion.failure is None and whole(completion.text)
+
+
+def same_verdicts(text: str) -> dict[int, bool]:
+    """Return what a reply says of each context or question, by its number."""
+    found: dict[int, bool] = {}
+    for value in json_values(text):
+        items = value.get("contexts") if isinstance(value, Mapping) else None
+        for item in items if isinstance(items, list) else ():
+            if isinstance(item, Mapping) and isinstance(item.get("same"), bool):
+                found[item.get("id", 0)] = item["same"]
+    return found

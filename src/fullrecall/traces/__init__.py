@@ -1,7 +1,7 @@
 """Spans of OpenTelemetry as records of retrievals: live, by a span processor, or from files.
 
 `RetrievalProcessor` sees the spans of any instrumented framework as they end; the readers of
-files and frames are in `fullrecall.datasets`.
+files and frames are in `fullrecall.read`.
 """
 
 from __future__ import annotations

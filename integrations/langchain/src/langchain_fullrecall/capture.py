@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Unpack
 
 from fullrecall import Context, Retrieval, Sample
+from fullrecall.steps import Step
 from langchain_fullrecall.options import Options, reading_of
-from langchain_fullrecall.outputs import Output
-from langchain_fullrecall.record import Reading, Seen, retrieval_of
+from langchain_fullrecall.record import Reading
 from langchain_fullrecall.recorder import Recorder, capturing
-from langchain_fullrecall.tree import Node
-
-_UNSEEN = "no retriever was called"
+from langchain_fullrecall.selfcheck import broken
 
 
 class Capture:
@@ -29,12 +27,18 @@ class Capture:
         Where nothing was observed its `error` says so. Raises `InputError` for what cannot be
         read as documents.
         """
-        seen = self._seen(question)
-        if seen.unseen is None or seen.retrieval.error is not None:
-            return seen.retrieval
-        found = seen.retrieval
-        return Retrieval(
-            found.contexts, calls=found.calls, response=found.response, error=seen.unseen
+        recorder = self._recorder
+        steps = recorder.log.steps
+        chosen = {run for run, asked in recorder.asked.items() if asked == question}
+        if question is not None and chosen:
+            steps = _below(steps, chosen)
+        present = {step.id for step in steps}
+        responses = [text for run, text in recorder.answered.items() if run in present]
+        return self._reading.retrieval(
+            steps,
+            response=responses[-1] if len(responses) == 1 else None,
+            partial=recorder.log.partial or broken(),
+            unseen=_failed(steps) or "no retriever was called",
         )
 
     def contexts(self) -> list[Context] | None:
@@ -43,7 +47,7 @@ class Capture:
         None where no retriever was called or all calls failed: `sample` keeps the reason. Raises
         `InputError` for what cannot be read as documents.
         """
-        contexts = self._seen(None).retrieval.contexts
+        contexts = self.retrieval().contexts
         return None if contexts is None else list(contexts)
 
     def sample(self, sample: Sample | Mapping[str, Any] | None = None, /, **fields: Any) -> Sample:
@@ -56,18 +60,20 @@ class Capture:
         made = Sample(**{**given, **fields})
         return made.with_retrieval(self.retrieval(made.user_input))
 
-    def _seen(self, question: str | None) -> Seen:
-        roots = self._recorder.roots
-        asked = [root for root in roots if question is not None and root.query == question]
-        chosen = asked or list(roots)
-        responses = [root.response for root in chosen if root.response is not None]
-        output = Output(response=responses[-1] if len(responses) == 1 else None)
-        return retrieval_of(chosen, output, self._reading, _unseen(chosen))
+
+def _below(steps: list[Step], roots: set[Hashable]) -> list[Step]:
+    """Return these steps and all that they called; callers stand before what they call."""
+    chosen = set(roots)
+    for step in steps:
+        if step.parent in chosen:
+            chosen.add(step.id)
+    return [step for step in steps if step.id in chosen]
 
 
-def _unseen(roots: list[Node]) -> str:
-    failed = [root.error for root in roots if root.error is not None]
-    return f"the run failed: {failed[0]}" if failed else _UNSEEN
+def _failed(steps: list[Step]) -> str | None:
+    present = {step.id for step in steps}
+    errors = [step.error for step in steps if step.error and step.parent not in present]
+    return f"the run failed: {errors[0]}" if errors else None
 
 
 @contextmanager

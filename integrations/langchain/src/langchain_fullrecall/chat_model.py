@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseLanguageModel
@@ -18,16 +15,12 @@ from fullrecall.errors import ParameterError
 from fullrecall.identifiers import shown
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.redaction import hide_fields, public_url
-from fullrecall.run.event_loop import loop_ends_with_run
+from fullrecall.run.event_loop import HomeLoop
 from langchain_fullrecall.parts import rebuilt
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import RunnableConfig
-
-
-_MOST_AT_ONCE = 256
-"""Threads that wait for answers: none is made before it is needed."""
 
 
 class LangChainChatModel:
@@ -62,6 +55,7 @@ class LangChainChatModel:
             )
         self._model = model
         self._config = config
+        self._home = HomeLoop()
         told = _described(model) + _configured(config)
         self.name = name or f"langchain:{told}"
 
@@ -82,13 +76,14 @@ class LangChainChatModel:
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the model's answer without blocking the event loop.
 
-        By `ainvoke`, but not in a loop that `evaluate` made for one run: clients keep connections
-        for the next request, which then comes in another loop. There `invoke` runs in a thread.
+        By `ainvoke` in the first loop that asks; see `HomeLoop`.
         """
-        if loop_ends_with_run():
-            call = partial(copy_context().run, self.complete, request)
-            return await asyncio.get_running_loop().run_in_executor(_threads(), call)
-        return _completion(await self._asked(request).ainvoke(_messages(request), self._config))
+        model, messages = self._asked(request), _messages(request)
+        reply = await self._home.ask(
+            partial(model.invoke, messages, self._config),
+            partial(model.ainvoke, messages, self._config),
+        )
+        return _completion(reply)
 
     def _asked(self, request: ChatRequest) -> Runnable[Any, BaseMessage]:
         return self._uncached if request.again or request.sample else self._model
@@ -96,13 +91,6 @@ class LangChainChatModel:
     @cached_property
     def _uncached(self) -> Runnable[Any, BaseMessage]:
         return rebuilt(self._model, _without_cache)
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    # The loop's own would be as small as the machine; how many requests are on their way at a time
-    # is for `evaluate` to say.
-    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="langchain_fullrecall")
 
 
 def _without_cache(value: Any, _name: str | None, _owner: Any) -> Any:

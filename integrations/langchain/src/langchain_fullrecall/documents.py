@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from langchain_core.documents import Document
 from pydantic import BaseModel
@@ -27,6 +27,15 @@ LangSmith write it; a `Context`; or a bare text."""
 
 _TEXT_KEYS = ("page_content", "text", "content")
 _PLACE = ("source", "start", "end")
+
+
+class Original(NamedTuple):
+    """What a document has besides its text."""
+
+    id: Any
+    score: float | None
+    metadata: dict[str, Any]
+    place: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -82,12 +91,24 @@ class DocumentReader:
     def _context(self, item: object) -> Context:
         if isinstance(item, Context) and self.id_key is None and self.source_key is None:
             return item
-        text, own_id, score, metadata, place = _parts(item)
+        text, own_id, score, metadata, place = parts_of(item)
+        own = Original(own_id, score, metadata, place)
+        return self.context(text, self._id(text, own_id, metadata), own)
+
+    def context(self, text: str | None, own_id: ID | None, original: Original) -> Context:
+        """Return a context of this text and ID, with the rest of a document."""
+        place = original.place
         if self.source_key is not None:
-            place = self._place(text, metadata) or place
-        return Context(
-            text, id=self._id(text, own_id, metadata), score=score, metadata=metadata, **place
-        )
+            place = self._place(text, original.metadata) or place
+        return Context(text, id=own_id, score=original.score, metadata=original.metadata, **place)
+
+    def id_of(self, text: str, original: Original) -> str | None:
+        """Return the ID that `id_key` names; `InputError` where it names none that is one."""
+        try:
+            own_id = self._id(text, original.id, original.metadata)
+            return None if own_id is None else as_id(own_id) or None
+        except ValueError as error:
+            raise InputError(str(error), field="retrieved_contexts") from error.__cause__
 
     def _id(self, text: str | None, own_id: ID | None, metadata: dict[str, Any]) -> ID | None:
         if self.id_key is None:
@@ -184,7 +205,7 @@ def _finite(score: object) -> float | None:
     return float(score) if isinstance(score, Real) and isfinite(score) else None
 
 
-def _parts(
+def parts_of(
     item: object,
 ) -> tuple[str | None, ID | None, float | None, dict[str, Any], dict[str, Any]]:
     """Return the text, ID, score, metadata and place of one item."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import set_config_context
+from langsmith import trace
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, RunEvaluator
 
 from fullrecall import IdRecall, Retrieval, Sample
@@ -21,17 +26,18 @@ from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.scorers import Scorer
 from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
+from langchain_fullrecall.live import partial_of, steps_of_live, watch
 from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, unscored
 from langchain_fullrecall.messages import turn_of
 from langchain_fullrecall.options import Options, reading_of
-from langchain_fullrecall.outputs import Output, answer, question, read_output
-from langchain_fullrecall.record import reason, retrieval_of
-from langchain_fullrecall.recorder import watch
+from langchain_fullrecall.outputs import answer, checked_key, held, question, unwrapped
+from langchain_fullrecall.record import reason
+from langchain_fullrecall.recorder import ROOT, Recorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
 from langchain_fullrecall.retriever import Observable, ObservedRetriever, observed
+from langchain_fullrecall.selfcheck import broken
+from langchain_fullrecall.stored import StoredRun, unseen_in
 from langchain_fullrecall.summary import RecallSummary
-from langchain_fullrecall.traces import node_of, unseen_in
-from langchain_fullrecall.tree import Node
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -89,24 +95,32 @@ class RecallStringEvaluator(RunEvaluator):
                 raise ParameterError(f"expected a measure such as Recall @ 5, got {given!r}")
         self.measures = measures or (self.scorer.method.headline,)
         self._reading = reading_of(documents_key=documents_key, **options)
+        self._documents_key = documents_key
         self._reference_key = reference_key
         self._input_key = input_key
         self._keep = keep
         self._retriever = None if retriever is None else _retriever(retriever, options)
         self._summary: RecallSummary | None = None
-        watch()
-        if _CLASSIC in sys.modules:  # it takes two seconds to load: only where it is in use
-            sys.modules[_CLASSIC].StringEvaluator.register(type(self))
+        watch(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, (self.scorer, *self.measures)))})"
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        # Asked by `isinstance`: one of LangChain's string evaluators, whenever that is imported.
+        # It takes two seconds to load, so only where it is in use.
+        classic = sys.modules.get(_CLASSIC)
+        if classic is not None:
+            classic.StringEvaluator.register(type(self))
+        return type(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_summary": None}  # what it remembers is this process's
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        watch()
+        watch(self)
 
     @property
     def feedback_keys(self) -> list[str]:
@@ -134,6 +148,15 @@ class RecallStringEvaluator(RunEvaluator):
         """Whether it is to be passed the question: yes. It does without, unless it retrieves."""
         return True
 
+    def each(self) -> list[RecallStringEvaluator]:
+        """Return one evaluator for each measure, for the `evaluators` of `evaluate_comparative`."""
+        return [self._with(each) for each in self.measures]
+
+    def _with(self, single: Measure) -> RecallStringEvaluator:
+        evaluator = copy(self)
+        evaluator.__dict__.update(measures=(single,), _summary=None)
+        return evaluator
+
     @property
     def summary(self) -> RecallSummary:
         """The summary evaluator of this evaluator's scores; see `RecallSummary`.
@@ -147,26 +170,36 @@ class RecallStringEvaluator(RunEvaluator):
             return self._summary
 
     def evaluate_run(
-        self,
-        run: Run,
-        example: Example | None = None,
-        evaluator_run_id: UUID | None = None,  # noqa: ARG002 - LangSmith passes it
+        self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResult | EvaluationResults:
         """Return the feedback for a run. Raises nothing: what fails is said in the comment."""
-        return self._feedback(run, self.measure_run(run, example))
+        with self._traced(run, evaluator_run_id) as source_run:
+            measured = self.measure_run(run, example)
+        return self._feedback(run, measured, source_run)
 
     async def aevaluate_run(
-        self,
-        run: Run,
-        example: Example | None = None,
-        evaluator_run_id: UUID | None = None,  # noqa: ARG002 - LangSmith passes it
+        self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResult | EvaluationResults:
         """Return the same as `evaluate_run`, without blocking."""
-        try:
-            measured = await ameasure(self._case_of(run, example), self.scorer, self._retriever)
-        except Exception as error:  # noqa: BLE001 - LangSmith drops the row of what raises
-            measured = unscored(self.scorer, reason(error))
-        return self._feedback(run, self._named(measured))
+        with self._traced(run, evaluator_run_id) as source_run:
+            try:
+                measured = await ameasure(self._case_of(run, example), self.scorer, self._retriever)
+            except Exception as error:  # noqa: BLE001 - LangSmith drops the row of what raises
+                measured = unscored(self.scorer, reason(error))
+        return self._feedback(run, self._named(measured), source_run)
+
+    @contextmanager
+    def _traced(self, run: Run, run_id: UUID | None) -> Iterator[UUID | None]:
+        """Trace a block as the run of this evaluator, which a judge's calls lie below.
+
+        What asks nobody needs no trace. Yields the ID of the run, None for no trace.
+        """
+        if getattr(self.scorer, "judge", None) is None or run_id is None:
+            yield None
+            return
+        name, inputs = self.evaluation_name, {"run": str(run.id)}
+        with trace(name, run_id=run_id, inputs=inputs, project_name="evaluators"):
+            yield run_id
 
     def measure_run(self, run: Run, example: Example | None) -> Measured:
         """Return what a run comes to, with all that explains it. Raises nothing."""
@@ -190,7 +223,8 @@ class RecallStringEvaluator(RunEvaluator):
 
         That is the form of openevals, of pytest and of LangSmith's own functions: one mapping
         with `key`, `score` and `comment`, or a list of them where there are several measures.
-        `(runs, example)` compares runs, as `evaluate_comparative` asks: by the first measure.
+        `(runs, example)` compares runs, as `evaluate_comparative` asks: by one measure, so that
+        `each()` is what it is passed where there are several.
         """
         if runs is not None:
             return self._compared(runs, example)
@@ -225,9 +259,11 @@ class RecallStringEvaluator(RunEvaluator):
 
         Raises `InputError` for values that cannot be read.
         """
-        retriever, in_chain = self._call(**kwargs)
+        retriever, config, in_chain = self._call(**kwargs)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
-        return self._returned(measure(case, self.scorer, retriever), in_chain=in_chain)
+        with set_config_context(config) as context:
+            measured = context.run(measure, case, self.scorer, retriever)
+        return self._returned(measured, in_chain=in_chain)
 
     async def aevaluate_strings(
         self,
@@ -239,9 +275,11 @@ class RecallStringEvaluator(RunEvaluator):
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Return the same as `evaluate_strings`, without blocking."""
-        retriever, in_chain = self._call(**kwargs)
+        retriever, config, in_chain = self._call(**kwargs)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
-        measured = await ameasure(case, self.scorer, retriever)
+        with set_config_context(config) as context:
+            measuring = ameasure(case, self.scorer, retriever)
+            measured = await asyncio.create_task(measuring, context=context)
         return self._returned(measured, in_chain=in_chain)
 
     def _call(
@@ -251,32 +289,39 @@ class RecallStringEvaluator(RunEvaluator):
         tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
         include_run_info: bool = False,
-    ) -> tuple[Retriever | None, bool]:
-        """Return the retriever of this call, and whether LangChain's own chain calls.
+    ) -> tuple[Retriever | None, RunnableConfig, bool]:
+        """Return the retriever and the config of this call, and whether LangChain's chain calls.
 
         It alone passes `include_run_info`. Any other argument is a `TypeError`: a mistyped
         `retrieved_documents` must not pass.
         """
         retriever = self._retriever
+        config = RunnableConfig(callbacks=callbacks, tags=tags or [], metadata=metadata or {})
         if isinstance(retriever, ObservedRetriever):
-            config = RunnableConfig(callbacks=callbacks, tags=tags or [], metadata=metadata or {})
             retriever = retriever.with_config(config)
-        return retriever, include_run_info
+        return retriever, config, include_run_info
 
     def _named(self, measured: Measured) -> Measured:
         return measured._replace(result=replace(measured.result, method=self.method))
 
-    def _feedback(self, run: Run, measured: Measured) -> EvaluationResult | EvaluationResults:
+    def _feedback(
+        self, run: Run, measured: Measured, source_run: UUID | None
+    ) -> EvaluationResult | EvaluationResults:
         if self._summary is not None:
             self._summary.remember(run.id, measured)
         pairs = zip(self.feedback_keys, self.measures, strict=True)
         found = [
-            feedback(measured, key, each, whole=self._keep and place == 0)
+            feedback(measured, key, each, whole=self._keep and place == 0, source_run=source_run)
             for place, (key, each) in enumerate(pairs)
         ]
         return found[0] if len(found) == 1 else EvaluationResults(results=found)
 
     def _compared(self, runs: Sequence[Run], example: Example | None) -> dict[str, Any]:
+        if len(self.measures) > 1:
+            raise ParameterError(
+                "a comparison takes one measure: pass evaluators=evaluator.each(), which gives "
+                "one evaluator for each"
+            )
         measured = {run.id: self.measure_run(run, example) for run in runs}
         first = self.measures[0]
         return {
@@ -305,39 +350,50 @@ class RecallStringEvaluator(RunEvaluator):
         }
 
     def _case_of(self, run: Run, example: Example | None) -> Case:
-        reading = self._reading
-        node = node_of(run)
-        output = read_output(run.outputs or {}, reading.reader, reading.documents_key)
-        inputs = (example.inputs if example is not None else None) or run.inputs
+        """Return a run as a sample: with what was recorded of it, else what its trace has."""
         outputs = (example.outputs if example is not None else None) or {}
-        fields = example_fields(outputs, self._reference_key, self.scorer, reading.reader)
+        inputs = (example.inputs if example is not None else None) or run.inputs
+        fields = example_fields(outputs, self._reference_key, self.scorer, self._reading.reader)
+        output = unwrapped(run.outputs or {})
+        if not run.error:
+            checked_key(output if isinstance(output, Mapping) else run.outputs, self._documents_key)
+        live = steps_of_live(run)
+        if live is None:
+            stored = StoredRun(run)
+            steps, root, partial = stored.steps, stored.root, stored.partial
+        else:
+            (steps, root), partial = live, partial_of(run)
+        unseen = unseen_in(run)
+        found = self._reading.retrieval(
+            steps,
+            output,
+            root=root,
+            response=answer(run.outputs or {}),
+            partial=partial or broken(),
+            unseen=unseen,
+        )
         asked = question(inputs, self._input_key)
-        return self._case([node], output, run.outputs, asked, fields, unseen_in(run))
+        return _case(found, _turned(asked, output), fields, unseen)
 
-    def _case(  # noqa: PLR0917 - what each of four callers has read
-        self,
-        roots: Sequence[Node],
-        output: Output,
-        outputs: object,
-        asked: str | None,
-        fields: Mapping[str, Any],
-        unseen: str,
-    ) -> Case:
-        """Return what was retrieved and what should have been, as one sample."""
-        state = outputs
-        if isinstance(outputs, Mapping) and "messages" not in outputs:
-            state = outputs.get("output", outputs)
-        turn = turn_of(state)
-        seen = retrieval_of(roots, output, self._reading, unseen)
-        if turn is not None and not seen.retrieval.calls and turn.tools and seen.unseen is not None:
-            seen = retrieval_of(turn.tools, output, self._reading, unseen)
-        if asked is None and turn is not None:
-            asked = turn.question
-        retrieval = seen.retrieval
-        if retrieval.response is None and turn is not None and turn.answer is not None:
-            retrieval = _answered(retrieval, turn.answer)
-        sample = Sample(user_input=asked, **fields).with_retrieval(retrieval)
-        return Case(sample, None if retrieval.error is not None else seen.unseen)
+    def _case_of_output(self, output: object, asked: str | None, fields: Mapping[str, Any]) -> Case:
+        """Return an output by itself as a sample: nothing else is known of its run."""
+        unseen = (
+            f"no documents are known: {held(output)}; return them, pass documents_key=, or "
+            "retrieved_documents="
+        )
+        recorder = Recorder()
+        recorder.begin_call(None)
+        output = unwrapped(output)
+        turn = turn_of(output)
+        if turn is None:
+            recorder.end_call(output)
+        else:
+            conversation(turn.messages, recorder.log)
+            recorder.end_call(turn.answer)
+        found = self._reading.retrieval(
+            recorder.log.steps, output, root=ROOT, response=answer(output), unseen=unseen
+        )
+        return _case(found, _turned(asked, output), fields, unseen)
 
     def _case_of_strings(
         self,
@@ -352,15 +408,8 @@ class RecallStringEvaluator(RunEvaluator):
         if documents is not None:
             found = Retrieval(reader.contexts(documents), response=answer(prediction))
             return Case(Sample(user_input=asked, **fields).with_retrieval(found))
-        turn = turn_of(prediction)
-        if turn is None:
-            output = read_output(prediction, reader, self._reading.documents_key)
-            output = output._replace(is_empty=False)
-        else:
-            output = Output(response=turn.answer, problem="its messages hold no documents")
-        unseen = f"{output.problem}; retrieved_documents= takes the documents themselves"
-        output = output._replace(problem=None)
-        return self._case([], output, prediction, asked, fields, unseen)
+        checked_key(prediction, self._documents_key)
+        return self._case_of_output(prediction, asked, fields)
 
     def _measure_outputs(self, inputs: Any, outputs: Any, references: Any) -> Measured:
         try:
@@ -372,24 +421,22 @@ class RecallStringEvaluator(RunEvaluator):
                 fields = example_fields(given, self._reference_key, self.scorer, reader)
             else:
                 fields = reference_fields(references, self.scorer, reader)
-            output = read_output(outputs, reader, self._reading.documents_key)
-            unseen = output.problem or "the outputs hold no documents"
-            asked = question(inputs, self._input_key)
-            case = self._case([], output._replace(problem=None), outputs, asked, fields, unseen)
+            case = self._case_of_output(outputs, question(inputs, self._input_key), fields)
             return measure(case, self.scorer, self._retriever)
         except Exception as error:  # noqa: BLE001 - what fails is said in the comment
             return unscored(self.scorer, reason(error))
 
 
-def _answered(retrieval: Retrieval, answer: str) -> Retrieval:
-    return Retrieval(
-        retrieval.contexts,
-        calls=retrieval.calls,
-        ranks=retrieval.ranks,
-        read=retrieval.read,
-        error=retrieval.error,
-        response=answer,
-    )
+def _case(found: Retrieval, asked: str | None, fields: Mapping[str, Any], unseen: str) -> Case:
+    sample = Sample(user_input=asked, **fields).with_retrieval(found)
+    nothing = found.contexts is None and not found.calls and found.error == unseen
+    return Case(sample, unseen if nothing else None)
+
+
+def _turned(asked: str | None, output: object) -> str | None:
+    """Return the question; where none is known, that of an agent's last turn."""
+    turn = turn_of(output) if asked is None else None
+    return asked if turn is None else turn.question
 
 
 def _retriever(given: Any, options: Options) -> Retriever:

@@ -7,22 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 from langsmith.evaluation.evaluator import EvaluationResult
 
-from fullrecall import Sample
+from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import FullrecallError
-from fullrecall.findings import contexts_within
 from fullrecall.measures import Measure, Recall
 from fullrecall.records import MethodRecord, RowRecord, plain_method, plain_row
-from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from langchain_fullrecall.measurement import Measured
 
 _MOST_ITEMS = 10
 _LONGEST_ITEM = 80
 
 
-def feedback(measured: Measured, key: str, measure: Measure, *, whole: bool) -> EvaluationResult:
+def feedback(
+    measured: Measured,
+    key: str,
+    measure: Measure,
+    *,
+    whole: bool,
+    source_run: UUID | None = None,
+) -> EvaluationResult:
     """Return one measure of a result as LangSmith's feedback.
 
     `evaluator_info` is what LangSmith keeps beside the score; with `whole` it has the sample and
@@ -35,6 +43,7 @@ def feedback(measured: Measured, key: str, measure: Measure, *, whole: bool) -> 
         score=measured.result[measure],
         comment=comment(measured, measure),
         evaluator_info=evaluator_info(measured, whole=whole),
+        source_run_id=source_run,
     )
 
 
@@ -50,8 +59,23 @@ def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
     if seen is not None:
         info["without_id"] = seen.without_id
     if whole:
-        info["row"] = plain_row(measured.sample, [result], default=str)
+        info["row"] = plain_row(_kept(measured), [result], default=str)
     return {"fullrecall": info}
+
+
+def _kept(measured: Measured) -> Sample:
+    """Return the sample as it is kept beside a score: without texts where only IDs were compared.
+
+    The run itself has them. A context without an ID keeps its text, which is all that it has.
+    """
+    sample = measured.sample
+    if measured.ids is None or sample.retrieval is None or sample.retrieval.contexts is None:
+        return sample
+    found = sample.retrieval
+    contexts = [Context(id=c.id) if c.id is not None else c for c in found.contexts or ()]
+    return sample.with_retrieval(
+        Retrieval(contexts, ranks=found.ranks, read=found.read, error=found.error)
+    )
 
 
 def row_of(info: object, position: int) -> tuple[Method, Row] | None:
@@ -92,7 +116,7 @@ def _reason(result: Result, k: int | None) -> str:
         return result.reason
     found = sum(finding.found_at(k) for finding in findings)
     partly = any(0 < finding.credit_at(k) < 1 for finding in findings)
-    seen = contexts_within(findings, result.retrieved, k)
+    seen = result.contexts_within(k)
     sentence = f"{found} of {len(findings)} found{' in full' if partly else ''} in {seen} retrieved"
     return f"{sentence}; {result.note}" if result.note else sentence
 

@@ -7,15 +7,12 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
-from langchain_fullrecall.tree import Node, documents_of, snapshot, tool_query
-
 _ROLES = {
     "human": "human", "user": "human", "HumanMessage": "human", "HumanMessageChunk": "human",
     "ai": "ai", "assistant": "ai", "AIMessage": "ai", "AIMessageChunk": "ai",
     "tool": "tool", "ToolMessage": "tool", "ToolMessageChunk": "tool",
 }  # fmt: skip
 _OTHERS = ("system", "developer", "function", "chat", "remove")
-_DOCUMENT_LISTS = ("documents", "docs", "context", "contexts", "source_documents", "retrieved")
 
 
 class Message(NamedTuple):
@@ -25,17 +22,17 @@ class Message(NamedTuple):
     text: str
     artifact: Any = None
     name: str | None = None
-    call: str | None = None
+    call_id: str | None = None
     failed: bool = False
     calls: tuple[Mapping[str, Any], ...] = ()
 
 
 class Turn(NamedTuple):
-    """The last turn of a conversation; `tools` are its tools' calls, in the model's order."""
+    """The last turn of a conversation; `messages` are those after the question."""
 
     question: str | None
     answer: str | None
-    tools: tuple[Node, ...]
+    messages: tuple[Message, ...]
 
 
 def turn_of(state: object) -> Turn | None:
@@ -49,13 +46,7 @@ def turn_of(state: object) -> Turn | None:
     asked = max((n for n, one in enumerate(messages) if one.role == "human"), default=None)
     turn = messages if asked is None else messages[asked + 1 :]
     answer = next((one.text for one in reversed(turn) if one.role == "ai" and one.text), None)
-    queries = {call.get("id"): call.get("args") for one in turn for call in one.calls}
-    tools = [_tool(one, queries) for one in turn if one.role == "tool"]
-    return Turn(
-        None if asked is None else messages[asked].text,
-        answer,
-        tuple(node for node in tools if node is not None),
-    )
+    return Turn(None if asked is None else messages[asked].text, answer, tuple(turn))
 
 
 def messages_of(value: object) -> list[Message] | None:
@@ -71,8 +62,7 @@ def messages_of(value: object) -> list[Message] | None:
 def message_of(item: object) -> Message | None:
     """Return one message: an object, `(role, text)`, a mapping, or one that LangSmith stored."""
     if isinstance(item, BaseMessage):
-        fields = {name: getattr(item, name, None) for name in _FIELDS}
-        return _message(item.type, fields)
+        return _message(item.type, {name: getattr(item, name, None) for name in _FIELDS})
     if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
         role, text = item
         known = isinstance(text, str) and (role in _ROLES or role in _OTHERS)
@@ -106,14 +96,6 @@ def text_of(content: object) -> str:
     return "".join(text for text in blocks if isinstance(text, str))
 
 
-def artifact_documents(artifact: Any) -> Any:
-    """Return the documents of a tool's artifact: a list of them, or one under a usual name."""
-    if isinstance(artifact, Mapping):
-        lists = (documents_of(artifact.get(name)) for name in _DOCUMENT_LISTS)
-        return next((found for found in lists if found is not None), None)
-    return [] if artifact == [] else documents_of(artifact)
-
-
 def _message(role: object, fields: Mapping[str, Any]) -> Message:
     calls = fields.get("tool_calls") or ()
     return Message(
@@ -125,17 +107,3 @@ def _message(role: object, fields: Mapping[str, Any]) -> Message:
         fields.get("status") == "error",
         tuple(call for call in calls if isinstance(call, Mapping)),
     )
-
-
-def _tool(message: Message, queries: Mapping[Any, Any]) -> Node | None:
-    """Return what a tool returned as a node, None where that holds no documents."""
-    node = Node(message.name or "tool", "tool", ended=True)
-    node.query = tool_query(queries.get(message.call))
-    if message.failed:
-        node.error = " ".join(message.text.split())[:200] or "the tool failed"
-        return node
-    documents = artifact_documents(message.artifact)
-    if documents is None:
-        return None
-    node.contexts, node.problem = snapshot(documents)
-    return node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TypedDict, get_args
 
 from fullrecall.errors import ParameterError
@@ -20,6 +21,8 @@ class Options(TypedDict, total=False):
       whose documents are merged or reranked already; "innermost", their parts; or a `Selection`.
     - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
       retry or fallback succeeded; "score" scores what the other calls returned, and says so.
+    - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
+      long text of which no document is known leaves a sample unscored otherwise.
     """
 
     id_key: IdKey
@@ -27,6 +30,7 @@ class Options(TypedDict, total=False):
     collapse: bool
     which: Level | Selection
     failed_calls: FailedCalls
+    other_tools: Collection[str]
 
 
 def reading_of(
@@ -36,10 +40,13 @@ def reading_of(
     collapse: bool = False,
     which: Level | Selection = "outermost",
     failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
     documents_key: str | None = None,
 ) -> Reading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
     if failed_calls not in get_args(FailedCalls):
         raise ParameterError(f"failed_calls must be 'unscored' or 'score', got {failed_calls!r}")
     reader = DocumentReader(id_key, source_key, collapse)
-    return Reading(reader, as_selection(which), failed_calls, documents_key)
+    if isinstance(other_tools, str):
+        raise ParameterError(f"other_tools must be several names, got {other_tools!r}: wrap it")
+    return Reading(reader, as_selection(which), failed_calls, tuple(other_tools), documents_key)

@@ -1,102 +1,80 @@
-"""What happens while an application runs, seen by callbacks and written down at once."""
+"""LangChain's callbacks as the steps of a record. Holds no rule about what counts."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+import re
+import sys
+from collections.abc import Hashable, Mapping, Sequence
 from contextvars import ContextVar
-from itertools import count
-from threading import Lock
+from types import CodeType, FrameType
 from typing import Any
 from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackHandler, CallbackManager
 from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.runnables import RunnableWithFallbacks
+from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
-from fullrecall import Context
-from langchain_fullrecall.messages import artifact_documents, text_of, turn_of
-from langchain_fullrecall.outputs import answer, question
-from langchain_fullrecall.tree import Node, documents_of, enter, going_on, snapshot, tool_query
+from fullrecall.steps import Kind, Step, StepLog
+from langchain_fullrecall.messages import Message, text_of
+from langchain_fullrecall.outputs import answer, question, tool_query
+from langchain_fullrecall.reader import LangChainReader
 
-_moments = count(1)
-"""What starts and ends are counted by, in the order in which they happen."""
+_retrieving: ContextVar[Hashable | None] = ContextVar("fullrecall_retrieving", default=None)
+"""The retriever run that is open in this context: a retriever does not tell what it calls."""
+
+ROOT = "root"
+"""The ID of the step that is the call itself."""
+
+RETRIED = "retry:attempt:"
+"""The tag that LangChain gives to an attempt after the first one."""
 
 
 class Recorder(BaseCallbackHandler):
-    """A callback handler that builds the tree of the runs below it, copying what they return.
+    """A callback handler that writes down what happens below it.
 
-    `whole` says that one call is followed: what has no known caller belongs to its first run,
-    and observers report to its retrievers. Otherwise such a run is a root of its own.
+    `outer` is the recorder of the block around this one's: it sees the same. `asked` and
+    `answered` have the question and the answer of each outermost run.
     """
 
-    # Called where the run itself goes on, not in a task or thread beside it: the run that
-    # is entered here is the one that observers find there.
+    # Called where the run itself goes on, not in a task or thread beside it: only there does the
+    # context tell who calls.
     run_inline = True
 
-    def __init__(self, *, whole: bool = False, outer: Recorder | None = None) -> None:
-        self._whole = whole
+    def __init__(self, outer: Recorder | None = None) -> None:
+        self.log = StepLog(LangChainReader())
+        self.asked: dict[Hashable, str | None] = {}
+        self.answered: dict[Hashable, str] = {}
+        self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # of `.map()`
         self._outer = outer
-        self._lock = Lock()
-        self._nodes: dict[UUID, Node] = {}
-        self._roots: list[Node] = []
 
-    @property
-    def roots(self) -> tuple[Node, ...]:
-        """The outermost runs until now, in the order in which they started."""
-        with self._lock:
-            return tuple(self._roots)
+    def __deepcopy__(self, memo: object) -> Recorder:
+        return self
+
+    def begin_call(self, given: Any) -> None:
+        """Write down that the call itself began."""
+        self.log.begin(ROOT, None, "chain", "call", given)
+
+    def end_call(self, output: Any = None, error: BaseException | None = None) -> None:
+        """Write down what the call itself returned, or that it failed."""
+        self.log.end(ROOT, output, error=None if error is None else brief(error))
 
     def on_chain_start(
-        self,
-        serialized: dict[str, Any] | None,
-        inputs: Any,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: Any,
+        self, serialized: dict[str, Any] | None, inputs: Any, *, run_id: UUID, **fields: Any
     ) -> None:
-        """Note where a chain stands among the runs, and what it was asked."""
-        given = list(inputs) if isinstance(inputs, list) else None
-        asked = question(inputs)
-        self._started("chain", serialized, run_id, parent_run_id, kwargs, query=asked, asked=given)
-        if self._outer is not None:
-            self._outer.on_chain_start(
-                serialized, inputs, run_id=run_id, parent_run_id=parent_run_id, **kwargs
-            )
-
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Note what a chain returned, if that is documents, or an answer."""
-        found = documents_of(outputs)
-        turn = turn_of(outputs)
-        said = answer(outputs) if turn is None else turn.answer
-        self._ended(run_id, None if found is None else snapshot(found), said)
-        if self._outer is not None:
-            self._outer.on_chain_end(outputs, run_id=run_id, **kwargs)
+        """Write down that a chain began."""
+        asked = question(inputs) if fields.get("parent_run_id") is None else None
+        if type(inputs) is list and all(isinstance(each, str) for each in inputs):
+            self._mapped[run_id.int] = {each: place for place, each in enumerate(inputs)}
+        self.began("chain", serialized, inputs, run_id, fields, query=asked)
 
     def on_retriever_start(
-        self,
-        serialized: dict[str, Any] | None,
-        query: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: Any,
+        self, serialized: dict[str, Any] | None, query: str, *, run_id: UUID, **fields: Any
     ) -> None:
-        """Note a retriever and what it is asked."""
-        node = self._started("retriever", serialized, run_id, parent_run_id, kwargs, query=query)
-        if self._whole:
-            enter(node)
-        if self._outer is not None:
-            self._outer.on_retriever_start(
-                serialized, query, run_id=run_id, parent_run_id=parent_run_id, **kwargs
-            )
-
-    def on_retriever_end(self, documents: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Copy what a retriever returned."""
-        self._ended(run_id, snapshot(documents))
-        if self._outer is not None:
-            self._outer.on_retriever_end(documents, run_id=run_id, **kwargs)
+        """Write down that a retriever began."""
+        self.began("retriever", serialized, None, run_id, fields, query=str(query))
+        _retrieving.set(run_id.int)
 
     def on_tool_start(
         self,
@@ -104,24 +82,15 @@ class Recorder(BaseCallbackHandler):
         input_str: str,
         *,
         run_id: UUID,
-        parent_run_id: UUID | None = None,
         inputs: dict[str, Any] | None = None,
-        **kwargs: Any,
+        **fields: Any,
     ) -> None:
-        """Note a tool and what it is asked."""
-        asked = tool_query(inputs or input_str)
-        self._started("tool", serialized, run_id, parent_run_id, kwargs, query=asked)
-        if self._outer is not None:
-            self._outer.on_tool_start(
-                serialized, input_str, run_id=run_id, parent_run_id=parent_run_id, inputs=inputs,
-                **kwargs,
-            )  # fmt: skip
-
-    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Copy the documents that a tool returned, in its artifact or as they are."""
-        self._ended(run_id, tool_snapshot(output))
-        if self._outer is not None:
-            self._outer.on_tool_end(output, run_id=run_id, **kwargs)
+        """Write down that a tool began."""
+        name = (serialized or {}).get("name") or fields.get("name")
+        asked = tool_query(inputs or input_str) or repr(inputs or input_str)
+        self.began(
+            "tool", serialized, inputs, run_id, {**fields, "name": name}, query=asked, callee=name
+        )
 
     def on_chat_model_start(
         self,
@@ -129,97 +98,186 @@ class Recorder(BaseCallbackHandler):
         messages: list[list[BaseMessage]],
         *,
         run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: Any,
+        **fields: Any,
     ) -> None:
-        """Note what a chat model is sent."""
-        prompts = [text_of(message.content) for batch in messages for message in batch]
-        self._started("llm", serialized, run_id, parent_run_id, kwargs, prompts=tuple(prompts))
-        if self._outer is not None:
-            self._outer.on_chat_model_start(
-                serialized, messages, run_id=run_id, parent_run_id=parent_run_id, **kwargs
-            )
+        """Write down what a chat model is sent."""
+        self.began("llm", serialized, None, run_id, fields, prompt=messages)
 
     def on_llm_start(
-        self,
-        serialized: dict[str, Any],
-        prompts: list[str],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: Any,
+        self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **fields: Any
     ) -> None:
-        """Note what a model is sent."""
-        self._started("llm", serialized, run_id, parent_run_id, kwargs, prompts=tuple(prompts))
-        if self._outer is not None:
-            self._outer.on_llm_start(
-                serialized, prompts, run_id=run_id, parent_run_id=parent_run_id, **kwargs
-            )
+        """Write down what a model is sent."""
+        self.began("llm", serialized, None, run_id, fields, prompt=prompts)
 
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Note that a run failed."""
-        with self._lock:
-            node = self._nodes.get(run_id)
-            if node is not None:
-                node.error, node.ended, node.over = brief(error), True, next(_moments)
-        if self._outer is not None:
-            self._outer.on_retriever_error(error, run_id=run_id, **kwargs)
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **fields: Any) -> None:
+        """Write down what a step returned; a tool that reports a failure failed.
 
-    on_chain_error = on_tool_error = on_retriever_error
+        What was streamed to a step is known only now, and is among `fields`.
+        """
+        failed = isinstance(outputs, ToolMessage) and outputs.status == "error"
+        error = brief(text_of(outputs.content)) if failed else None
+        self.ended(run_id, outputs, error, fields.get("inputs"))
 
-    def _started(
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
+        """Write down that a step failed; one whose stream was left early did not."""
+        told = None if isinstance(error, GeneratorExit) else brief(error)
+        self.ended(run_id, None, told, fields.get("inputs"))
+
+    on_retriever_end = on_tool_end = on_llm_end = on_chain_end  # type: ignore[assignment]
+    on_retriever_error = on_tool_error = on_llm_error = on_chain_error
+
+    def began(
         self,
-        kind: str,
+        kind: Kind,
         serialized: Mapping[str, Any] | None,
+        given: Any,
         run_id: UUID,
-        parent_id: UUID | None,
-        given: Mapping[str, Any],
-        **fields: Any,
-    ) -> Node:
-        name = given.get("name") or (serialized or {}).get("name") or kind
-        tags, metadata = given.get("tags") or (), given.get("metadata") or {}
-        node = Node(str(name), kind, tuple(tags), dict(metadata), began=next(_moments), **fields)
-        with self._lock:
-            if run_id in self._nodes:  # it was handed this handler twice
-                return self._nodes[run_id]
-            self._nodes[run_id] = node
-            node.parent = self._caller(parent_id)
-            (self._roots if node.parent is None else node.parent.children).append(node)
-        return node
-
-    def _caller(self, parent_id: UUID | None) -> Node | None:
-        known = None if parent_id is None else self._nodes.get(parent_id)
-        if not self._whole or not self._roots:
-            return known
-        # Some wrappers call what they wrap with no parent to tell of.
-        told = self._roots[0] if known is None else known
-        # `with_config` tells of what stands around the retriever that calls it.
-        inside = going_on()
-        return inside if inside is not None and inside.stands_below(told) else told
-
-    def _ended(
-        self,
-        run_id: UUID,
-        found: tuple[tuple[Context, ...] | None, str | None] | None,
-        response: str | None = None,
+        fields: Mapping[str, Any],
+        **known: Any,
     ) -> None:
-        with self._lock:
-            node = self._nodes.get(run_id)
-            if node is None:
-                return
-            node.contexts, node.problem = found or (None, None)
-            node.response, node.ended, node.over = response, True, next(_moments)
+        """Write down that a step began; `known` are fields of `Step`."""
+        told = fields.get("parent_run_id")
+        parent = self._caller(None if told is None else told.int)
+        name = str(fields.get("name") or (serialized or {}).get("name") or kind)
+        tags = fields.get("tags") or ()
+        group, branch = branch_of(tags, fields.get("tool_call_id"))
+        place = self._mapped.get(parent, {}).get(known.get("query"))
+        if place is not None:
+            group, branch = "map", f"{place:09}"
+        step = self.log.begin(
+            run_id.int,
+            parent,
+            kind,
+            name,
+            given,
+            task=graph_task(tags, fields.get("metadata") or {}),
+            tries=kind == "chain" and _starts_fallbacks(),
+            group=group,
+            branch=branch,
+            labels=(tuple(tags), fields.get("metadata") or {}),
+            **known,
+        )
+        if step is not None and any(tag.startswith(RETRIED) for tag in tags):
+            caller = self.log.step(parent)
+            if caller is not None:
+                caller.tries = True
+        if parent is None and known.get("query") is not None:
+            self.asked[run_id.int] = known["query"]
+        if self._outer is not None:
+            self._outer.began(kind, serialized, given, run_id, fields, **known)
+
+    def ended(self, run_id: UUID, output: Any, error: str | None, given: Any) -> None:
+        """Write down that a step ended, in the block around this one too."""
+        step = self.log.end(run_id.int, output, error=error, given=given)
+        if step is not None and self.log.step(step.parent) is None and error is None:
+            said = answer(output)
+            if said is not None:
+                self.answered[run_id.int] = said
+        if _retrieving.get() == run_id.int:
+            _retrieving.set(None if step is None else _open_retriever(self.log, step))
+        if self._outer is not None:
+            self._outer.ended(run_id, output, error, given)
+
+    def _caller(self, told: int | None) -> Hashable | None:
+        """Return who called: the context knows better than what a run is told.
+
+        Fallbacks and what `with_config` wraps are told of their caller's caller; what a retriever
+        calls, of the retriever's caller.
+        """
+        config = var_child_runnable_config.get() or {}
+        around = getattr(config.get("callbacks"), "parent_run_id", None)
+        caller: Hashable | None = told
+        for candidate in (_retrieving.get(), None if around is None else around.int):
+            if candidate is None or candidate == caller:
+                continue
+            step = self.log.step(candidate)
+            if step is not None and step.ended is None and self._stands_below(step, caller):
+                caller = candidate
+        return caller
+
+    def _stands_below(self, step: Step, other: Hashable | None) -> bool:
+        while step.parent is not None and step.id != other:
+            if step.parent == other:
+                return True
+            over = self.log.step(step.parent)
+            if over is None:
+                return False
+            step = over
+        return other is None
 
 
-def tool_snapshot(output: Any) -> tuple[tuple[Context, ...] | None, str | None] | None:
-    """Return copies of the documents that a tool returned; None where it returned none."""
-    if isinstance(output, ToolMessage):
-        documents = artifact_documents(output.artifact)
-    elif isinstance(output, Mapping) and "artifact" in output:
-        documents = artifact_documents(output["artifact"])
-    else:
-        documents = documents_of(output)
-    return None if documents is None else snapshot(documents)
+def conversation(messages: Sequence[Message], log: StepLog) -> None:
+    """Write down the tools' messages of a turn as the steps that they were."""
+    queries = {call.get("id"): call.get("args") for each in messages for call in each.calls}
+    for number, message in enumerate(messages):
+        if message.role != "tool":
+            continue
+        asked = tool_query(queries.get(message.call_id))
+        name = message.name or "tool"
+        log.begin(("message", number), ROOT, "tool", name, query=asked, callee=name)
+        failed = brief(message.text) or "the tool failed" if message.failed else None
+        log.end(("message", number), (message.text, message.artifact), error=failed)
+
+
+def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
+    """Return the nearest retriever above a step that is still open."""
+    while step is not None:
+        step = log.step(step.parent)
+        if step is not None and step.kind == "retriever" and step.ended is None:
+            return step.id
+    return None
+
+
+def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
+    """Return the task of a graph of which a step is an attempt."""
+    task: Hashable | None = metadata.get("langgraph_checkpoint_ns")
+    return task if any(str(tag).startswith("graph:step:") for tag in tags) else None
+
+
+def branch_of(tags: Any, call_id: str | None = None) -> tuple[Hashable | None, str]:
+    """Return the group of steps that run at once to which one belongs, and its branch of it.
+
+    Those are the branches of a parallel, the children of an ensemble, the tasks of one step of a
+    graph, and the tools that a model calls.
+    """
+    for tag in map(str, tags):
+        if tag.startswith("graph:step:"):
+            return tag, ""
+        for construct in ("map:key:", "retriever_"):
+            if tag.startswith(construct):
+                return construct, tag
+    return (None if call_id is None else "tool calls"), ""
+
+
+def _code_of(construct: type, *methods: str) -> list[CodeType]:
+    codes = (getattr(getattr(construct, method, None), "__code__", None) for method in methods)
+    return [code for code in codes if code is not None]
+
+
+_FALLBACKS = frozenset(
+    _code_of(RunnableWithFallbacks, "invoke", "ainvoke", "batch", "abatch", "stream", "astream")
+)
+_STARTS = frozenset([
+    *_code_of(CallbackManager, "on_chain_start"),
+    *_code_of(AsyncCallbackManager, "on_chain_start"),
+])  # fmt: skip
+
+_NEAR = 8
+"""Frames between a run's start and its handler: those of LangChain's callback machinery."""
+
+
+def _starts_fallbacks() -> bool:
+    """Return whether the run that starts now is one with fallbacks: no handler is told.
+
+    Where LangChain changes its ways the answer is no, and what fell back is unscored.
+    """
+    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - no handler is told
+    for _ in range(_NEAR):
+        if frame is None or frame.f_code in _STARTS:
+            break
+        frame = frame.f_back
+    caller = None if frame is None else frame.f_back
+    return caller is not None and caller.f_code in _FALLBACKS
 
 
 def brief(error: BaseException | str, limit: int = 200) -> str:
@@ -228,83 +286,15 @@ def brief(error: BaseException | str, limit: int = 200) -> str:
         error = f"{type(error).__name__}: {error}"
     # A run's `error` is the exception's repr with the traceback right behind it.
     line = " ".join(error.partition("Traceback (most recent call last)")[0].split())
+    line = line.removesuffix("NoneType: None").rstrip()
+    raised = _RAISED.fullmatch(line)
+    line = f"{raised[1]}: {raised[3]}" if raised else line
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-_KEPT = 20_000
-"""Runs whose documents are kept until an evaluator asks for them: the latest, in this process."""
-
-
-class Snapshots(BaseCallbackHandler):
-    """Copies what retrievers, tools and chains of documents return, for who reads the trace later.
-
-    A trace that is still in the process holds the application's own lists, which may have changed
-    by the time at which an evaluator sees them.
-    """
-
-    run_inline = True
-    ignore_llm = True
-    ignore_chat_model = True
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: OrderedDict[UUID, tuple[tuple[Context, ...] | None, str | None]] = OrderedDict()
-
-    def __deepcopy__(self, memo: object) -> Snapshots:
-        return self
-
-    def get(self, run_id: UUID) -> tuple[tuple[Context, ...] | None, str | None] | None:
-        """Return what a run returned at its end; None where that was not seen, or long ago."""
-        with self._lock:
-            return self._kept.get(run_id)
-
-    def on_retriever_end(self, documents: Any, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
-        """Copy what a retriever returned."""
-        self.keep(run_id, snapshot(documents))
-
-    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
-        """Copy what a tool returned."""
-        self.keep(run_id, tool_snapshot(output))
-
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
-        """Copy what a chain returned, if that is documents."""
-        found = documents_of(outputs)
-        self.keep(run_id, None if found is None else snapshot(found))
-
-    def keep(
-        self, run_id: UUID, found: tuple[tuple[Context, ...] | None, str | None] | None
-    ) -> None:
-        """Keep what a run returned; the oldest makes room."""
-        if found is None:
-            return
-        with self._lock:
-            self._kept[run_id] = found
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-
-
-SNAPSHOTS = Snapshots()
-_watching: ContextVar[Snapshots | None] = ContextVar("fullrecall_snapshots", default=SNAPSHOTS)
-_registered: list[bool] = []
-_registering = Lock()
-
-
-def watch() -> None:
-    """Have what runs return copied from now on, in every thread of this process."""
-    with _registering:
-        if not _registered:
-            register_configure_hook(_watching, inheritable=True)
-            _registered.append(True)
-
+_RAISED = re.compile(r"(\w+)\((['\"])(.*)\2\)")
+"""An exception's repr, as LangSmith stores it."""
 
 capturing: ContextVar[Recorder | None] = ContextVar("fullrecall_capture", default=None)
 # Registered once: LangChain keeps every hook for good, and asks all of them at every call.
 register_configure_hook(capturing, inheritable=True)
-
-
-def texts_of(messages: Sequence[object]) -> list[str]:
-    """Return the texts of stored messages, as a prompt has them."""
-    from langchain_fullrecall.messages import message_of
-
-    found = [message_of(item) for item in messages]
-    return [one.text for one in found if one is not None]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableSequence
 from langchain_core.runnables.config import merge_configs
 
 from fullrecall import Context, Retrieval, Sample
@@ -15,12 +15,11 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import shown
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.ids import IdLevelWarning, IdWatch
-from langchain_fullrecall.messages import turn_of
-from langchain_fullrecall.observers import with_observers
 from langchain_fullrecall.options import Options, reading_of
-from langchain_fullrecall.outputs import read_output
-from langchain_fullrecall.record import Reading, retrieval_of
-from langchain_fullrecall.recorder import Recorder, brief
+from langchain_fullrecall.outputs import answer, checked_key, held
+from langchain_fullrecall.record import Reading
+from langchain_fullrecall.recorder import ROOT, Recorder, brief
+from langchain_fullrecall.selfcheck import broken
 
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
@@ -75,7 +74,7 @@ class ObservedRetriever:
         config: RunnableConfig | None,
         as_input: Callable[[str], Any] | None,
     ) -> None:
-        self._runnable = with_observers(runnable)
+        self._runnable = runnable
         self._reading = reading
         self._config = config
         self._as_input = as_input or input_of(runnable)
@@ -107,26 +106,58 @@ class ObservedRetriever:
 
     def retrieve(self, sample: Sample, /) -> Retrieval:
         """Return what is retrieved for the sample's question, step by step."""
-        recorder, config = self._recorder()
+        recorder, given, config = self._call(sample)
         try:
-            output = self._runnable.invoke(self._as_input(_question(sample)), config)
+            output = self._runnable.invoke(given, config)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
-            return self._failed(recorder, error)
-        return self._watched(sample, self._read(recorder, output))
+            return self._read(sample, recorder, error=error)
+        return self._read(sample, recorder, output)
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
         """Return the same as `retrieve`, by `ainvoke`."""
-        recorder, config = self._recorder()
+        recorder, given, config = self._call(sample)
         try:
-            output = await self._runnable.ainvoke(self._as_input(_question(sample)), config)
+            output = await self._runnable.ainvoke(given, config)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
-            return self._failed(recorder, error)
-        return self._watched(sample, self._read(recorder, output))
+            return self._read(sample, recorder, error=error)
+        return self._read(sample, recorder, output)
+
+    def _call(self, sample: Sample) -> tuple[Recorder, Any, RunnableConfig]:
+        given = self._as_input(_question(sample))
+        recorder = Recorder()
+        recorder.begin_call(given)
+        return recorder, given, merge_configs(self._config, {"callbacks": [recorder]})
+
+    def _read(
+        self,
+        sample: Sample,
+        recorder: Recorder,
+        output: Any = None,
+        error: Exception | None = None,
+    ) -> Retrieval:
+        recorder.end_call(output, error)
+        unseen = f"no retriever was called; {held(output)}"
+        try:
+            if error is None:
+                checked_key(output, self._reading.documents_key)
+            found = self._reading.retrieval(
+                recorder.log.steps,
+                output,
+                root=ROOT,
+                response=answer(output),
+                partial=recorder.log.partial or broken(),
+                unseen=unseen,
+            )
+        except InputError as problem:
+            return Retrieval(error=str(problem))
+        if error is not None:
+            return Retrieval(calls=found.calls, error=brief(error))
+        return self._watched(sample, found)
 
     def _watched(self, sample: Sample, found: Retrieval) -> Retrieval:
         """Warn, once, where no reference ID was seen in the first samples that name any."""
         with self._lock:
-            if self._watch is None:
+            if self._watch is None or not sample.reference_context_ids:
                 return found
             self._watch.noted(sample.with_retrieval(found))
             if not self._watch.is_enough:
@@ -135,40 +166,6 @@ class ObservedRetriever:
         if problem is not None:
             warnings.warn(problem, IdLevelWarning, stacklevel=2)
         return found
-
-    def _recorder(self) -> tuple[Recorder, RunnableConfig]:
-        recorder = Recorder(whole=True)
-        return recorder, merge_configs(self._config, {"callbacks": [recorder]})
-
-    def _read(self, recorder: Recorder, output: Any) -> Retrieval:
-        roots = recorder.roots
-        try:
-            read = read_output(output, self._reading.reader, self._reading.documents_key)
-            if read.texts is not None and read.contexts is None:
-                # Of what was passed as a retriever, texts are what it retrieved.
-                read = read._replace(contexts=self._reading.reader.contexts(read.texts))
-            seen = retrieval_of(roots, read, self._reading, _unseen(output))
-        except InputError as error:
-            return Retrieval(error=str(error))
-        if seen.unseen is None:
-            return seen.retrieval
-        turn = turn_of(output)
-        if turn is not None and turn.tools and not seen.retrieval.calls:
-            # Nothing was called by LangChain's own ways, but the messages hold what was found.
-            seen = retrieval_of(turn.tools, read, self._reading, seen.unseen)
-        if seen.unseen is None:
-            return seen.retrieval
-        return Retrieval(error=seen.unseen, response=read.response)
-
-    def _failed(self, recorder: Recorder, error: Exception) -> Retrieval:
-        try:
-            seen = retrieval_of(
-                recorder.roots, read_output(None, self._reading.reader), self._reading, ""
-            )
-            calls = seen.retrieval.calls
-        except InputError:
-            calls = ()
-        return Retrieval(calls=calls, error=brief(error))
 
 
 def _runnable(thing: Observable) -> Runnable[Any, Any]:
@@ -192,34 +189,38 @@ def _runnable(thing: Observable) -> Runnable[Any, Any]:
 def input_of(runnable: Runnable[Any, Any]) -> Callable[[str], Any]:
     """Return what makes the input of a question, by the runnable's own input schema."""
     keys = _keys(runnable)
+    named = [key for key in _QUESTIONS if key in keys][:1]
     if "messages" in keys:
-        return lambda question: {"messages": [{"role": "user", "content": question}]}
-    named = next((key for key in _QUESTIONS if key in keys), keys[0] if len(keys) == 1 else None)
-    if named is None:
+        return lambda question: {
+            "messages": [{"role": "user", "content": question}],
+            **dict.fromkeys(named, question),
+        }
+    if not named and len(keys) == 1:
+        named = keys
+    if not named:
         return lambda question: question
-    return lambda question: {named: question}
+    return lambda question: dict.fromkeys(named, question)
 
 
 def _keys(runnable: Runnable[Any, Any]) -> list[str]:
     """Return the keys of a mapping that the runnable takes; none where it takes anything else."""
     try:
         schema = runnable.get_input_jsonschema()
-    except Exception:  # noqa: BLE001 - a schema is a hint: what has none is asked the question
-        return []
+    except Exception:  # noqa: BLE001 - Pydantic has none for a state that is typing.TypedDict
+        if isinstance(runnable, RunnableSequence):
+            return _keys(runnable.first)
+        builder = getattr(runnable, "builder", None)
+        state = getattr(builder, "input_schema", None) or getattr(builder, "state_schema", None)
+        return list(getattr(state, "__annotations__", ()))
+    if isinstance(schema.get("$ref"), str):
+        schema = schema.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], schema)
     properties = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(properties, Mapping):
         return []
-    return list(properties)
+    return [name for name in properties if name != "root"]  # Pydantic's name for no field
 
 
 def _question(sample: Sample) -> str:
     if sample.user_input is None:
         raise InputError("the sample has no user_input to ask", field="user_input")
     return sample.user_input
-
-
-def _unseen(output: object) -> str:
-    held = ""
-    if isinstance(output, Mapping):
-        held = f"; the output has {', '.join(map(repr, output)) or 'nothing'}"
-    return f"no retriever was called{held}"

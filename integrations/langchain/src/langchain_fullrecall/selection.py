@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 from fullrecall.errors import ParameterError
-from langchain_fullrecall.pipeline import Step, steps_of
-from langchain_fullrecall.tree import Node
+from fullrecall.steps import Step
+from fullrecall.steps.failures import failures_of
+from fullrecall.steps.tree import Tree
 
 Level: TypeAlias = Literal["outermost", "innermost"]
 """Which of nested retriever calls counts: the one that a chain made, whose documents are merged
 or reranked already, or those that made no further one."""
 
 Take: TypeAlias = Literal["union", "first", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedCall:
+    """What `Selection.where` is asked about: a call of a retriever or a tool."""
+
+    name: str
+    query: str | None
+    tags: Sequence[str]
+    metadata: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +46,7 @@ class Selection:
     take: Take = "union"
     name: str | Sequence[str] | None = None
     tag: str | Sequence[str] | None = None
-    where: Callable[[Node], bool] | None = None
+    where: Callable[[SelectedCall], bool] | None = None
 
     def __post_init__(self) -> None:
         for parameter, allowed in (("level", get_args(Level)), ("take", get_args(Take))):
@@ -48,7 +59,7 @@ class Selection:
             if wanted is None:
                 continue
             names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
-            if not names or not all(isinstance(one, str) and one for one in names):
+            if not names or not all(isinstance(each, str) and each for each in names):
                 raise ParameterError(f"{parameter} must be a str or several, got {wanted!r}")
             object.__setattr__(self, parameter, names)
         if self.where is not None and not callable(self.where):
@@ -69,44 +80,45 @@ class Selection:
         named += [] if self.take == "union" else [self.take]
         return ",".join(named)
 
-    def steps(self, roots: Sequence[Node]) -> list[Step]:
-        """Return the calls that are meant, failed ones included."""
-        if not self.filters and self.level == "outermost":
-            chosen = [step for root in roots for step in steps_of(root)]
+    def steps(self, steps: Sequence[Step]) -> list[Step]:
+        """Return the calls that are meant, failed ones included, each as if it were alone."""
+        tree = Tree(steps)
+        good = failures_of(tree).recovered
+        gone = {below.id for step in good for below in tree.below(step)}
+        calls = [s for s in _calls(steps) if s.id not in gone and (s.error or s.returned)]
+        meant = [step for step in calls if self._means(step)]
+        parents = {step.id: step.parent for step in steps}
+        wanted = {step.id for step in meant}
+        if self.level == "outermost":
+            nested = {s.id for s in meant if not wanted.isdisjoint(_above(s, parents))}
         else:
-            chosen = [step for root in roots for top in steps_of(root) for step in self._of(top)]
-        worked = [step for step in chosen if not step.node.failed]
-        if self.take == "union" or not worked:
+            nested = {over for step in meant for over in _above(step, parents)}
+        chosen = [replace(s, parent=None, given=()) for s in meant if s.id not in nested]
+        succeeded = [step for step in chosen if step.error is None and step.returned]
+        if self.take == "union" or not succeeded:
             return chosen
-        return [worked[0 if self.take == "first" else -1]]
+        return [succeeded[0 if self.take == "first" else -1]]
 
-    def missing(self, roots: Sequence[Node]) -> str:
+    def missing(self, steps: Sequence[Step]) -> str:
         """Return why no call is meant: there was none, or none fits."""
-        every = [step for root in roots for top in steps_of(root) for step in _walk(top)]
-        if not every:
+        calls = _calls(steps)
+        if not calls:
             return "no retriever was called"
         wanted = ", ".join(
             f"{parameter}={getattr(self, parameter)!r}"
             for parameter in ("name", "tag", "where")
             if getattr(self, parameter) is not None
         )
-        there = ", ".join(map(repr, dict.fromkeys(step.node.name for step in every)))
+        there = ", ".join(map(repr, dict.fromkeys(step.name for step in calls)))
         return f"no retriever call fits {wanted}: there were {there}"
 
-    def _of(self, step: Step) -> list[Step]:
-        meant = self._means(step.node)
-        if meant and self.level == "outermost":
-            return [step]
-        below = [found for child in step.taken for found in self._of(child)]
-        return below or ([step] if meant else [])
-
-    def _means(self, node: Node) -> bool:
-        if node.kind not in ("retriever", "tool"):
-            return False
+    def _means(self, step: Step) -> bool:
+        tags, metadata = step.labels or ((), {})
+        call = SelectedCall(step.name, step.query, tags, metadata)
         return (
-            (self.name is None or node.name in self.name)
-            and (self.tag is None or any(tag in self.tag for tag in node.tags))
-            and (self.where is None or bool(self.where(node)))
+            (self.name is None or step.name in self.name)
+            and (self.tag is None or any(tag in self.tag for tag in tags))
+            and (self.where is None or bool(self.where(call)))
         )
 
 
@@ -124,5 +136,14 @@ def as_selection(which: Level | Selection) -> Selection:
     return Selection(level=which)
 
 
-def _walk(step: Step) -> list[Step]:
-    return [step, *(found for child in step.taken for found in _walk(child))]
+def _calls(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if step.kind in ("retriever", "tool")]
+
+
+def _above(step: Step, parents: Mapping[Any, Any]) -> list[Any]:
+    above: list[Any] = []
+    parent = step.parent
+    while parent is not None and parent not in above:
+        above.append(parent)
+        parent = parents.get(parent)
+    return above

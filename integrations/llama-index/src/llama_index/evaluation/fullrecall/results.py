@@ -11,8 +11,8 @@ from pydantic import Field, PlainSerializer, PlainValidator
 from fullrecall import Report, Sample
 from fullrecall.errors import InputError
 from fullrecall.records import MethodRecord, ResultRecord, plain_method, plain_result
-from fullrecall.table.row import Row
 from fullrecall.result import Result
+from fullrecall.table.row import Row
 from llama_index.evaluation.fullrecall.messages import got
 
 

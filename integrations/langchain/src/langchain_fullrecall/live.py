@@ -1,0 +1,115 @@
+"""What happens in the runs of an experiment, recorded while evaluators exist that will ask for it.
+
+A trace that is still in the process holds the application's own lists, which may have changed by
+the time at which an evaluator sees them. So what runs inside of an experiment is recorded as
+`observed` does. Without an evaluator, and outside of an experiment, nothing is.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+from weakref import WeakSet
+
+from langchain_core.tracers.context import register_configure_hook
+from langsmith.run_helpers import get_current_run_tree
+
+from fullrecall.steps import Step
+from langchain_fullrecall.outputs import unwrapped
+from langchain_fullrecall.recorder import ROOT, Recorder, brief
+
+if TYPE_CHECKING:
+    from langsmith.schemas import Run
+
+_MOST_TEXT = 256_000_000
+"""Characters of text that all recorders of runs not yet evaluated may hold; the oldest goes."""
+
+
+class _Experiments:
+    """Stands in for a context variable: LangChain asks it for a handler at every call."""
+
+    def __init__(self) -> None:
+        self.evaluators: WeakSet[Any] = WeakSet()
+        self._recorders: OrderedDict[UUID, Recorder] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self) -> Recorder | None:
+        """Return the recorder of the experiment's run that goes on in this context."""
+        if not self.evaluators:
+            self._recorders.clear()
+            return None
+        tree = get_current_run_tree()
+        if tree is None:
+            return None
+        known = self._recorders.get(tree.trace_id)
+        if known is not None:
+            return known
+        root = tree
+        while root.parent_run is not None:
+            root = root.parent_run
+        if root.reference_example_id is None or root.id != tree.trace_id:
+            return None
+        return self._recorder(root.id)
+
+    def _recorder(self, trace: UUID) -> Recorder:
+        with self._lock:
+            recorder = self._recorders.setdefault(trace, Recorder())
+            held = sum(each.log.reader.size for each in self._recorders.values())
+            while held > _MOST_TEXT and len(self._recorders) > 1:
+                _, oldest = self._recorders.popitem(last=False)
+                held -= oldest.log.reader.size
+        return recorder
+
+    def recorder(self, trace: UUID) -> Recorder | None:
+        """Return the recorder of a trace; None where it was not recorded, or is gone."""
+        return self._recorders.get(trace)
+
+
+_experiments = _Experiments()
+_registering = Lock()
+_registered: list[bool] = []
+
+
+def watch(evaluator: object) -> None:
+    """Have the runs of experiments recorded for as long as this evaluator exists."""
+    with _registering:
+        if not _registered:
+            register_configure_hook(_experiments, inheritable=True)  # type: ignore[arg-type]
+            _registered.append(True)
+    _experiments.evaluators.add(evaluator)
+
+
+def steps_of_live(run: Run) -> tuple[list[Step], Hashable] | None:
+    """Return the steps of a run that was recorded, and the ID of its root; None for another."""
+    recorder = _experiments.recorder(run.id)
+    if recorder is None:
+        return None
+    steps = recorder.log.steps
+    last = max((step.ended or step.began for step in steps), default=0)
+    known = recorder.log.step(run.id.int)  # the target is a LangChain object: its own root
+    if known is not None:
+        return steps, known.id
+    output = unwrapped(run.outputs or {})
+    contents = recorder.log.reader.read(output)
+    root = Step(
+        ROOT,
+        None,
+        "chain",
+        run.name or "call",
+        returned=contents.lists,
+        texts=contents.texts,
+        error=brief(run.error) if run.error else None,
+        output=recorder.log.reader.identity(output),
+        began=0,
+        ended=last + 1,
+    )
+    return [root, *steps], ROOT
+
+
+def partial_of(run: Run) -> str | None:
+    """Return why the recording of a run is partial; None if it is not, or was not recorded."""
+    recorder = _experiments.recorder(run.id)
+    return None if recorder is None else recorder.log.partial

@@ -1,0 +1,127 @@
+"""What stands in LangChain's values: documents, messages, prompts, commands, tools' artifacts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import Runnable
+from langchain_core.vectorstores import VectorStore
+
+from fullrecall.steps import DocumentCopy, ValueReader
+from fullrecall.steps.values import Fields
+from langchain_fullrecall.documents import Original, is_document, parts_of
+from langchain_fullrecall.messages import text_of
+
+_NO_PLACE: dict[str, Any] = {}
+
+
+class LangChainReader(ValueReader):
+    """Copies documents with `Document.id` as their ID; `id_key` is applied to the record."""
+
+    def document(self, value: Any) -> DocumentCopy | None:
+        """Return a `Document`, or one that was dumped to a mapping, as a copy."""
+        if isinstance(value, Document):
+            metadata = dict(value.metadata)
+            own_id = None if value.id is None else str(value.id)
+            return DocumentCopy(0, own_id, value.page_content, Original(own_id, None, metadata, {}))
+        if not (isinstance(value, Mapping) and is_document(value)):
+            return None
+        text, given_id, score, metadata, place = parts_of(value)
+        known = None if given_id is None else str(given_id)
+        return DocumentCopy(0, known, text or "", Original(given_id, score, metadata, place))
+
+    def copy(self, value: object) -> DocumentCopy | None:
+        """Return a document as a copy; the one of before if nothing of it has changed."""
+        if type(value) is not Document:
+            return super().copy(value)
+        known = self._copies.get(id(value))
+        if known is not None:
+            text, own = known[1].text, known[1].detail
+            if value.page_content is text and (value.id, value.metadata) == (own.id, own.metadata):
+                return known[1]
+        own_id, metadata = value.id, dict(value.metadata)
+        detail = Original(own_id, None, metadata, _NO_PLACE)
+        copy = DocumentCopy(id(value), own_id, value.page_content, detail)
+        self._spend(value.page_content)
+        self._copies[id(value)] = (value, copy)
+        return copy
+
+    def message(self, value: Any) -> Fields | None:
+        """Return the text of a message, and what a tool attached to it."""
+        if not isinstance(value, BaseMessage):
+            return None
+        text = text_of(value.content)
+        if not isinstance(value, ToolMessage):
+            return (("content", text),)
+        attached = value.artifact
+        if attached is None and "Document(" in text:
+            attached = list(printed_documents(text))
+        return (("content", text), ("artifact", attached))
+
+    def opened(self, value: Any) -> Fields | None:
+        """Return the state that a command writes or sends; nothing of what is no data."""
+        if isinstance(value, PromptValue):
+            return (("messages", value.to_messages()),)
+        if isinstance(value, (Runnable, BaseLanguageModel, VectorStore)):
+            return ()
+        if type(value).__module__.startswith("langgraph."):
+            return _graph_state(value)
+        return None
+
+
+def _graph_state(value: Any) -> Fields:
+    """Return what `Command` and `Send` carry, at the keys of the state; of all else nothing."""
+    state = getattr(value, "update", None) or getattr(value, "arg", None)
+    if callable(state) or state is None:
+        return ()
+    if isinstance(state, Mapping):
+        return state.items()
+    return (("update", state),)
+
+
+_PRINTED = re.compile(r"Document\((?=id=|metadata=|page_content=)")
+
+
+def printed_documents(text: str) -> Iterator[Document]:
+    """Yield the documents in the text of a tool that returned them: LangChain prints them.
+
+    Takes time linear in the text.
+    """
+    end = 0
+    for found in _PRINTED.finditer(text):
+        if found.start() < end:
+            continue  # inside of the one before
+        end = _end_of_call(text, found.end() - 1)
+        try:
+            call = ast.parse(text[found.start() : end], mode="eval").body
+            fields = {each.arg: ast.literal_eval(each.value) for each in call.keywords}  # type: ignore[attr-defined]
+            yield Document(**fields)
+        except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+            continue
+
+
+def _end_of_call(text: str, opening: int) -> int:
+    """Return where the parenthesis that opens here is closed, strings aside."""
+    depth, quote, place = 0, "", opening
+    while place < len(text):
+        character = text[place]
+        if quote:
+            if character == "\\":
+                place += 1
+            elif character == quote:
+                quote = ""
+        elif character in "'\"":
+            quote = character
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+            if not depth:
+                return place + 1
+        place += 1
+    return len(text)

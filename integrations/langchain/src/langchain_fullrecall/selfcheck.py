@@ -1,0 +1,88 @@
+"""Whether this version of LangChain reports its runs as the recorder expects."""
+
+from __future__ import annotations
+
+from contextvars import Context as Variables
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
+
+from fullrecall.steps import retrieval_of
+from langchain_fullrecall.recorder import ROOT, Recorder
+
+
+class _Inner(BaseRetriever):
+    """Returns two documents."""
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
+    ) -> list[Document]:
+        return [Document(page_content=query, id="1"), Document(page_content="other", id="2")]
+
+
+class _Outer(BaseRetriever):
+    """Returns the first document of another retriever, which it tells nothing of itself."""
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
+    ) -> list[Document]:
+        return _Inner().invoke(query)[:1]
+
+
+class _Down(_Inner):
+    """Fails."""
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
+    ) -> list[Document]:
+        raise TimeoutError(query)
+
+
+@cache
+def broken() -> str | None:
+    """Return why nothing can be recorded with this version of LangChain; None if all is well.
+
+    A tiny chain runs once through LangChain's own callbacks: a retriever that fails, whose
+    fallback is a retriever with another one inside.
+    """
+    chain: Runnable[Any, Any] = _Down().with_fallbacks([_Outer()])
+    recorder = Recorder()
+    recorder.begin_call("q")
+    try:
+        # Nobody else's callbacks or traces: this is no run of the application.
+        output = Variables().run(chain.invoke, "q", {"callbacks": [recorder]})
+    except Exception as error:  # noqa: BLE001 - whatever it is, this version cannot be recorded
+        return _told(f"{type(error).__name__}: {error}")
+    recorder.end_call(output)
+    steps = {step.kind + step.name: step for step in recorder.log.steps}
+    inner, outer = steps.get("retriever_Inner"), steps.get("retriever_Outer")
+    if inner is None or outer is None or inner.parent != outer.id:
+        return _told("a retriever inside of a retriever is not reported as such")
+    fallbacks = recorder.log.step(outer.parent)
+    if fallbacks is None or not fallbacks.tries:
+        return _told("what has fallbacks is not reported as such")
+    found = retrieval_of(recorder.log.steps, root=ROOT)
+    if found.error is not None or [c.id for c in found.contexts or ()] != ["1"]:
+        return _told(found.error or "the record of a tiny run is wrong")
+    return None
+
+
+def _told(what: str) -> str:
+    return (
+        f"langchain-core {version('langchain-core')} cannot be recorded by "
+        f"langchain-fullrecall {version('langchain-fullrecall')}: {what}"
+    )

@@ -1,0 +1,194 @@
+"""A LangSmith trace as the steps that a recorder would have written down."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.steps import Contents, DocumentList, Kind, Step
+from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
+from langchain_fullrecall.reader import LangChainReader
+from langchain_fullrecall.recorder import RETRIED, branch_of, brief, graph_task
+
+if TYPE_CHECKING:
+    from langsmith.schemas import Run
+
+_KINDS: dict[str, Kind] = {"retriever": "retriever", "tool": "tool", "llm": "llm"}
+
+_FALLBACKS = "RunnableWithFallbacks"
+"""All that a stored run says of its kind: one that was given another name made nothing good."""
+
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+class StoredRun:
+    """The steps of a stored run and of all below it.
+
+    `partial` says why they are known to be partial: who called whom is not always stored.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.partial: str | None = None
+        self.root: Hashable = run.id
+        self._reader = LangChainReader()
+        found = list(_walk(run))
+        self._runs = {each.id: each for each, _, _ in found}
+        self._depths = {each.id: depth for each, _, depth in found}
+        self.steps = [self._step(each, parent) for each, parent, _ in found]
+        self._order()
+        self._find_callers()
+
+    def _step(self, run: Run, parent: Hashable | None) -> Step:
+        kind = _KINDS.get(run.run_type, "chain")
+        inputs, outputs = run.inputs or {}, run.outputs or {}
+        metadata = dict((run.extra or {}).get("metadata") or {})
+        tags = tuple(run.tags or ())
+        output = unwrapped(outputs)
+        given = self._reader.read(inputs)
+        failed = brief(run.error) if run.error else _reported_failure(kind, output)
+        contents = Contents((), ()) if failed else self._returned(kind, outputs, output)
+        name = run.name or kind
+        group, branch = branch_of(tags)
+        return Step(
+            run.id,
+            parent,
+            kind,
+            name,
+            given=given.lists,
+            returned=contents.lists,
+            texts=contents.texts,
+            prompt=given.texts if kind == "llm" else None,
+            query=tool_query(inputs.get("input", inputs)) if kind == "tool" else question(inputs),
+            error=failed,
+            output=self._reader.identity(output),
+            callee=name if kind == "tool" else None,
+            task=graph_task(tags, metadata),
+            tries=name == _FALLBACKS,
+            group=group,
+            branch=branch,
+            labels=(tags, metadata),
+        )
+
+    def _returned(self, kind: Kind, outputs: Mapping[str, Any], output: Any) -> Contents:
+        contents = self._reader.read(output)
+        if kind != "retriever":
+            return contents
+        # Whatever a retriever returned is documents, under whichever key tracing put it.
+        documents = outputs.get("documents", output)
+        contents = self._reader.read(documents)
+        lists = tuple(DocumentList((), each.documents) for each in contents.lists[:1])
+        return Contents(lists, contents.texts)
+
+    def _order(self) -> None:
+        """Number the beginnings and ends: in time, a caller's around those of what it called."""
+        events = []
+        for step in self.steps:
+            run = self._runs[step.id]  # type: ignore[index]
+            began = run.start_time or _NO_TIME
+            ended = run.end_time or began
+            depth = self._depths[run.id]
+            events.append(((_aware(began), 1, depth, run.dotted_order), step, False))
+            if run.end_time is not None or run.error or run.outputs:
+                phase = 0 if ended > began else 2
+                events.append(((_aware(ended), phase, -depth, run.dotted_order), step, True))
+        for moment, (_, step, ends) in enumerate(sorted(events, key=lambda e: e[0]), start=1):
+            if ends:
+                step.ended = moment
+            else:
+                step.began = moment
+        start = min((self._time(step) for step in self.steps), default=_NO_TIME)
+        for step in self.steps:
+            end = self._runs[step.id].end_time  # type: ignore[index]
+            step.seconds = None if end is None else (_aware(end) - start).total_seconds()
+
+    def _time(self, step: Step) -> datetime:
+        return _aware(self._runs[step.id].start_time or _NO_TIME)  # type: ignore[index]
+
+    def _find_callers(self) -> None:
+        """Put below their callers what reports the caller's caller: fallbacks and retrievers do."""
+        siblings: dict[Hashable, list[Step]] = {}
+        for step in sorted(self.steps, key=lambda each: each.began):
+            if any(str(tag).startswith(RETRIED) for tag in step.labels[0]):
+                for each in self.steps:
+                    each.tries = each.tries or each.id == step.parent
+            siblings.setdefault(step.parent, []).append(step)
+        for beside in siblings.values():
+            for caller in beside:
+                if caller.tries or caller.kind == "retriever":
+                    self._adopt(caller, [each for each in beside if _inside(each, caller)])
+
+    def _adopt(self, caller: Step, inside: list[Step]) -> None:
+        own, _ = caller.labels
+        for step in inside:
+            if step.parent != caller.parent:
+                continue  # another one inside has it
+            tags, _ = step.labels
+            if caller.tries and own and set(own) <= set(tags):
+                step.parent = caller.id
+            elif caller.kind == step.kind == "retriever" and _share(caller, step):
+                if own and set(own) <= set(tags):
+                    step.parent = caller.id
+                elif not own and not tags:
+                    self.partial = (
+                        f"the trace does not tell whether {caller.name!r} called {step.name!r} "
+                        "or ran beside it: evaluate in the process that runs the application"
+                    )
+
+
+def unseen_in(run: Run) -> str:
+    """Return why a trace shows no retrieval."""
+    if run.error:
+        return f"the run failed, and no retriever was traced in it: {brief(run.error)}"
+    if run.child_runs is None:
+        return "the run was loaded without its child runs: load_nested=True loads them"
+    return (
+        f"the trace has no retriever run, and the output holds no documents "
+        f"({held(run.outputs or {})}): pass documents_key= to name the key, or return them under "
+        f"{DOCUMENT_KEYS[0]!r}"
+    )
+
+
+def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
+    """Yield a run and all below it, each once, with the ID of the run above it, and its depth."""
+    stack: list[tuple[Run, Hashable | None, int]] = [(run, None, 0)]
+    seen: set[Hashable] = set()
+    while stack:
+        current, parent, depth = stack.pop()
+        if current.id in seen:
+            continue  # one that reported two callers stands twice in the tree
+        seen.add(current.id)
+        yield current, parent, depth
+        stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _inside(step: Step, other: Step) -> bool:
+    """Return whether a step ran within the time of another one."""
+    if step is other or step.ended is None or other.ended is None:
+        return False
+    return other.began < step.began and step.ended < other.ended
+
+
+def _share(first: Step, second: Step) -> bool:
+    def texts(step: Step) -> set[str]:
+        return {copy.text for listed in step.returned for copy in listed.documents}
+
+    return not texts(first).isdisjoint(texts(second))
+
+
+def _reported_failure(kind: Kind, output: Any) -> str | None:
+    """Return why a tool failed that reported it in its message."""
+    if kind != "tool":
+        return None
+    fields = (
+        output.get("kwargs", output)
+        if isinstance(output, Mapping)
+        else getattr(output, "__dict__", {})
+    )
+    if fields.get("status") != "error":
+        return None
+    return brief(str(fields.get("content", "the tool failed")))

@@ -1,0 +1,294 @@
+"""Random programs of LangChain's and LangGraph's parts: no number that is wrong, on any path.
+
+The truth is not what the adapter thinks: it is what the program returned, or the markers in the
+last prompt that its model was sent. Set `FULLRECALL_PROGRAMS` for more programs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+from collections import Counter
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.tools import tool
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+from fullrecall import Sample
+from langchain_fullrecall import observed
+
+_spec = spec_from_file_location("shapes", Path(__file__).with_name("shapes.py"))
+assert _spec is not None
+assert _spec.loader is not None
+shapes = module_from_spec(_spec)
+_spec.loader.exec_module(shapes)
+Store, Model, doc, joined = shapes.Store, shapes.Model, shapes.doc, shapes.joined
+
+PROGRAMS = int(os.environ.get("FULLRECALL_PROGRAMS", "60"))
+_MARKER = re.compile(r"marker-([a-p])\b")
+
+
+class Random:
+    """Draws the parts of one program; `failed` says that something went wrong for good."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.sent: list[str] = []
+        self.model = Model(prompts=[])
+        self.failed = False
+
+    def letters(self) -> str:
+        """Draw the documents of a store."""
+        return "".join(self.random.sample("abcdefghijkl", self.random.randint(1, 4)))
+
+    def retriever(self, depth: int = 0) -> Any:
+        """Draw what returns documents for a question."""
+        kind = self.random.randrange(7 if depth < 2 else 2)
+        if kind <= 1:
+            return Store(letters=self.letters())
+        if kind == 2:
+            return EnsembleRetriever(
+                retrievers=[Store(letters=self.letters()), Store(letters=self.letters())],
+                weights=[0.5, 0.5],
+            )
+        if kind == 3:
+            return ContextualCompressionRetriever(
+                base_compressor=Changing(seed=self.random.randrange(10**6)),
+                base_retriever=Store(letters=self.letters()),
+            )
+        if kind == 4:
+            down: Any = Store(letters="a", down=True)
+            if self.random.random() < 0.4:
+                down = Store(letters=self.letters()) | RunnableLambda(_raise)
+            return down.with_fallbacks([self.retriever(depth + 1)])
+        if kind == 5:
+            return self.retriever(depth + 1) | RunnableLambda(self.change())
+        return RunnableLambda(self.search(depth + 1))
+
+    def search(self, depth: int) -> Any:
+        """Draw a function that retrieves."""
+        kind = self.random.randrange(5)
+        first, second = self.retriever(depth), self.retriever(depth)
+        change = self.change()
+
+        def function(question: str) -> list[Document]:
+            found: list[Document] = first.invoke(question)
+            if kind == 0:
+                return found
+            if kind == 1:
+                return change(found)
+            if kind == 2:
+                return _unique([*found, *second.invoke(question)])
+            if kind == 3:
+                return change(_unique([*second.invoke(question), *found]))
+            try:
+                return Store(letters="ab", down=True).invoke(question)  # type: ignore[no-any-return]
+            except ConnectionError:
+                return second.invoke(question)  # type: ignore[no-any-return]
+
+        return function
+
+    def change(self) -> Any:
+        """Draw a function of documents that cuts, sorts, copies, or drops IDs."""
+        return Changing(seed=self.random.randrange(10**6)).change
+
+    def ask(self, text: str) -> str:
+        """Send a prompt to the model."""
+        return str(self.model.invoke(text).content)
+
+    # Programs
+
+    def chain(self) -> Any:
+        """Retrieve, maybe change, answer or return the documents."""
+        chain: Any = self.retriever()
+        for _ in range(self.random.randrange(3)):
+            chain = chain | RunnableLambda(self.change())
+        kind = self.random.randrange(4)
+        if kind == 0:
+            return chain
+        if kind == 1:
+            return chain | joined | self.model
+        if kind == 2:
+            cut = self.random.randint(1, 3)
+            return chain | (lambda documents: joined(documents[:cut])) | self.model
+        change = self.change()
+        return (
+            RunnableParallel({"docs": chain, "question": RunnablePassthrough()})
+            | RunnablePassthrough.assign(docs=lambda given: change(given["docs"]))
+            | (lambda given: f"{joined(given['docs'])} {given['question']}")
+            | self.model
+        )
+
+    def fusion(self) -> Any:
+        """Two branches that a function puts together."""
+        change = self.change()
+
+        def fuse(both: dict[str, list[Document]]) -> list[Document]:
+            return change(_unique([*both["x"], *both["y"]]))
+
+        branches = RunnableParallel(x=self.retriever(), y=self.retriever())
+        end: Any = joined if self.random.random() < 0.6 else None
+        chain = branches | RunnableLambda(fuse)
+        return chain if end is None else chain | end | self.model
+
+    def graph(self) -> Any:
+        """Nodes that retrieve, add to, cut, or ignore the documents of a state; maybe an answer."""
+        builder = StateGraph(State)
+        before, nodes = START, self.random.randint(1, 4)
+        for number in range(nodes):
+            name = f"node{number}"
+            builder.add_node(name, self.node(first=number == 0))
+            builder.add_edge(before, name)
+            before = name
+        if self.random.random() < 0.7:
+            builder.add_node("generate", self.generate)
+            builder.add_edge(before, "generate")
+            before = "generate"
+        builder.add_edge(before, END)
+        return builder.compile()
+
+    def node(self, *, first: bool) -> Any:
+        """Draw a node."""
+        kind = 0 if first else self.random.randrange(5)
+        retriever, change = self.retriever(), self.change()
+        command = self.random.random() < 0.3
+
+        def node(state: Any) -> Any:
+            documents = state.get("documents", [])
+            if kind == 0:
+                update = {"documents": retriever.invoke(state["question"])}
+            elif kind == 1:
+                update = {"documents": change(documents)}
+            elif kind == 2:
+                update = {"documents": _unique([*documents, *retriever.invoke("more")])}
+            elif kind == 3:
+                update = {"note": "nothing"}
+            else:
+                update = {"documents": list(documents)}
+            return Command(update=update) if command else update
+
+        return node
+
+    def generate(self, state: Any) -> dict[str, str]:
+        """Answer from the state's documents."""
+        return {"answer": self.ask(joined(state["documents"]))}
+
+    def agent(self) -> Any:
+        """A function that calls tools, and a model with all that they returned."""
+        retrievers = [self.retriever(1) for _ in range(self.random.randint(1, 3))]
+        cuts = [self.random.choice([None, 1, 2]) for _ in retrievers]
+
+        def run(question: str) -> str:
+            texts = []
+            for number, (retriever, cut) in enumerate(zip(retrievers, cuts, strict=True)):
+
+                @tool
+                def search(query: str, retriever: Any = retriever, cut: Any = cut) -> str:
+                    """Search."""
+                    return joined(retriever.invoke(query)[:cut])
+
+                texts.append(search.func(f"{question} {number}") if number == 9 else
+                             search.invoke({"query": f"{question} {number}"}))  # fmt: skip
+            return self.ask("\n".join(texts))
+
+        return RunnableLambda(run)
+
+    def program(self) -> Any:
+        """Draw a program."""
+        return self.random.choice([self.chain, self.fusion, self.graph, self.agent])()
+
+
+class State(TypedDict, total=False):
+    """A graph's state."""
+
+    question: str
+    documents: list[Document]
+    answer: str
+    note: str
+
+
+class Changing(BaseDocumentCompressor):
+    """Cuts, sorts, copies, shortens, or drops or mints IDs, always in the same way."""
+
+    seed: int
+
+    def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
+        """Return the documents, changed."""
+        return self.change(list(documents))
+
+    def change(self, documents: list[Document]) -> list[Document]:
+        """Return the documents, changed."""
+        drawn = random.Random(self.seed)
+        kind = drawn.randrange(6)
+        if kind == 0:
+            return documents[: drawn.randint(1, 3)]
+        if kind == 1:
+            return sorted(
+                documents, key=lambda each: each.page_content, reverse=drawn.random() < 0.5
+            )
+        if kind == 2:
+            return [Document(each.page_content, id=each.id) for each in documents[::-1]]
+        if kind == 3:
+            return [Document(each.page_content) for each in documents]
+        if kind == 4:
+            return [
+                Document(each.page_content[:50], id=f"new-{n}") for n, each in enumerate(documents)
+            ]
+        return list(documents)
+
+
+def _raise(documents: list[Document]) -> list[Document]:
+    raise TimeoutError("no answer")
+
+
+def _unique(documents: list[Document]) -> list[Document]:
+    return list({each.page_content[:10]: each for each in documents}.values())
+
+
+def truth(program: Random, output: Any) -> set[str]:
+    """Return the markers in what the model was sent last, else in what was returned."""
+    if program.model.prompts:
+        return set(_MARKER.findall(program.model.prompts[-1]))
+    documents = output.get("documents", []) if isinstance(output, dict) else output
+    return {marker for each in documents for marker in _MARKER.findall(each.page_content)}
+
+
+def measured(seed: int, *, awaited: bool) -> tuple[set[str] | None, set[str], str | None]:
+    """Run a program; return the markers of what it is said to have retrieved, and the truth."""
+    drawn = Random(seed)
+    program = drawn.program()
+    outputs: list[Any] = []
+    kept = program | RunnableLambda(lambda output: outputs.append(output) or output)  # type: ignore[func-returns-value]
+    retriever = observed(kept)
+    sample = Sample(user_input="q")
+    found = asyncio.run(retriever.aretrieve(sample)) if awaited else retriever.retrieve(sample)
+    expected = truth(drawn, outputs[-1]) if outputs else set()
+    if found.error is not None or found.contexts is None:
+        return None, expected, found.error
+    markers = {m for c in found.contexts for m in _MARKER.findall(c.text or "")}
+    return markers, expected, None
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_no_number_is_wrong(*, awaited: bool) -> None:
+    """And few programs are unscored."""
+    outcomes: Counter[str] = Counter()
+    wrong = []
+    for seed in range(PROGRAMS):
+        said, expected, reason = measured(seed, awaited=awaited)
+        if said is None:
+            outcomes[re.sub(r"[^a-zA-Z ]", "", str(reason))[:40]] += 1
+        elif said != expected:
+            wrong.append((seed, sorted(said), sorted(expected)))
+    assert not wrong
+    assert outcomes.total() <= PROGRAMS / 20, outcomes

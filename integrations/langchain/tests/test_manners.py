@@ -1,0 +1,218 @@
+"""How the adapter behaves as a part of LangChain and LangSmith, and what it leaves alone."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import subprocess
+import sys
+import weakref
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langsmith import Client
+from langsmith.evaluation import evaluate
+from langsmith.schemas import Run
+
+from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample
+from fullrecall.measures import Recall
+from langchain_fullrecall import (
+    LangChainChatModel,
+    RecallStringEvaluator,
+    capture_retrievals,
+    live,
+    observed,
+    recorder,
+    selfcheck,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:.upload_results. parameter is in beta")
+
+
+class Store(BaseRetriever):
+    """Returns two documents with long texts."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [Document(f"{letter} " * 500, id=letter) for letter in "ab"]
+
+
+class Hearing(BaseCallbackHandler):
+    """Counts what models are asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+        """Count a call."""
+        self.asked += 1
+
+
+def judging() -> RecallStringEvaluator:
+    """Return an evaluator whose judge answers nothing that can be used."""
+    model = FakeListChatModel(responses=["nothing"])
+    return RecallStringEvaluator(ClaimRecall(judge=LLMJudge(LangChainChatModel(model))))
+
+
+GIVEN: dict[str, Any] = {
+    "prediction": "x", "reference": "Paris is the capital of France.", "input": "q",
+    "retrieved_documents": ["Paris is a city in France."],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_callbacks_reach_the_judge(*, awaited: bool) -> None:
+    """As they reach every model in LangChain."""
+    hearing, evaluator = Hearing(), judging()
+    given = {**GIVEN, "callbacks": [hearing]}
+    if awaited:
+        asyncio.run(evaluator.aevaluate_strings(**given))
+    else:
+        evaluator.evaluate_strings(**given)
+    assert hearing.asked > 0
+
+
+def run_of(**fields: Any) -> Run:
+    """Return a run that LangSmith stored."""
+    plain = {"id": str(uuid4()), "name": "r", "run_type": "chain", "inputs": {"question": "q"},
+             "start_time": "2025-01-01T00:00:00Z", "end_time": "2025-01-01T00:00:01Z"}  # fmt: skip
+    return Run(**{**plain, "trace_id": str(uuid4()), **fields})
+
+
+def test_feedback_names_the_run_that_judged(example: Any) -> None:
+    """A judge's calls lie under it; what asks nobody has no run of its own."""
+    run = run_of(outputs={"documents": [{"page_content": "Paris.", "id": "a"}]})
+    row = example(reference="Paris is the capital.", reference_context_ids=["a"])
+    own = uuid4()
+    judged: Any = judging().evaluate_run(run, row, evaluator_run_id=own)
+    assert judged.source_run_id == own
+    plain: Any = RecallStringEvaluator().evaluate_run(run, row, evaluator_run_id=own)
+    assert (plain.score, plain.source_run_id) == (1.0, None)
+
+
+def test_feedback_has_no_texts_where_ids_are_compared(client: Client, example: Any) -> None:
+    """The run has them: a copy beside each score would be the larger part of an experiment."""
+    (row,) = evaluate(
+        lambda inputs: {"documents": Store().invoke(inputs["question"])},
+        data=[example(reference_context_ids=["a"])],
+        evaluators=[RecallStringEvaluator()], client=client, upload_results=False,
+    )  # fmt: skip
+    (found,) = row["evaluation_results"]["results"]
+    assert found.score == 1.0
+    assert len(str(found.evaluator_info)) < 1500
+
+
+def test_it_is_a_string_evaluator_whatever_is_imported_first() -> None:
+    """Also if it was made before LangChain's evaluators were imported; in a fresh process."""
+    program = (
+        "from langchain_fullrecall import RecallStringEvaluator\n"
+        "evaluator = RecallStringEvaluator()\n"
+        "import sys; assert 'langchain_classic' not in sys.modules\n"
+        "from langchain_classic.evaluation import StringEvaluator\n"
+        "assert isinstance(evaluator, StringEvaluator)\n"
+        "assert isinstance(evaluator, RecallStringEvaluator)\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
+
+
+def test_a_comparison_is_by_each_measure(example: Any) -> None:
+    """One evaluator for each: LangSmith takes one score from each."""
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1, Recall @ 2)
+    documents = [{"page_content": letter, "id": letter} for letter in "ab"]
+    runs = [run_of(outputs={"documents": documents[:n]}) for n in (1, 2)]
+    row = example(reference_context_ids=["a", "b"])
+    with pytest.raises(ValueError, match=r"evaluator.each\(\)"):
+        evaluator(runs, row)
+    compared = [each(runs, row) for each in evaluator.each()]
+    assert [found["key"] for found in compared] == ["id_recall@1", "id_recall@2"]
+    assert [list(found["scores"].values()) for found in compared] == [[0.5, 0.5], [0.5, 1.0]]
+
+
+def test_lists_of_messages_are_outputs_and_references() -> None:
+    """As agentevals passes them."""
+    found = [Document("Paris.", id="a")]
+    outputs = [
+        {"role": "user", "content": "where?"},
+        {"role": "tool", "content": "Paris.", "artifact": found, "name": "search"},
+        {"role": "assistant", "content": "In Paris."},
+    ]
+    scored = RecallStringEvaluator()(
+        inputs={}, outputs=outputs, reference_outputs={"reference_context_ids": ["a"]}
+    )
+    assert scored["score"] == 1.0
+    refused = RecallStringEvaluator()(inputs={}, outputs=outputs, reference_outputs=outputs)
+    assert refused["score"] is None
+
+
+def test_an_evaluator_leaves_other_retrievals_alone() -> None:
+    """Nothing outside of an experiment is recorded, and nothing at all once it is gone."""
+    evaluator = RecallStringEvaluator()
+    before = dict(live._experiments._recorders)
+    Store().invoke("q")
+    assert live._experiments._recorders == before
+    assert live._experiments.get() is None
+    gone = weakref.ref(evaluator)
+    del evaluator
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_an_experiment_left_goes_with_its_evaluator(client: Client, example: Any) -> None:
+    """Copies belong to an experiment that runs."""
+    evaluator = RecallStringEvaluator()
+    results = evaluate(
+        lambda inputs: len(Store().invoke(inputs["question"])),
+        data=[example(reference_context_ids=["a"])],
+        evaluators=[evaluator], client=client, upload_results=False,
+    )  # fmt: skip
+    assert [row["evaluation_results"]["results"][0].score for row in results] == [1.0]
+    assert live._experiments._recorders
+    del evaluator, results
+    gc.collect()
+    live._experiments.evaluators.clear()  # those of other tests
+    Store().invoke("q")
+    assert not live._experiments._recorders
+
+
+def test_more_text_than_a_record_may_keep_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it says so."""
+    original = recorder.LangChainReader
+    monkeypatch.setattr(recorder, "LangChainReader", lambda: original(limit=100))
+    found = observed(Store()).retrieve(Sample(user_input="q"))
+    assert found.error == "the record is partial: more text passed than a record may keep"
+
+
+def test_an_unknown_version_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where runs are not reported as they must be, the reason names the versions."""
+    selfcheck.broken.cache_clear()
+    monkeypatch.setattr(recorder, "_FALLBACKS", frozenset())
+    try:
+        found = observed(Store()).retrieve(Sample(user_input="q"))
+        assert "langchain-core" in (found.error or "")
+        assert "cannot be recorded" in (found.error or "")
+    finally:
+        selfcheck.broken.cache_clear()
+
+
+def test_run_names_decide_nothing() -> None:
+    """A user may give any name to any run."""
+    name = {"run_name": "x"}
+    broken = RunnableLambda(lambda question: 1 / 0)
+    chain = (broken.with_config(**name)).with_fallbacks([Store().with_config(**name)])
+    chains: Any = chain.with_config(run_name="y") | RunnableLambda(lambda docs: docs[:1])
+    found = observed(chains.with_config(**name)).retrieve(Sample(user_input="q"))
+    assert [context.id for context in found.contexts or ()] == ["a"]
+
+
+def test_a_block_of_many_calls() -> None:
+    """Each is seen once, and the record is made in no time."""
+    store = Store()
+    with capture_retrievals() as seen:
+        for number in range(300):
+            store.invoke(f"question {number}")
+    assert len(seen.retrieval().calls) == 300

@@ -1,0 +1,396 @@
+"""The shapes of applications that are easy to get wrong: one number on every path, the right one.
+
+"unscored" is right where nobody can know; a path that knows less than the others may be unscored
+too where `SILENT` names it, but no path may give another number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import random
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.tools import ToolException, tool
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, RetryPolicy
+from langsmith import Client
+from typing_extensions import TypedDict
+
+_spec = spec_from_file_location("shapes", Path(__file__).with_name("shapes.py"))
+assert _spec is not None
+assert _spec.loader is not None
+shapes = module_from_spec(_spec)
+_spec.loader.exec_module(shapes)
+Store, Model, doc, joined, paths = (
+    shapes.Store, shapes.Model, shapes.doc, shapes.joined, shapes.paths
+)  # fmt: skip
+
+pytestmark = pytest.mark.filterwarnings("ignore:.upload_results. parameter is in beta")
+
+PROMPT = ChatPromptTemplate.from_template("Context: {context}\nQuestion: {question}")
+
+
+class State(TypedDict, total=False):
+    """A graph's state."""
+
+    question: str
+    documents: list[Document]
+    answer: str
+
+
+def graph(*nodes: tuple[str, Callable[[Any], Any]], state: Any = State, **options: Any) -> Any:
+    """Return a graph of these nodes, one after the other."""
+    builder = StateGraph(state)
+    before = START
+    for name, node in nodes:
+        builder.add_node(name, node, **options)
+        builder.add_edge(before, name)
+        before = name
+    builder.add_edge(before, END)
+    return builder.compile()
+
+
+def generate(state: Any) -> dict[str, str]:
+    """Answer from the documents of a state."""
+    return {"answer": Model().invoke(joined(state["documents"])).content}
+
+
+def grading() -> Any:
+    """LangGraph's most common graph: retrieve, grade, generate."""
+    return graph(
+        ("retrieve", lambda state: {"documents": Store().invoke(state["question"])}),
+        ("grade", lambda state: {"documents": state["documents"][:1]}),
+        ("generate", generate),
+    )
+
+
+def answering_graph() -> Any:
+    """The same, whose output is the answer alone."""
+    return grading() | (lambda state: "the answer")
+
+
+def assigned() -> Any:
+    """`assign(docs=rerank) | prompt | model`."""
+    chain: Any = {"docs": Store(), "question": RunnablePassthrough()}
+    return (
+        RunnableParallel(chain)
+        | RunnablePassthrough.assign(docs=lambda given: given["docs"][:2])
+        | (lambda given: f"{joined(given['docs'])} {given['question']}")
+        | Model()
+    )
+
+
+def fused() -> Any:
+    """A fusion in a lambda below a parallel."""
+    return (
+        RunnableParallel(x=Store(letters="ab"), y=Store(letters="cb"))
+        | RunnableLambda(lambda both: [both["y"][0], both["x"][0]])
+        | joined
+        | Model()
+    )
+
+
+def cut_in_text() -> Any:
+    """A lambda that cuts and formats: what stands in its text was handed on."""
+    chain: Any = {
+        "context": Store() | (lambda documents: joined(documents[:2])),
+        "question": RunnablePassthrough(),
+    }
+    return RunnableParallel(chain) | PROMPT | Model()
+
+
+def failing_rerank() -> Any:
+    """A chain with fallbacks whose reranker failed after retrieving."""
+
+    def rerank(documents: list[Document]) -> list[Document]:
+        raise TimeoutError("no answer")
+
+    return (Store() | RunnableLambda(rerank)).with_fallbacks([Store(letters="de")])
+
+
+def gathered() -> Any:
+    """A chain with fallbacks beside a store that is down."""
+
+    async def asearch(question: str) -> list[Document]:
+        found = await asyncio.gather(
+            Store(down=True).with_fallbacks([Store(letters="de")]).ainvoke(question),
+            Store(down=True).ainvoke(question),
+            return_exceptions=True,
+        )
+        return [each for part in found if isinstance(part, list) for each in part]
+
+    def search(question: str) -> list[Document]:
+        return asyncio.run(asearch(question))
+
+    return RunnableLambda(search, asearch)
+
+
+def two_stores() -> Any:
+    """Two stores of one class in a loop with `try`, one of which is down."""
+
+    def search(question: str) -> list[Document]:
+        found: list[Document] = []
+        for store in (Store(down=True), Store(letters="ab")):
+            try:
+                found += store.invoke(question)
+            except ConnectionError:
+                continue
+        return found
+
+    return RunnableLambda(search)
+
+
+def hand_written() -> Any:
+    """`try: A except: B`, whose list is what the function returns."""
+
+    def search(question: str) -> list[Document]:
+        try:
+            return Store(down=True).invoke(question)
+        except ConnectionError:
+            return Store(letters="de").invoke(question)
+
+    return RunnableLambda(search)
+
+
+class Dropping(BaseDocumentCompressor):
+    """Returns the best document without its ID, as Cohere's reranker does."""
+
+    def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
+        """Return one document."""
+        return [Document(documents[1].page_content, metadata={"relevance": 0.9})]
+
+
+class Minting(BaseDocumentCompressor):
+    """Returns a shortened text under a new ID."""
+
+    def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
+        """Return one document."""
+        return [Document(documents[2].page_content[:40], id="new-1")]
+
+
+def compressed(compressor: Any) -> Callable[[], Any]:
+    """Return what makes a retriever with a compressor."""
+
+    def make() -> Any:
+        return ContextualCompressionRetriever(base_compressor=compressor(), base_retriever=Store())
+
+    return make
+
+
+def lambda_compressed() -> Any:
+    """A reranker without IDs as a step of a chain that answers."""
+    return (
+        Store()
+        | (lambda documents: [doc("b", named=False)])
+        | joined
+        | Model()
+    )  # fmt: skip
+
+
+def parallel() -> Any:
+    """Equal retrievers in the branches of a parallel."""
+    return RunnableParallel(x=Store(letters="ab"), y=Store(letters="cd"))
+
+
+def merged() -> Any:
+    """An ensemble."""
+    return EnsembleRetriever(
+        retrievers=[Store(letters="ab"), Store(letters="b")], weights=[0.5, 0.5]
+    )
+
+
+def calling_tool(error: type[Exception] | None, *, handled: bool, swallow: bool = False) -> Any:
+    """A function that calls a tool that retrieves and then fails."""
+
+    def make() -> Any:
+        @tool
+        def search(query: str) -> str:
+            """Search."""
+            found = Store(letters="ab").invoke(query)
+            if swallow:
+                try:
+                    Store(down=True).invoke(query)
+                except ConnectionError:
+                    return "nothing found"
+            if error is not None:
+                raise error("broken")
+            return joined(found)
+
+        search.handle_tool_error = handled
+
+        def run(question: str) -> str:
+            first = joined(Store(letters="c").invoke(question))
+            call = {"args": {"query": question}, "id": "1", "name": "search", "type": "tool_call"}
+            try:
+                second = search.invoke(call).content
+            except ValueError:  # the application goes on
+                second = ""
+            return Model().invoke(f"{first} {second}").content
+
+        return RunnableLambda(run)
+
+    return make
+
+
+def commanding() -> Any:
+    """A node that returns `Command`."""
+    return graph(
+        ("retrieve", lambda state: Command(update={"documents": Store().invoke("q")})),
+        ("grade", lambda state: Command(update={"documents": state["documents"][1:2]})),
+        ("generate", generate),
+    )
+
+
+class Adding(TypedDict, total=False):
+    """A graph's state, whose documents add up."""
+
+    question: str
+    documents: Annotated[list[Document], operator.add]
+    answer: str
+
+
+def reducing() -> Any:
+    """A state whose documents a reducer puts together."""
+    return graph(
+        ("first", lambda state: {"documents": Store(letters="ab").invoke("q")}),
+        ("second", lambda state: {"documents": Store(letters="cd").invoke("q2")}),
+        ("generate", generate),
+        state=Adding,
+    )
+
+
+def retried_node() -> Any:
+    """A node that LangGraph runs again."""
+    left = [True]
+
+    def retrieve(state: Any) -> dict[str, Any]:
+        found = Store(letters="ab").invoke(state["question"])
+        if left:
+            left.pop()
+            raise ConnectionError("once")
+        return {"documents": found}
+
+    policy = RetryPolicy(initial_interval=0.001, jitter=False)
+    return graph(("retrieve", retrieve), ("generate", generate), retry_policy=policy)
+
+
+def twice() -> Any:
+    """Retrieving again at the same key."""
+    return graph(
+        ("retrieve", lambda state: {"documents": Store(letters="ab").invoke("q")}),
+        ("again", lambda state: {"documents": Store(letters="cd").invoke("q2")}),
+        ("generate", generate),
+    )
+
+
+def all_dropped() -> Any:
+    """A grader that keeps nothing."""
+    return graph(
+        ("retrieve", lambda state: {"documents": Store().invoke(state["question"])}),
+        ("grade", lambda state: {"documents": []}),
+    )
+
+
+def configured() -> Any:
+    """A retriever that asks a part with a config of its own."""
+
+    class Outer(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return Store().with_config(tags=["t"]).invoke(query)[1:]
+
+    return Outer() | joined | Model()
+
+
+def dark() -> Any:
+    """A tool that returns text beside a retriever, of which nothing is known."""
+
+    @tool
+    def wiki(query: str) -> str:
+        """Look something up."""
+        return "Text from somewhere else that nobody has seen before. " * 4
+
+    def run(question: str) -> str:
+        found = joined(Store(letters="a").invoke(question))
+        return Model().invoke(f"{found} {wiki.invoke({'query': question})}").content
+
+    return RunnableLambda(run)
+
+
+SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
+    "retrieve, grade, generate": (grading, ["a"]),
+    "a graph that answers": (answering_graph, ["a"]),
+    "assign": (assigned, ["a", "b"]),
+    "fusion below a parallel": (fused, ["c", "a"]),
+    "cut in a text": (cut_in_text, ["a", "b"]),
+    "fallback for a failed reranker": (failing_rerank, ["d", "e"]),
+    "gather beside a fallback": (gathered, None),
+    "two stores, one down": (two_stores, None),
+    "hand-written fallback": (hand_written, ["d", "e"]),
+    "reranker without IDs": (compressed(Dropping), ["b"]),
+    "reranker without IDs in a chain": (lambda_compressed, ["b"]),
+    "compressor with new IDs": (compressed(Minting), ["c"]),
+    "equal retrievers at once": (parallel, ["a", "c", "b", "d"]),
+    "ensemble": (merged, ["b", "a"]),
+    "tool that raises": (calling_tool(ValueError, handled=False), None),
+    "handled ToolException": (calling_tool(ToolException, handled=True), None),
+    "tool that swallows": (calling_tool(None, handled=False, swallow=True), None),
+    "Command": (commanding, ["b"]),
+    "reducer": (reducing, ["a", "b", "c", "d"]),
+    "retried node": (retried_node, ["a", "b"]),
+    "retrieved twice": (twice, ["c", "d"]),
+    "all dropped": (all_dropped, []),
+    "retriever with a configured part": (configured, ["b", "c"]),
+    "dark tool": (dark, None),
+}
+
+SILENT = {
+    # A stored run does not tell which object was returned, nor always who called what.
+    "stored": {
+        "hand-written fallback",
+        "retriever with a configured part",
+        "fallback for a failed reranker",
+    },
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_right_number_on_every_path(shape: str, client: Client) -> None:
+    """Direct, awaited, in threads, streamed, in experiments and from stored runs."""
+    make, expected = SHAPES[shape]
+    for path, ids in paths(make, client):
+        if ids is None and shape in SILENT.get(path, ()):
+            continue
+        assert ids == expected, path
+
+
+@pytest.mark.parametrize(
+    "shape", ["retrieve, grade, generate", "fusion below a parallel", "ensemble"]
+)
+def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
+    """Objects are dropped and collected at random while others run."""
+    import gc
+    from concurrent.futures import ThreadPoolExecutor
+
+    from fullrecall import Sample
+    from langchain_fullrecall import observed
+
+    make, expected = SHAPES[shape]
+
+    def once(number: int) -> Any:
+        found = observed(make()).retrieve(Sample(user_input="q"))
+        if random.Random(number).random() < 0.2:
+            gc.collect(0)
+        return shapes.ids_of(found)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(map(tuple, pool.map(once, range(runs)))) == {tuple(expected or ())}

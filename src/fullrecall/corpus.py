@@ -1,0 +1,126 @@
+"""What a corpus holds, by digests: its fingerprint, and whether a label still names its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Protocol
+
+from fullrecall.context import Context
+from fullrecall.sample import Sample
+
+ANCHORS = "anchors"
+"""The key of a sample's metadata that holds, by reference ID, a digest and a quote of its text."""
+
+
+class CorpusDocument(Protocol):
+    """A document or a chunk; `source` is the document that a chunk was cut from."""
+
+    @property
+    def id(self) -> str:
+        """What names it."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        ...
+
+    @property
+    def source(self) -> str | None:
+        """The ID of the document that it was cut from; None for a document."""
+        ...
+
+
+def text_digest(text: str) -> str:
+    """Return 16 hex digits that tell texts apart by their words; white space does not count."""
+    return _hash(" ".join(text.split()))
+
+
+@dataclass(frozen=True)
+class CorpusIndex:
+    """A corpus by its IDs.
+
+    - `fingerprint`: 16 hex digits of all IDs and texts, whatever their order.
+    - `digests`: the digest of each text, by its ID. `sources`: the documents of the chunks.
+    - `texts`: the texts in which samples have spans, by ID.
+    """
+
+    fingerprint: str
+    digests: Mapping[str, str]
+    sources: frozenset[str] = frozenset()
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, documents: Iterable[CorpusDocument], samples: Iterable[Sample] = ()) -> CorpusIndex:
+        """Read a corpus once; of its texts only those that the samples' spans are in are kept."""
+        wanted = {one.source for sample in samples for one in _spans(sample)}
+        digests: dict[str, str] = {}
+        texts: dict[str, str] = {}
+        sources: set[str] = set()
+        for document in documents:
+            digests[document.id] = text_digest(document.text)
+            if document.source is not None:
+                sources.add(document.source)
+            if document.id in wanted:
+                texts[document.id] = document.text
+        lines = (f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
+        return cls(_hash("".join(lines)), digests, frozenset(sources - digests.keys()), texts)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.digests or name in self.sources
+
+
+def anchors_of(sample: Sample) -> Mapping[str, Mapping[str, Any]]:
+    """Return the digest and the quote of each reference that has them, by its ID."""
+    anchors = sample.metadata.get(ANCHORS)
+    return anchors if isinstance(anchors, Mapping) else {}
+
+
+def stale_label(sample: Sample, index: CorpusIndex) -> str | None:
+    """Return why a sample's references no longer name what they were made for; None if they do.
+
+    A group of alternatives is stale if one of them has other words, or if the corpus has none of
+    them. Other words show where the reference has a digest, or offsets in a text.
+    """
+    anchors = anchors_of(sample)
+    for reference in sample.reference_context_ids or ():
+        changed = [name for name in reference.any_of if _has_changed(name, anchors, index)]
+        if changed:
+            return f"stale label: {changed[0]!r} has other words than when it was labeled"
+        if not any(name in index for name in reference.any_of):
+            return f"stale label: {reference.any_of[0]!r} is not in the corpus"
+    for group in sample.reference_contexts or ():
+        placed = [context for context in group if context.source is not None]
+        moved = [context for context in placed if _has_moved(context, index)]
+        if moved:
+            return f"stale label: {_place(moved[0])} has other words than when it was labeled"
+        if placed and not any(context.source in index for context in placed):
+            return f"stale label: {placed[0].source!r} is not in the corpus"
+    return None
+
+
+def _has_changed(name: str, anchors: Mapping[str, Mapping[str, Any]], index: CorpusIndex) -> bool:
+    anchor, digest = anchors.get(name), index.digests.get(name)
+    return bool(anchor and digest and anchor.get("digest") not in (None, digest))
+
+
+def _has_moved(context: Context, index: CorpusIndex) -> bool:
+    text = index.texts.get(context.source or "")
+    if text is None or context.start is None or context.text is None:
+        return False
+    return text_digest(text[context.start : context.end]) != text_digest(context.text)
+
+
+def _place(context: Context) -> str:
+    return f"{context.source}[{context.start}:{context.end}]"
+
+
+def _spans(sample: Sample) -> Iterator[Context]:
+    for group in sample.reference_contexts or ():
+        yield from (context for context in group if context.start is not None)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

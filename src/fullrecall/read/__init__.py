@@ -1,0 +1,79 @@
+"""Readers: files and other tools' objects as samples, one at a time.
+
+`read` goes by a file's name; the others are for one format each. All return an iterator that
+raises `InputError`, with the file, the line and the field, at the first thing that is no sample,
+after every sample before it. Arguments and the file's existence are checked at the call itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullrecall import lazy
+
+if TYPE_CHECKING:
+    from fullrecall.read.contexts import read_contexts
+    from fullrecall.read.csv_files import read_csv
+    from fullrecall.read.deepeval import from_test_cases
+    from fullrecall.read.documents import Document, Documents, documents_of
+    from fullrecall.read.formats import read
+    from fullrecall.read.frames import from_rows
+    from fullrecall.read.json_lines import read_jsonl, write_jsonl
+    from fullrecall.read.labels import read_labels
+    from fullrecall.read.llama_index import from_embedding_qa, from_labelled_rag
+    from fullrecall.read.parquet import read_parquet
+    from fullrecall.read.qrels_run import from_qrels_run
+    from fullrecall.read.traces import from_spans, read_spans, with_references
+    from fullrecall.read.trec import read_trec
+    from fullrecall.read.writing import Written, write
+
+__all__ = [
+    "Document",
+    "Documents",
+    "Written",
+    "documents_of",
+    "from_embedding_qa",
+    "from_labelled_rag",
+    "from_qrels_run",
+    "from_rows",
+    "from_spans",
+    "from_test_cases",
+    "read",
+    "read_contexts",
+    "read_csv",
+    "read_jsonl",
+    "read_labels",
+    "read_parquet",
+    "read_spans",
+    "read_trec",
+    "with_references",
+    "write",
+    "write_jsonl",
+]
+
+_MODULES = {
+    "Written": "writing",
+    "write": "writing",
+    "Document": "documents",
+    "Documents": "documents",
+    "documents_of": "documents",
+    "from_embedding_qa": "llama_index",
+    "from_labelled_rag": "llama_index",
+    "from_qrels_run": "qrels_run",
+    "from_rows": "frames",
+    "from_spans": "traces",
+    "from_test_cases": "deepeval",
+    "read": "formats",
+    "read_contexts": "contexts",
+    "read_csv": "csv_files",
+    "read_jsonl": "json_lines",
+    "read_labels": "labels",
+    "read_parquet": "parquet",
+    "read_spans": "traces",
+    "read_trec": "trec",
+    "with_references": "traces",
+    "write_jsonl": "json_lines",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy.names(__name__, _MODULES)

@@ -1,0 +1,66 @@
+"""BEIR's and MTEB's folders: questions, and judgments by split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fullrecall.errors import InputError
+from fullrecall.read.json_lines import json_lines
+from fullrecall.read.parquet import parquet_rows
+from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, existing_file
+from fullrecall.read.trec import judgments
+from fullrecall.sample import Sample
+
+_ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
+_QRELS = (".tsv", ".tsv.gz", *_ENDINGS)
+
+
+def is_beir(folder: Path) -> bool:
+    """Return whether a folder has questions and judgments as BEIR or MTEB has them."""
+    return _one(folder / "queries", _ENDINGS) is not None and (folder / "qrels").is_dir()
+
+
+def read_beir(folder: Path, split: str) -> Iterator[Sample]:
+    """Yield the questions that a split judges, in the order of the judgments.
+
+    Raises `InputError` for a split that is not there, and for a judged query without a text.
+    """
+    asked = _one(folder / "queries", _ENDINGS)
+    qrels = _one(folder / "qrels" / split, _QRELS)
+    if asked is None or qrels is None:
+        there = sorted(path.name.partition(".")[0] for path in (folder / "qrels").iterdir())
+        raise InputError(f"no judgments of the split {split!r}: choose one of {', '.join(there)}")
+    texts = {str(row.get("_id", row.get("id"))): row.get("text") for row in _rows(asked)}
+    for query, grades in _grades(qrels).items():
+        if query not in texts:
+            raise InputError(f"the query {query!r} of {qrels.name} is not in {asked.name}")
+        yield Sample(id=query, user_input=texts[query], reference_context_ids=grades)
+
+
+def read_qrels(path: FilePath) -> Iterator[Sample]:
+    """Yield one sample for each query of TREC's or BEIR's qrels, without its question."""
+    for query, grades in judgments(existing_file(path)).items():
+        yield Sample(id=query, reference_context_ids=grades)
+
+
+def _grades(path: Path) -> Mapping[str, Mapping[str, float]]:
+    if path.name.endswith((".tsv", ".tsv.gz")):
+        return judgments(str(path))
+    found: dict[str, dict[str, float]] = {}
+    for row in _rows(path):
+        grades = found.setdefault(str(row["query-id"]), {})
+        grades[str(row["corpus-id"])] = float(row.get("score", 1))
+    return found
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    is_parquet = path.suffix == ".parquet"
+    rows = parquet_rows(str(path)) if is_parquet else json_lines(str(path), MAX_LINE_BYTES)
+    return (row for _, row in rows)
+
+
+def _one(stem: Path, endings: tuple[str, ...]) -> Path | None:
+    paths = (stem.with_name(stem.name + ending) for ending in endings)
+    return next((path for path in paths if path.is_file()), None)

@@ -1,0 +1,64 @@
+"""A corpus as a file: one context per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+from fullrecall.context import Context
+from fullrecall.errors import InputError
+from fullrecall.read.json_lines import json_lines
+from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, check_limit, existing_file
+
+_NAMES = {
+    "_id": "id",
+    "doc_id": "id",
+    "docid": "id",
+    "chunk_id": "id",
+    "page_content": "text",
+    "content": "text",
+    "contents": "text",
+    "start_index": "start",
+}
+"""Names that BEIR, LangChain, Pyserini and others use for a context's fields."""
+
+_FIELDS = frozenset({"text", "id", "score", "metadata", "source", "start", "end"})
+
+
+def read_contexts(path: FilePath, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Context]:
+    """Return the contexts of a JSON Lines file: one object per line, blank lines skipped.
+
+    An object has a `text`, an `id` or both, under these names or those of BEIR, LangChain and
+    Pyserini; what else it has goes into the context's metadata. Raises `InputError` with the
+    line's number for what is no context.
+    """
+    check_limit(max_line_bytes)
+    name = existing_file(path)
+    return _contexts(name, max_line_bytes)
+
+
+def _contexts(name: str, max_line_bytes: int) -> Iterator[Context]:
+    try:
+        with closing(json_lines(name, max_line_bytes)) as rows:
+            for line, row in rows:
+                try:
+                    yield _context(row)
+                except ValueError as error:
+                    raise InputError(str(error), line=line) from None
+    except InputError as error:
+        raise error.at(path=name) from None
+
+
+def _context(row: dict[str, object]) -> Context:
+    fields: dict[str, object] = {}
+    more: dict[str, object] = {}
+    for key, value in row.items():
+        own = key if key in _FIELDS else _NAMES.get(key, "")
+        if not own or own in fields:
+            more[key] = value
+        elif value is not None:
+            fields[own] = value
+    given = fields.get("metadata")
+    if more and (given is None or isinstance(given, dict)):
+        fields["metadata"] = {**more, **(given or {})}
+    return Context(**fields)  # type: ignore[arg-type]

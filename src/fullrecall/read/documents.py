@@ -1,0 +1,185 @@
+"""What a test set is about: documents with an ID each, from texts, files or frameworks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from fullrecall.context import Context
+from fullrecall.errors import InputError, MissingExtraError
+from fullrecall.identifiers import as_id, shown
+
+DocumentsLike: TypeAlias = "str | Path | Iterable[Any] | Mapping[Any, str]"
+"""A folder, a file, a mapping from IDs to texts, or any iterable of documents."""
+
+_BLOCKS = (
+    "address article aside blockquote body br dd div dl dt fieldset figcaption figure footer form "
+    "h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tbody td th thead tr ul".split()
+)
+_BLANK_LINES = re.compile(r"\n{2,}")
+
+ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".jsonl")
+"""Files of a folder that are read; a `.jsonl` file holds one document a line."""
+
+
+class Document(NamedTuple):
+    """One text with the ID that its chunks have as their `source`.
+
+    `source` is set where it is itself a chunk: the ID of the document that it was cut from.
+    """
+
+    id: str
+    text: str
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents that can be read again and again, one at a time.
+
+    Of a folder only the file that is being read is in memory. Raises `InputError`, when read,
+    for what is not a document and for an ID that names two texts.
+    """
+
+    given: Any
+
+    def __iter__(self) -> Iterator[Document]:
+        seen: dict[str, int] = {}
+        for document in _read(self.given):
+            fingerprint = hash(document.text)
+            if document.id not in seen:
+                seen[document.id] = fingerprint
+                yield document
+            elif seen[document.id] != fingerprint:
+                raise InputError(f"the ID {document.id!r} names two texts: use unique IDs")
+
+
+def documents_of(given: DocumentsLike | Documents) -> Documents:
+    """Return what is given as documents.
+
+    - A folder: its `.txt`, `.md`, `.rst`, `.html` and `.jsonl` files, also in folders below it;
+      the path within the folder is the ID. A file likewise, by its name.
+    - A mapping from IDs to texts.
+    - An iterable of texts, mappings, `Context`s, LangChain or LlamaIndex documents, or anything
+      with an `id` and a `text`. A text without an ID gets one from its content. What can be read
+      once only is kept in memory.
+
+    Raises `InputError` for a path that is not there or holds no documents, and for anything else.
+    """
+    if isinstance(given, Documents):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        path = Path(given)
+        if not path.exists():
+            raise InputError("no such file or folder", path=str(path))
+        if path.is_dir() and not any(_files(path)):
+            raise InputError(f"has no file that ends in {', '.join(ENDINGS)}", path=str(path))
+        return Documents(path)
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Context)):
+        raise InputError(f"documents: expected a folder or an iterable, got {shown(given)}")
+    return Documents(list(given) if isinstance(given, Iterator) else given)
+
+
+def _read(given: Any) -> Iterator[Document]:
+    if isinstance(given, Path):
+        yield from _in_folder(given) if given.is_dir() else _in_file(given, given.name)
+    elif isinstance(given, Mapping):
+        for name, item in given.items():
+            document = _document(item, repr(name)) if not isinstance(item, str) else None
+            yield Document(as_id(name), item if document is None else document.text)
+    else:
+        for position, item in enumerate(given):
+            yield _document(item, str(position))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.suffix.lower() in ENDINGS and not hidden and path.is_file():
+            yield path
+
+
+def _in_folder(folder: Path) -> Iterator[Document]:
+    for path in _files(folder):
+        yield from _in_file(path, path.relative_to(folder).as_posix())
+
+
+def _in_file(path: Path, name: str) -> Iterator[Document]:
+    if path.suffix.lower() == ".jsonl":
+        from fullrecall.read.contexts import read_contexts
+
+        for line, context in enumerate(read_contexts(path), start=1):
+            yield _document(context, f"{name}:{line}")
+        return
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8: convert it, or leave it out", path=str(path)) from None
+    yield Document(name, html_text(text) if is_page(name) else text)
+
+
+def is_page(name: str) -> bool:
+    """Return whether a file's name says that it is HTML."""
+    return name.lower().endswith((".html", ".htm"))
+
+
+def html_text(page: str) -> str:
+    """Return what a reader of an HTML page sees, with a blank line where a block ends.
+
+    Scripts, styles and the head are left out. Raises `MissingExtraError` without beautifulsoup4.
+    """
+    try:
+        from bs4 import BeautifulSoup
+    except ImportError:
+        raise MissingExtraError("beautifulsoup4", "html", "Reading HTML") from None
+    whole = BeautifulSoup(page, "html.parser")
+    soup = whole.body or whole  # also where the head was never closed
+    for element in soup(("script", "style", "template", "noscript", "head")):
+        element.decompose()
+    for element in soup(_BLOCKS):
+        element.insert_before("\n\n")
+        element.insert_after("\n\n")
+    lines = (" ".join(line.split()) for line in soup.get_text().split("\n"))
+    return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
+
+
+def _document(item: Any, place: str) -> Document:
+    if isinstance(item, str):
+        return Document(f"text-{_digest(item)}", item)
+    if isinstance(item, Mapping):
+        fields = {str(name): value for name, value in item.items()}
+        metadata = fields.get("metadata") or {}
+        return _made(fields.get, metadata, place, item)
+    metadata = getattr(item, "metadata", None)
+    own = metadata if isinstance(metadata, Mapping) else {}
+    return _made(lambda name: getattr(item, name, None), own, place, item)
+
+
+_TEXTS = ("text", "page_content", "content")
+_IDS = ("id", "id_", "_id", "doc_id", "node_id")
+
+
+def _made(field: Any, metadata: Mapping[str, Any], place: str, item: object) -> Document:
+    text = next((value for name in _TEXTS if isinstance(value := field(name), str)), None)
+    if text is None:
+        raise InputError(f"documents, item {place}: expected a text, got {shown(item)}")
+    given = next((value for name in _IDS if (value := field(name)) is not None), None)
+    if given is None and (source := metadata.get("source") or field("source")) is not None:
+        page = metadata.get("page")
+        given = f"{source}" if page is None else f"{source}#page={page}"
+        metadata = {}
+    source = metadata.get("source") or field("source")
+    try:
+        own = as_id(given) if given is not None else f"text-{_digest(text)}"
+        return Document(own, text, None if source is None else as_id(source))
+    except ValueError as error:
+        raise InputError(f"documents, item {place}: {error}") from None
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

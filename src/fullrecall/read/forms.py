@@ -1,0 +1,232 @@
+"""Rows as other tools have them: one table of fields, for reading and for writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from fullrecall.errors import InputError
+from fullrecall.identifiers import shown
+from fullrecall.read.strict_json import parsed
+
+Row = Mapping[str, Any]
+
+
+class Form(NamedTuple):
+    """How a tool names a sample's fields: ours, and theirs as a dotted path.
+
+    `known_by` are the columns that no row of another form has together. `read` makes fields of a
+    row where names alone do not.
+    """
+
+    fields: Mapping[str, str]
+    known_by: frozenset[str] = frozenset()
+    read: Callable[[Row], dict[str, Any]] | None = None
+
+
+_ANSWERS = frozenset({"answer", "output", "response", "expected", "expected_output", "result"})
+
+
+def _langsmith(row: Row) -> dict[str, Any]:
+    """Return the fields of an example: its outputs are what is expected."""
+    parts = {name: _object(row, name) for name in ("inputs", "outputs", "metadata")}
+    inputs, outputs, metadata = parts.values()
+    fields: dict[str, Any] = {"id": metadata.get("id") or row.get("id")}
+    if len(inputs) == 1:
+        fields["user_input"] = next(iter(inputs.values()))
+    else:
+        fields |= inputs
+    for name, value in outputs.items():
+        fields["reference" if name in _ANSWERS else name] = value
+    if metadata.get("group") is not None:
+        fields["group"] = metadata["group"]
+    more = {name: value for name, value in metadata.items() if name not in ("id", "group")}
+    return {**fields, "metadata": more} if more else fields
+
+
+def _object(row: Row, name: str) -> dict[str, Any]:
+    value = row.get(name)
+    value = parsed(value) if isinstance(value, str) and value.strip() else value or {}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} must be an object, got {shown(value)}", field=name)
+    return dict(value)
+
+
+def _langsmith_columns(row: Row) -> dict[str, Any]:
+    """Return the fields of an example as LangSmith's CSV has it: a column for each key."""
+
+    def under(*beginnings: str) -> dict[str, Any]:
+        return {
+            name.removeprefix(beginning): value
+            for name, value in row.items()
+            for beginning in beginnings
+            if name.startswith(beginning) and value is not None
+        }
+
+    return _langsmith({
+        "id": row.get("id"),
+        "inputs": under("input_", "inputs."),
+        "outputs": under("output_", "outputs."),
+        "metadata": under("metadata_", "metadata."),
+    })  # fmt: skip
+
+
+def _hotpotqa(row: Row) -> dict[str, Any]:
+    """Return the fields of a question: the pages of its supporting facts, and their sentences."""
+    facts, context = row["supporting_facts"], row["context"]
+    if isinstance(facts, Mapping):  # as Hugging Face has it, by columns
+        facts = list(zip(facts["title"], facts["sent_id"], strict=True))
+        context = list(zip(context["title"], context["sentences"], strict=True))
+    pages = dict(context)
+    groups = [
+        [{"text": pages[title][number].strip(), "source": title}]
+        for title, number in facts
+        if title in pages and 0 <= number < len(pages[title])
+    ]
+    return {
+        "id": row.get("_id") or row.get("id"),
+        "user_input": row["question"],
+        "reference": row.get("answer"),
+        "reference_context_ids": list(dict.fromkeys(title for title, _ in facts)),
+        "reference_contexts": groups,
+    }
+
+
+def _squad(row: Row) -> dict[str, Any]:
+    """Return the fields of a question: its paragraph is the reference, if it is answerable."""
+    answers = row.get("answers") or {}
+    texts = (
+        answers.get("text", ()) if isinstance(answers, Mapping) else [a["text"] for a in answers]
+    )
+    texts = list(texts)
+    return {
+        "id": row.get("id"),
+        "user_input": row["question"],
+        "reference": texts[0] if texts else None,
+        "reference_contexts": [row["context"]] if texts else [],
+        "group": row.get("title"),
+    }
+
+
+_OWN = ("user_input", "reference", "reference_contexts", "reference_context_ids")
+
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        "ragas": Form({name: name for name in _OWN}),
+        "deepeval": Form(
+            {
+                "user_input": "input",
+                "reference": "expected_output",
+                "reference_contexts": "context",
+                "response": "actual_output",
+                "retrieved_contexts": "retrieval_context",
+                "id": "name",
+                "metadata": "additional_metadata",
+            },
+            frozenset({"input", "context", "expected_output"}),
+        ),
+        "langsmith": Form(
+            {
+                "user_input": "inputs.question",
+                "reference": "outputs.reference",
+                "reference_claims": "outputs.reference_claims",
+                "reference_contexts": "outputs.reference_contexts",
+                "reference_context_ids": "outputs.reference_context_ids",
+                "id": "metadata.id",
+                "group": "metadata.group",
+            },
+            frozenset({"inputs", "outputs"}),
+            _langsmith,
+        ),
+        "labelled_rag": Form(
+            {
+                "user_input": "query",
+                "reference": "reference_answer",
+                "reference_contexts": "reference_contexts",
+            }
+        ),
+        "hotpotqa": Form(
+            {"id": "_id", "user_input": "question", "reference": "answer"},
+            frozenset({"question", "supporting_facts", "context"}),
+            _hotpotqa,
+        ),
+        "squad": Form(
+            {"id": "id", "user_input": "question", "group": "title"},
+            frozenset({"question", "context", "answers"}),
+            _squad,
+        ),
+    }
+)
+"""The forms whose rows are recognized; LlamaIndex's EmbeddingQA, BEIR and TREC are files."""
+
+_OPTIONAL = frozenset({
+    "name", "metadata", "additional_metadata", "source_file", "actual_output", "retrieval_context",
+    "tools_called", "expected_tools", "comments", "custom_column_key_values",
+})  # fmt: skip
+
+
+def fields_of(row: Row) -> Row:
+    """Return a row under the names that `Sample` takes, where it is of a known form."""
+    form = _form_of(row)
+    if form is None:
+        return _with_question(row)
+    if form.read is not None:
+        return _with_question(form.read(row))
+    theirs = {path: ours for ours, path in form.fields.items()}
+    found = {theirs[name]: value for name, value in row.items() if name in theirs}
+    return _with_question(found)
+
+
+def _form_of(row: Row) -> Form | None:
+    names = row.keys()
+    for name in ("langsmith", "hotpotqa", "squad"):
+        if FORMS[name].known_by <= names:
+            return FORMS[name]
+    deepeval = FORMS["deepeval"]
+    if deepeval.known_by <= names <= deepeval.known_by | _OPTIONAL:
+        return deepeval
+    if any(str(name).startswith(("input_", "inputs.")) for name in names) and any(
+        str(name).startswith(("output_", "outputs.")) for name in names
+    ):
+        return Form({}, read=_langsmith_columns)
+    return None
+
+
+_QUESTIONS = ("user_input", "question", "query", "input", "messages", "turns")
+_USERS = ("user", "human")
+
+
+def _with_question(row: Row) -> Row:
+    """Return a row of a conversation with its last question; the history goes into metadata."""
+    name = next((n for n in _QUESTIONS if _is_conversation(row.get(n))), None)
+    if name is None:
+        return row
+    messages = [_message(one) for one in row[name]]
+    asked = [at for at, one in enumerate(messages) if one["role"] in _USERS]
+    if not asked:
+        raise InputError(f"{name} has no message of a user", field=name)
+    last = asked[-1]
+    fields = {key: value for key, value in row.items() if key != name}
+    kept = fields.get("metadata") or {}
+    if isinstance(kept, Mapping) and last:
+        fields["metadata"] = {**kept, "history": messages[:last]}
+    return {**fields, "user_input": messages[last]["content"]}
+
+
+def _is_conversation(value: object) -> bool:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str) and bool(value)
+    return is_list and all(isinstance(one, Mapping) and "content" in one for one in value)  # type: ignore[attr-defined]
+
+
+def _message(one: Row) -> dict[str, str]:
+    role = str(one.get("role") or one.get("type") or "").lower()
+    return {"role": role, "content": str(one["content"] or "")}
+
+
+def set_at(row: dict[str, Any], path: str, value: Any) -> None:
+    """Set a value at a dotted path of a row, making the objects on the way."""
+    *parents, last = path.split(".")
+    for name in parents:
+        row = row.setdefault(name, {})
+    row[last] = value

@@ -1,0 +1,95 @@
+"""Labels as they come back from people: CSV from a spreadsheet, or JSON Lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from fullrecall.calibration.labels import Label, as_label, as_probability
+from fullrecall.errors import InputError
+from fullrecall.identifiers import shown
+from fullrecall.read.csv_files import sheet_rows
+from fullrecall.read.json_lines import json_lines
+from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, existing_file
+from fullrecall.views.spreadsheet import bare
+
+_TEXTS = ("item", "sample", "claim", "rater")
+
+
+def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
+    """Return the labels in files that `Report.to_label` wrote and people filled in.
+
+    CSV, which a spreadsheet may have saved with semicolons and a byte order mark, or JSON Lines.
+    What counts are `label` ("supported", "not_supported", "partial" or empty; also yes and no), of
+    the claim by its `item`, or by `sample` and `claim`; `probability` and `rater` may be left
+    out. Of several files, each is by a rater of its own who is called as the file is, unless its
+    column `rater` says so. Raises `InputError`, with the file and the line, for what is no label
+    and for a claim that one rater labels twice.
+    """
+    names = [existing_file(one) for one in (path, *more)]
+    stems = Counter(Path(name).stem for name in names)
+    labels: list[Label] = []
+    for name in names:
+        rater = ""
+        if more:
+            rater = Path(name).stem if stems[Path(name).stem] == 1 else name
+        try:
+            labels += _labels(name, rater)
+        except InputError as error:
+            raise error.at(path=name) from None
+    return tuple(labels)
+
+
+def _labels(name: str, rater: str) -> Iterator[Label]:
+    is_csv = name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    seen: dict[tuple[str, ...], int] = {}
+    with closing(_csv_rows(name) if is_csv else json_lines(name, MAX_LINE_BYTES)) as rows:
+        for line, row in rows:
+            try:
+                label = _label(row, rater)
+            except InputError as error:
+                raise error.at(line=line) from None
+            about = (label.item,) if label.item else (label.sample, label.target)
+            first = seen.setdefault((label.rater, *about), line)
+            if first != line:
+                raise InputError(
+                    f"this claim is labeled on line {first:,} already: keep one of the two, or "
+                    "name their raters",
+                    line=line,
+                )
+            yield label
+
+
+def _csv_rows(name: str) -> Generator[tuple[int, dict[str, object]], None, None]:
+    for line, row in sheet_rows(name, (("label",), ("item", "claim", "target"))):
+        yield line, {column: bare(cell) for column, cell in row.items()}
+
+
+def _label(row: dict[str, object], rater: str) -> Label:
+    if "label" not in row:
+        raise InputError(
+            f"no label: expected the field label, got {', '.join(row) or 'no fields'}",
+            field="label",
+        )
+    texts = {name: row.get(name) for name in _TEXTS}
+    texts["claim"] = row.get("claim", row.get("target"))
+    for name, value in texts.items():
+        if not isinstance(value, str | None):
+            raise InputError(f"{name} must be a text, got {shown(value)}", field=name)
+    given = {name: str(value or "") for name, value in texts.items()}
+    item = given["item"].strip()
+    if not item and not (given["sample"] and given["claim"]):
+        raise InputError("no claim named: expected an item, or a sample and a claim", field="item")
+    drawn = row.get("probability")
+    if isinstance(drawn, str):
+        drawn = drawn.strip() or None
+    return Label(
+        given["sample"],
+        given["claim"],
+        as_label(row.get("label")),
+        None if drawn is None else as_probability(drawn),
+        item,
+        given["rater"].strip() or rater,
+    )

@@ -1,0 +1,147 @@
+"""Parquet, one sample per row; pyarrow loads when the first file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from threading import Lock
+from typing import Any
+
+from fullrecall.dataframes import map_cell
+from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.read.frames import without_gaps
+from fullrecall.read.rows import Columns, IdKey, Rename, in_file, to_samples
+from fullrecall.read.text_files import STANDARD_INPUT, FilePath, existing_file
+from fullrecall.sample import Sample
+
+_BUFFER = 2**16
+_ROWS_TOGETHER = 2**14
+_OPENING = Lock()
+"""Held while Arrow's default pool is another: two that change it at once would leave it changed."""
+
+
+def read_parquet(
+    path: FilePath,
+    *,
+    rename: Rename | None = None,
+    id_key: IdKey | None = None,
+    batch_size: int = 256,
+) -> Iterator[Sample]:
+    """Return the samples of a Parquet file, `batch_size` rows in memory at a time.
+
+    Columns that `rename` leaves out are not read. Needs pyarrow: raises `MissingExtraError`
+    without it, and `InputError` with the row's number (from 1).
+    """
+    if batch_size < 1:
+        raise ParameterError(f"batch_size must be at least 1, got {batch_size!r}")
+    _check_pyarrow()
+    name, columns = existing_file(path), Columns(rename, id_key=id_key)
+    if name == STANDARD_INPUT:
+        raise InputError("cannot be Parquet, which is not read in order: name a file", path=name)
+    rows = parquet_rows(name, columns, batch_size)
+    return in_file(name, to_samples(rows, columns, cell=without_gaps))
+
+
+def parquet_columns(path: str) -> list[str]:
+    """Return the names of a file's columns; none where it cannot be read."""
+    _check_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return []
+
+
+def parquet_rows(
+    path: str, columns: Columns | None = None, batch_size: int = 256
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the numbered rows of a file, those columns alone that `columns` keeps.
+
+    Raises `InputError` for what is no Parquet file.
+    """
+    import pyarrow as pa
+
+    try:
+        with (
+            pa.OSFile(path, "rb") as opened,  # closed, too, where it is no Parquet
+            _file(opened) as file,
+        ):
+            header = file.schema_arrow.names
+            wanted = header
+            if columns is not None:
+                columns.check_header(header)
+                wanted = [column for column in header if columns.field(column) is not None]
+            yield from arrow_rows(_batches(file, wanted, batch_size))
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"not a Parquet file that can be read: {error}") from error
+
+
+def _file(opened: Any) -> Any:
+    """Return a Parquet file that is read a piece at a time, and gives back what it has read.
+
+    By default each column of a row group, which may be the whole file, comes into memory at once;
+    `buffer_size` and `pre_buffer` are both needed against it. And what holds the values is of
+    Arrow's own allocator, which keeps as much again for later: the system's does not. A file takes
+    the pool that is the default when it is opened.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _OPENING:
+        pool = pa.default_memory_pool()
+        pa.set_memory_pool(pa.system_memory_pool())
+        try:
+            return pq.ParquetFile(opened, buffer_size=_BUFFER, pre_buffer=False)
+        finally:
+            pa.set_memory_pool(pool)
+
+
+def _batches(file: Any, columns: list[str], batch_size: int) -> Iterator[Any]:
+    """Yield the batches of a file; what was unpacked of one group is gone when the next begins."""
+    import pyarrow as pa
+
+    arrows, systems = pa.default_memory_pool(), pa.system_memory_pool()
+    for groups in _together(file.metadata):
+        for batch in file.iter_batches(
+            batch_size, row_groups=groups, columns=columns, use_threads=False
+        ):
+            arrows.release_unused()
+            yield batch
+        # Seldom: it goes over all that the program has in memory.
+        systems.release_unused()
+
+
+def _together(metadata: Any) -> Iterator[list[int]]:
+    """Yield the groups of rows that are read in one go: small ones, of which there may be many."""
+    groups: list[int] = []
+    rows = 0
+    for group in range(metadata.num_row_groups):
+        groups.append(group)
+        rows += metadata.row_group(group).num_rows
+        if rows >= _ROWS_TOGETHER:
+            yield groups
+            groups, rows = [], 0
+    if groups:
+        yield groups
+
+
+def arrow_rows(batches: Iterable[Any]) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the rows of Arrow's record batches with their numbers (from 1), maps as mappings."""
+    import pyarrow as pa
+
+    number = 0
+    for batch in batches:
+        maps = [field.name for field in batch.schema if pa.types.is_map(field.type)]
+        for row in batch.to_pylist():
+            number += 1
+            for column in maps:
+                row[column] = map_cell(column, row[column], number)
+            yield number, row
+
+
+def _check_pyarrow() -> None:
+    try:
+        import pyarrow.parquet  # noqa: F401 - heavy, so loaded when first used
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None

@@ -1,0 +1,265 @@
+"""Rows as samples: columns renamed, cells that say "not given" dropped, errors placed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.identifiers import shown
+from fullrecall.read.cells import AMBIGUOUS, LISTS, ambiguous, list_cell
+from fullrecall.read.forms import fields_of
+from fullrecall.sample import Sample
+
+Rename: TypeAlias = Mapping[str, str | None]
+"""The user's column with the field that it holds; None leaves the column out."""
+
+FIELDS = {name: field for field, others in Sample.names().items() for name in (field, *others)}
+"""Every name that `Sample` takes, with the field it stands for."""
+
+IdKey: TypeAlias = str | Callable[[Any], Any]
+"""Where a retrieved context has its ID."""
+
+_MOST_SHOWN = 250
+
+_USUAL = {
+    "prompt": "user_input",
+    "user_query": "user_input",
+    "user_question": "user_input",
+    "expected_answer": "reference",
+    "gold_answer": "reference",
+    "correct_answer": "reference",
+    "reference_answers": "reference",
+    "relevant_ids": "reference_context_ids",
+    "relevant_docs": "reference_context_ids",
+    "relevant_doc_ids": "reference_context_ids",
+    "gold_ids": "reference_context_ids",
+    "gold_doc_ids": "reference_context_ids",
+    "gold_docs": "reference_context_ids",
+    "expected_doc_ids": "reference_context_ids",
+    "gold_contexts": "reference_contexts",
+    "gold_passages": "reference_contexts",
+    "retrieved_doc_ids": "retrieved_context_ids",
+    "retrieved_docs": "retrieved_contexts",
+    "passages": "retrieved_contexts",
+    "chunks": "retrieved_contexts",
+}
+"""Usual names of columns beside those that `Sample` takes, in lower case."""
+
+_MISSING_VALUE_TYPES = ("NAType", "NaTType")  # by name: pandas is not imported to ask
+
+
+class Columns:
+    """The renaming of one data set's columns; knows which of them have not been met yet.
+
+    - `id_key`: where a retrieved context has its ID: a dotted path, or a function of it.
+    - `lists_are_texts`: whether a list may stand as a text, as in CSV.
+    """
+
+    def __init__(
+        self,
+        rename: Rename | None,
+        *,
+        id_key: IdKey | None = None,
+        lists_are_texts: bool = False,
+    ) -> None:
+        """Raise `ParameterError` for a target that is no field of a sample."""
+        if id_key is not None and not isinstance(id_key, str) and not callable(id_key):
+            raise ParameterError(f"id_key must be a dotted path or a function, got {id_key!r}")
+        self.id_key, self._lists_are_texts = id_key, lists_are_texts
+        self._usual: dict[Any, str] = {}
+        self._rename = dict(rename or {})
+        for column, field in self._rename.items():
+            if field is not None and field not in FIELDS:
+                raise ParameterError(
+                    f"rename maps {column!r} to {field!r}, which is not a field: use one of "
+                    f"{', '.join(Sample.names())}, or None to leave the column out"
+                )
+        self._unmet = {column for column, field in self._rename.items() if field is not None}
+
+    def field(self, column: str) -> str | None:
+        """Return the name that `column` has in a sample; None where it is left out."""
+        return self._rename.get(column, self._named(column))
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether the user says what columns mean."""
+        return bool(self._rename)
+
+    def _named(self, column: Any) -> Any:
+        """Return a column's name as `Sample` has it, whatever its case and spaces."""
+        if column in FIELDS or not isinstance(column, str):
+            return column
+        usual = self._usual.get(column)
+        if usual is None:
+            plain = "_".join(column.strip().lower().replace("-", " ").split())
+            usual = plain if plain in FIELDS or plain in AMBIGUOUS else _USUAL.get(plain, column)
+            self._usual[column] = usual
+        return usual
+
+    def renamed(self, row: Mapping[Any, Any]) -> dict[str, Any]:
+        """Return the given cells of `row` under the names that `Sample` takes."""
+        if self._unmet:
+            self._unmet.difference_update(row)
+        cells: dict[str, Any] = {}
+        for column, value in row.items():
+            name = self._rename.get(column, column)
+            if name is None or _is_missing(value):
+                continue
+            if column not in self._rename:
+                name = self._named(column)
+                if name in AMBIGUOUS:
+                    name, value = ambiguous(column, name, value)  # noqa: PLW2901 - what it means
+            if self._lists_are_texts and isinstance(value, str) and FIELDS.get(name) in LISTS:
+                if not value.strip():
+                    continue
+                value = list_cell(column, FIELDS[name], value)  # noqa: PLW2901 - what it means
+            if not isinstance(name, str):
+                raise InputError(f"a column's name must be a str, got {shown(name)}: rename it")
+            if name in cells:
+                raise InputError(
+                    f"two columns mean {name!r}: leave one out with rename={{…: None}}", field=name
+                )
+            cells[name] = value
+        return cells
+
+    def check_header(self, header: Sequence[str]) -> None:
+        """Raise `InputError` for a name that stands twice, and for a renamed column not there."""
+        twice = sorted({column for column in header if header.count(column) > 1})
+        if twice:
+            raise InputError(f"two columns have the name {twice[0]!r}", field=twice[0])
+        self._unmet.difference_update(header)
+        self.check_all_met(f": the columns are {', '.join(map(repr, header))}")
+
+    def check_all_met(self, there_are: str = "") -> None:
+        """Raise `InputError` if `rename` names a column that no row has had."""
+        if self._unmet:
+            column = min(self._unmet)
+            raise InputError(f"rename names {column!r}, which no row has{there_are}", field=column)
+
+
+def to_samples(
+    rows: Iterable[tuple[int, object]],
+    columns: Columns,
+    *,
+    cell: Callable[[Any], Any] | None = None,
+) -> Iterator[Sample]:
+    """Yield the sample of each numbered row; `cell` brings a cell's value into plain form.
+
+    Raises `InputError` at the row's number, after all samples before it; and at the end where a
+    renamed column never came.
+    """
+    some = False
+    try:
+        for line, row in rows:
+            try:
+                sample = sample_of(row, columns, cell)
+            except InputError as error:
+                raise _clipped(error).at(line=line) from None
+            yield sample
+            some = True
+        if some:
+            columns.check_all_met()
+    finally:
+        if isinstance(rows, Generator):  # whoever keeps the error does not keep the file open
+            rows.close()
+
+
+def in_file(path: str, samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Yield `samples`, which `path` holds: its errors name it, and holding none is one."""
+    empty = True
+    try:
+        for sample in samples:
+            empty = False
+            yield sample
+    except InputError as error:
+        raise _clipped(error).at(path=path) from error.__cause__
+    if empty:
+        raise InputError("holds no samples", path=path)
+
+
+def _clipped(error: InputError) -> InputError:
+    """Return an error that repeats at most some 500 characters of the input."""
+    if len(error.problem) <= 2 * _MOST_SHOWN:
+        return error
+    half = _MOST_SHOWN
+    short = f"{error.problem[:half]} … {error.problem[-half:]}"
+    return InputError(short, line=error.line, field=error.field and error.field[:half])
+
+
+def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None = None) -> Sample:
+    """Return the sample of one row; raise `InputError`, not placed yet, where it is none."""
+    if isinstance(row, Sample):
+        return row
+    if type(row).__module__.partition(".")[0] == "deepeval":
+        raise InputError(
+            f"{type(row).__name__} is deepeval's: fullrecall.read.from_test_cases reads these"
+        )
+    values = as_mapping(row)
+    if cell is not None:
+        values = {column: cell(value) for column, value in values.items()}
+    if not columns.is_renamed:
+        values = fields_of(values)
+    cells = columns.renamed(values)
+    if columns.id_key is not None:
+        cells = _identified(cells, columns.id_key)
+    try:
+        return Sample(**cells)
+    except InputError as error:
+        if error.field in cells and error.field not in FIELDS:
+            way_out = f"; or leave it out: rename={{{error.field!r}: None}}"
+            raise InputError(error.problem + way_out, field=error.field) from None
+        raise
+
+
+def _identified(cells: dict[str, Any], id_key: IdKey) -> dict[str, Any]:
+    """Return cells with the IDs of their retrieved contexts from where the user says."""
+    return {
+        name: [_with_id(item, id_key, name) for item in value]
+        if FIELDS.get(name) == "retrieved_contexts" and isinstance(value, (list, tuple))
+        else value
+        for name, value in cells.items()
+    }
+
+
+def _with_id(item: Any, id_key: IdKey, field: str) -> Any:
+    if callable(id_key):
+        found = id_key(item)
+    else:
+        path, found = id_key.split("."), item
+        own = item.get("metadata") if isinstance(item, Mapping) else None
+        if isinstance(own, Mapping) and path[0] not in item:
+            found = own
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
+    if found is None:
+        named = id_key if isinstance(id_key, str) else "id_key"
+        raise InputError(f"{field}: a context has nothing at {named!r}: {shown(item)}", field=field)
+    if isinstance(item, Mapping):
+        return {**item, "id": found}
+    return {"text": item, "id": found} if isinstance(item, str) else item
+
+
+def as_mapping(row: object) -> Mapping[Any, Any]:
+    """Return a row, which may be a model of ragas or LlamaIndex or a Row of Spark, as a mapping."""
+    if isinstance(row, Mapping):
+        return row
+    if not isinstance(row, type):
+        # `model_dump` first: on pydantic 2 `dict` is there too, and warns.
+        for method in ("model_dump", "to_dict", "asDict", "dict"):
+            dump = getattr(row, method, None)
+            if callable(dump):
+                dumped = dump()
+                if isinstance(dumped, Mapping):
+                    return dumped
+    raise InputError(
+        f"a row must be an object with named fields, got {type(row).__name__} {shown(row)}"
+    )
+
+
+def _is_missing(value: object) -> bool:
+    if value is None:
+        return True
+    if isinstance(value, float):
+        return value != value  # noqa: PLR0124 - NaN
+    return type(value).__name__ in _MISSING_VALUE_TYPES

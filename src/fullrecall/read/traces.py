@@ -1,0 +1,220 @@
+"""Traces as samples: spans from files, frames and exporters, joined with references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fullrecall.errors import InputError
+from fullrecall.identifiers import shown
+from fullrecall.read.frames import rows_of
+from fullrecall.read.json_lines import json_lines
+from fullrecall.read.parquet import parquet_rows
+from fullrecall.read.strict_json import parsed
+from fullrecall.read.text_files import (
+    MAX_LINE_BYTES,
+    FilePath,
+    existing_file,
+    first_line,
+    whole_text,
+)
+from fullrecall.retrieval import FailedCalls, Retrieval
+from fullrecall.sample import Sample
+from fullrecall.traces.conventions import Step, step_of
+from fullrecall.traces.sources import spans_in
+from fullrecall.traces.trace import Reading, sample_of
+
+
+def read_spans(
+    path: FilePath,
+    *,
+    id_key: str | None = None,
+    name: str | Sequence[str] | None = None,
+    failed_calls: FailedCalls = "unscored",
+) -> Iterator[Sample]:
+    """Return one sample per trace of a file of spans, in the order in which the traces started.
+
+    The file holds OTLP JSON (one object, or one a line, as OpenTelemetry's file exporters write
+    it), a frame of Phoenix saved as JSON Lines or Parquet, or MLflow traces as JSON; all but
+    Parquet may be gzipped. Spans of a trace may stand anywhere in it, so what they say of
+    retrievals comes into memory as a whole. Options are those of `from_spans`. Raises
+    `InputError` with the line for what is not a span.
+    """
+    file = existing_file(path)
+    reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
+    return _samples(_lines(file), reading, file)
+
+
+def from_spans(
+    spans: Any,
+    *,
+    id_key: str | None = None,
+    name: str | Sequence[str] | None = None,
+    failed_calls: FailedCalls = "unscored",
+) -> Iterator[Sample]:
+    """Return one sample per trace, in the order in which the traces started.
+
+    `spans` are the finished spans of OpenTelemetry's SDK, objects of OTLP JSON, what Phoenix's
+    `get_spans_dataframe()` returns, or MLflow's `search_traces()`, as a frame or a list. A sample
+    has the question and the answer of the outermost span, the record of the retrieval, and the
+    trace's ID in its metadata; that is its own ID too, unless a span names a sample in the
+    attribute `fullrecall.sample_id`. A trace whose spans were cut, hidden or lost is unscored.
+
+    - `id_key`: the key of a document's metadata that has its ID; by default the document's own.
+    - `name`: only calls of this retriever, or of one of several, wherever they stand.
+    - `failed_calls`: "unscored", or "score" for what other calls returned.
+
+    Raises `InputError` with the item's number (from 1) for what is not a span.
+    """
+    reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
+    return _samples(enumerate(rows_of(spans), start=1), reading, None)
+
+
+class Joined:
+    """An iterator over samples with references.
+
+    `left_out` counts the samples that had none, `unasked` those of them without a question.
+    """
+
+    def __init__(self, samples: Iterable[Sample], references: Iterable[Sample]) -> None:
+        self.left_out = 0
+        self.unasked = 0
+        self._samples = self._joined(samples, references)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return self
+
+    def __next__(self) -> Sample:
+        return next(self._samples)
+
+    def _joined(self, samples: Iterable[Sample], references: Iterable[Sample]) -> Iterator[Sample]:
+        labeled = _Labeled(references)
+        met: set[int] = set()
+        for sample in samples:
+            place = labeled.place_of(sample)
+            if place is None:
+                self.left_out += 1
+                self.unasked += sample.user_input is None
+            else:
+                met.add(place)
+                yield _merged(sample, labeled.references[place])
+        for unmet, reference in enumerate(labeled.references):
+            if unmet not in met:
+                yield reference.with_retrieval(Retrieval(error="no trace asks this question"))
+
+
+class _Labeled:
+    """References by their ID and by their question."""
+
+    def __init__(self, references: Iterable[Sample]) -> None:
+        self.references = list(references)
+        self._by_id: dict[str, int] = {}
+        self._by_question: dict[str, list[int]] = {}
+        for place, one in enumerate(self.references):
+            if one.id is not None and self._by_id.setdefault(one.id, place) != place:
+                raise InputError(
+                    f"two references have the id {one.id!r}: keep one", line=place + 1, field="id"
+                )
+            if one.user_input is not None:
+                self._by_question.setdefault(_folded(one.user_input), []).append(place)
+
+    def place_of(self, sample: Sample) -> int | None:
+        """Return which references are a sample's; raise `InputError` where its question has two."""
+        if sample.id is not None and sample.id in self._by_id:
+            return self._by_id[sample.id]
+        if sample.user_input is None:
+            return None
+        asked = self._by_question.get(_folded(sample.user_input), [])
+        if len(asked) > 1:
+            raise InputError(
+                f"{len(asked)} references ask {shown(sample.user_input)}: name the sample's id in "
+                "the trace, in the span attribute fullrecall.sample_id",
+                field="user_input",
+            )
+        return asked[0] if asked else None
+
+
+def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> Joined:
+    """Return the samples that have references, each with these, in the order of `samples`.
+
+    A sample takes the references of the same ID, else of the same question, white space aside.
+    Several samples may take the same: they are one group, since they are not independent.
+    References that no sample takes follow at the end, unscored. Samples without references are
+    left out; `left_out` of the iterator counts them, `unasked` those without a question. Raises
+    `InputError` for two references of one ID, and for a question that two references ask.
+    """
+    return Joined(samples, references)
+
+
+_RETRIEVED = ("retrieved_contexts", "retrieved_context_ids", "retrieval", "response")
+
+
+def _merged(sample: Sample, reference: Sample) -> Sample:
+    seen = sample.to_dict()
+    fields = {n: held for n, held in reference.to_dict().items() if n not in _RETRIEVED}
+    fields |= {name: seen[name] for name in _RETRIEVED if name in seen}
+    fields.setdefault("user_input", sample.user_input)
+    if "id" not in fields:
+        fields["id"] = sample.id
+        fields.setdefault("group", reference.user_input)
+    fields["metadata"] = {**sample.metadata, **reference.metadata}
+    return Sample(**fields)
+
+
+def _folded(question: str) -> str:
+    return " ".join(question.split())
+
+
+def _samples(
+    rows: Iterable[tuple[int, object]], reading: Reading, path: str | None
+) -> Iterator[Sample]:
+    try:
+        traces = _traces(rows, reading)
+    except InputError as error:
+        raise error.at(path=path) from error.__cause__
+    # Phoenix gives the newest first.
+    order = sorted(traces, key=lambda one: min(step.start for step in traces[one]))
+    for trace_id in order:
+        yield sample_of(trace_id, traces.pop(trace_id), reading)
+
+
+def _traces(rows: Iterable[tuple[int, object]], reading: Reading) -> dict[str, list[Step]]:
+    """Return the steps of each trace."""
+    traces: dict[str, list[Step]] = {}
+    for number, row in rows:
+        try:
+            for span in spans_in(row):
+                step = step_of(span, reading.id_key)
+                traces.setdefault(span.trace_id, []).append(step)
+        except InputError as error:
+            raise error.at(line=number) from None
+    if not traces:
+        raise InputError("holds no spans")
+    return traces
+
+
+def _lines(path: str) -> Iterator[tuple[int, object]]:
+    if path.lower().endswith(".parquet"):
+        yield from parquet_rows(path)
+    elif not Path(path).is_file() or _is_one_value(first_line(path)):  # a pipe is read once
+        yield from _in_text(whole_text(path))
+    else:
+        yield from json_lines(path, MAX_LINE_BYTES)
+
+
+def _in_text(text: str) -> Iterator[tuple[int, object]]:
+    lines = text.split("\n")  # and nowhere else: a text may have a U+2028
+    if _is_one_value(next((line for line in lines if line.strip()), "")):
+        value = parsed(text)
+        yield from enumerate(value if isinstance(value, list) else [value], start=1)
+        return
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield number, parsed(line, number)
+
+
+def _is_one_value(line: str) -> bool:
+    """Return whether a JSON value over several lines, or an array, begins with this line."""
+    begun = line.strip()
+    return begun[:1] == "[" or begun == "{"

@@ -1,0 +1,275 @@
+"""TREC's files: relevance judgments (qrels) and what a system retrieved (a run)."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from array import array
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from itertools import pairwise
+from math import isfinite, isnan
+from typing import Literal, get_args
+
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.identifiers import shown
+from fullrecall.read.text_files import FilePath, existing_file, text_lines
+from fullrecall.retrieval import Retrieval
+from fullrecall.sample import Sample
+
+RunOrder = Literal["rank", "score"]
+
+_BEIR_HEADER = ["query-id", "corpus-id", "score"]
+_QRELS_COLUMNS = 4
+_RUN_COLUMNS = 6
+_FEWEST = 2  # documents that have an order
+
+
+def read_trec(qrels: FilePath, run: FilePath, *, order: RunOrder = "score") -> Iterator[Sample]:
+    """Return one sample per query, in the order in which `qrels` first names them.
+
+    A line of `qrels` is `query iteration document grade`, or tab-separated under BEIR's header
+    `query-id corpus-id score`; grades of 0 and below are kept, and a scorer's `min_grade` leaves
+    them out. A line of `run` is `query Q0 document rank score tag`. Both may be gzipped, and both
+    come into memory as a whole, since their lines may be in any order.
+
+    A query that the run lacks has a retrieval with an error, so it is unscored and counted. Queries
+    that only the run has follow at the end with no reference IDs: undefined. (trec_eval leaves
+    out both; its `-c` counts the former as 0.)
+
+    `order="score"` does what trec_eval does: the highest score first, in single precision, and of
+    equal scores the document that sorts last; the rank column is ignored. A `UserWarning` counts
+    the queries whose ranks say otherwise. `order="rank"` goes by the rank column; it needs a rank
+    on every line, and equal ranks keep the file's order.
+
+    Raises `InputError` for a line that is none, a document judged twice with different grades, an
+    empty file, and with `order="rank"` for a query whose ranks are all equal; `ParameterError`
+    for another `order`.
+    """
+    if order not in get_args(RunOrder):
+        raise ParameterError(f"order must be 'score' or 'rank', got {order!r}")
+    return _samples(existing_file(qrels), existing_file(run), order)
+
+
+def _samples(qrels: str, run: str, order: RunOrder) -> Iterator[Sample]:
+    judged = judgments(qrels)
+    rankings = _read_run(run, order)
+    _check_ranks(rankings, run, order)
+    for query, grades in judged.items():
+        ranking = rankings.pop(query, None)
+        if ranking is None:
+            problem = f"query {query!r} is not in the run {run}"
+            yield Sample(id=query, reference_context_ids=grades, retrieval=Retrieval(error=problem))
+        else:
+            retrieved = ranking.ordered(order)
+            yield Sample(id=query, reference_context_ids=grades, retrieved_context_ids=retrieved)
+    for query, ranking in rankings.items():
+        retrieved = ranking.ordered(order)
+        yield Sample(id=query, reference_context_ids=[], retrieved_context_ids=retrieved)
+
+
+def _check_ranks(rankings: dict[str, _Ranking], run: str, order: RunOrder) -> None:
+    """Refuse ranks that order nothing; warn where the other column says otherwise."""
+    if order == "rank":
+        constant = next((query for query, one in rankings.items() if one.is_constant), None)
+        if constant is not None:
+            raise InputError(
+                f"query {constant!r} has rank {rankings[constant].ranks[0]} on all of its "
+                f"{len(rankings[constant].documents)} lines, so the ranks order nothing: pass "
+                "order='score'",
+                path=run,
+            )
+    differing = [query for query, one in rankings.items() if one.disagrees]
+    if differing:
+        other = "rank" if order == "score" else "score"
+        warnings.warn(
+            f"{run}: rank and score disagree in {len(differing):,} of {len(rankings):,} queries "
+            f"(first: {shown(differing[0])}); ordered by {order}, change it with order='{other}'",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+class _Ranking:
+    """What a run holds for one query. Arrays, since a run has millions of lines."""
+
+    __slots__ = ("documents", "has_ranks", "has_scores", "ranks", "scores")
+
+    def __init__(self) -> None:
+        self.documents: list[str] = []
+        self.ranks: array[int] = array("q")
+        # "f", single precision, is what trec_eval keeps scores in: it decides what is a tie.
+        self.scores: array[float] = array("f")
+        self.has_ranks = True
+        self.has_scores = True
+
+    def add(self, document: str, rank: str, score: str, order: RunOrder) -> None:
+        """Add a line; `InputError` where the column that orders is no number."""
+        self.documents.append(document)
+        try:
+            self.ranks.append(_rank(rank))
+        except InputError:
+            if order == "rank":
+                raise
+            self.ranks.append(0)
+            self.has_ranks = False
+        try:
+            self.scores.append(_score(score))
+        except InputError:
+            if order == "score":
+                raise
+            self.scores.append(0.0)
+            self.has_scores = False
+
+    def ordered(self, order: RunOrder) -> list[str]:
+        """Return the documents, best first."""
+        documents = self.documents
+        if order == "score":
+            best = sorted(zip(self.scores, documents, strict=True), reverse=True)
+            return [document for _, document in best]
+        return [documents[n] for n in sorted(range(len(documents)), key=self.ranks.__getitem__)]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether several lines have one rank."""
+        return len(self.ranks) >= _FEWEST and min(self.ranks) == max(self.ranks)
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether ranks and scores both order the documents, and not alike.
+
+        Ties in part are no disagreement; scores that are all equal, where ranks differ, are.
+        """
+        if (
+            not (self.has_ranks and self.has_scores)
+            or len(self.ranks) < _FEWEST
+            or self.is_constant
+        ):
+            return False
+        if min(self.scores) == max(self.scores):
+            return True
+        in_order = sorted(range(len(self.ranks)), key=self.ranks.__getitem__)
+        return any(
+            self.scores[worse] > self.scores[better]
+            for better, worse in pairwise(in_order)
+            if self.ranks[better] < self.ranks[worse]
+        )
+
+
+def judgments(path: str) -> dict[str, dict[str, float]]:
+    """Return the grade of each document that a file judges, by query."""
+    judged: dict[str, dict[str, float]] = {}
+    beir = False
+    with closing(_lines(path)) as lines:
+        for line, text in lines:
+            fields = _split(text, len(_BEIR_HEADER) if beir else _QRELS_COLUMNS)
+            if not judged and not beir and _is_beir_header(fields):
+                beir = True
+                continue
+            try:
+                query, document, grade = _judgment(fields, text, beir=beir)
+                _judge(judged.setdefault(query, {}), query, document, grade)
+            except InputError as error:
+                raise error.at(path=path, line=line) from None
+    if not judged:
+        raise InputError("holds no judgments", path=path)
+    return judged
+
+
+def _read_run(path: str, order: RunOrder) -> dict[str, _Ranking]:
+    rankings: dict[str, _Ranking] = {}
+    with closing(_lines(path)) as lines:
+        for line, text in lines:
+            try:
+                query, document, rank, score = _result(text)
+                ranking = rankings.get(query)
+                if ranking is None:
+                    ranking = rankings[query] = _Ranking()
+                ranking.add(document, rank, score, order)
+            except InputError as error:
+                raise error.at(path=path, line=line) from None
+    if not rankings:
+        raise InputError("holds no results", path=path)
+    return rankings
+
+
+def _lines(path: str) -> Generator[tuple[int, str], None, None]:
+    try:
+        for line, text in text_lines(path):
+            if text.strip():
+                yield line, text
+    except InputError as error:
+        raise error.at(path=path) from error.__cause__
+
+
+def _split(text: str, columns: int) -> list[str]:
+    fields = text.split()
+    if len(fields) != columns and "\t" in text:
+        return [field.strip() for field in text.rstrip("\r\n").split("\t")]
+    return fields
+
+
+def _is_beir_header(fields: list[str]) -> bool:
+    return [field.lower().replace("_", "-") for field in fields] == _BEIR_HEADER
+
+
+def _judgment(fields: list[str], text: str, *, beir: bool) -> tuple[str, str, float]:
+    if len(fields) != (len(_BEIR_HEADER) if beir else _QRELS_COLUMNS):
+        hint = ": this looks like a run, which comes second" if len(fields) == _RUN_COLUMNS else ""
+        meant = "query document grade" if beir else "query iteration document grade"
+        raise InputError(
+            f"expected a line `{meant}`, got {len(fields)} columns in {shown(text.strip())}{hint}"
+        )
+    try:
+        grade = float(fields[-1])
+    except ValueError:
+        grade = float("nan")
+    if not isfinite(grade):
+        raise InputError(f"a grade must be a number, got {shown(fields[-1])}")
+    return fields[0], sys.intern(fields[-2]), grade
+
+
+def _judge(grades: dict[str, float], query: str, document: str, grade: float) -> None:
+    before = grades.setdefault(document, grade)
+    if before != grade:
+        raise InputError(
+            f"query {query!r} judges {document!r} twice: {before:g} before, {grade:g} here; keep "
+            "one"
+        )
+
+
+def _result(text: str) -> tuple[str, str, str, str]:
+    """Return the query, the document, the rank and the score of a line of a run."""
+    fields = _split(text, _RUN_COLUMNS)
+    if len(fields) != _RUN_COLUMNS:
+        hint = ": this looks like qrels, which come first" if len(fields) == _QRELS_COLUMNS else ""
+        raise InputError(
+            f"expected a line `query Q0 document rank score tag`, got {len(fields)} columns in "
+            f"{shown(text.strip())}{hint}"
+        )
+    query, _, document, rank, score, _ = fields
+    # Interned: the same documents come back for query after query.
+    return query, sys.intern(document), rank, score
+
+
+def _rank(text: str) -> int:
+    try:
+        rank = int(text)
+    except ValueError:
+        rank = None
+    if rank is None or abs(rank) >= 2**63:
+        raise InputError(
+            f"a rank must be a whole number, got {shown(text)} (the columns are `query Q0 document "
+            "rank score tag`); without ranks, pass order='score'"
+        )
+    return rank
+
+
+def _score(text: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = float("nan")
+    if isnan(score):
+        raise InputError(f"a score must be a number, got {shown(text)}")
+    return score

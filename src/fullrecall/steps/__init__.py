@@ -1,0 +1,24 @@
+"""One record of steps: what was retrieved, kept and read is decided here, whatever the framework.
+
+A translator writes down each event of its framework as a `Step`, by a `StepLog`. `retrieval_of`
+decides the rest.
+"""
+
+from fullrecall.steps.log import StepLog
+from fullrecall.steps.record import plain_context, retrieval_of
+from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Kind, Path, Step
+from fullrecall.steps.values import Contents, ValueReader
+
+__all__ = [
+    "ITEM",
+    "Contents",
+    "DocumentCopy",
+    "DocumentList",
+    "Kind",
+    "Path",
+    "Step",
+    "StepLog",
+    "ValueReader",
+    "plain_context",
+    "retrieval_of",
+]

@@ -1,0 +1,153 @@
+"""Which document is it? One document has many copies: objects, cut texts, lost or new IDs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fullrecall.steps.step import DocumentCopy, Step
+from fullrecall.steps.words import words_of
+
+_NO_CHANCE = 16
+"""Characters that a contained text needs: less is in many texts by chance."""
+
+
+class Document:
+    """One document through all its copies; `origin` is the step that retrieved it."""
+
+    __slots__ = ("from_outside", "id", "ids", "origin", "plain_text", "read_in", "text")
+
+    def __init__(self, copy: DocumentCopy) -> None:
+        self.id = copy.id
+        self.ids: tuple[str, ...] = () if copy.id is None else (copy.id,)
+        self.text = copy.text
+        self.origin: Step | None = None
+        self.from_outside = False
+        self.read_in: dict[str, None] | None = None
+        self.plain_text: str | None = None
+
+    @property
+    def plain(self) -> str:
+        """Its words, one space between them."""
+        if self.plain_text is None:
+            self.plain_text = plain(self.text)
+        return self.plain_text
+
+    def also_known_as(self, copy: DocumentCopy) -> None:
+        """Note another ID: the first one is shown, unless the text of the other is larger."""
+        if copy.id is None or copy.id in self.ids:
+            return
+        self.ids += (copy.id,)
+        if self.id is None or len(copy.text) > len(self.text):
+            self.id = copy.id
+
+
+class Passage:
+    """A document with the text that one or several copies of it have."""
+
+    __slots__ = ("copy", "document", "number", "text")
+
+    def __init__(self, document: Document, copy: DocumentCopy, number: int) -> None:
+        self.document = document
+        self.copy = copy
+        self.text = copy.text
+        self.number = number
+
+
+class Documents:
+    """All documents of a record, and the passages in which they came."""
+
+    def __init__(self) -> None:
+        self.passages: list[Passage] = []
+        self._by_copy_object: dict[int, tuple[DocumentCopy, Passage]] = {}
+        self._by_object: dict[int, Document] = {}
+        self._by_copy: dict[tuple[str, str], Document] = {}
+        self._by_text: dict[str, Document] = {}
+        self._passages: dict[tuple[int, str], Passage] = {}
+
+    def passage(self, copy: DocumentCopy, view: View) -> Passage:
+        """Return the passage that this is a copy of; `view` is what it may be made of.
+
+        By the object, while its ID or its text is as before; by ID and text; by text among the
+        documents in view; by text anywhere if it has no ID; by a text in view that contains it,
+        or that it contains.
+        """
+        known = self._by_copy_object.get(id(copy))
+        if known is not None:
+            return known[1]
+        document = self._known(copy, view)
+        if document is None:
+            document = Document(copy)
+            self._by_text.setdefault(copy.text, document)
+        else:
+            document.also_known_as(copy)
+        if copy.token:
+            self._by_object[copy.token] = document
+        if copy.id is not None:
+            self._by_copy[copy.id, copy.text] = document
+        found = self._passages.get((id(document), copy.text))
+        if found is None:
+            found = Passage(document, copy, len(self.passages))
+            self.passages.append(found)
+            self._passages[id(document), copy.text] = found
+        self._by_copy_object[id(copy)] = (copy, found)
+        return found
+
+    def with_text(self, text: str) -> Document | None:
+        """Return the first document of this text."""
+        return self._by_text.get(text)
+
+    def _known(self, copy: DocumentCopy, view: View) -> Document | None:
+        document = self._by_object.get(copy.token) if copy.token else None
+        if document is not None and (
+            copy.text == document.text or copy.id in document.ids or _overlap(copy.text, document)
+        ):
+            return document
+        if copy.id is not None:
+            document = self._by_copy.get((copy.id, copy.text))
+            if document is not None:
+                return document
+        document = view.with_text(copy.text)
+        if document is None and copy.id is None and copy.text:
+            document = self._by_text.get(copy.text)
+        return document or view.overlapping(copy.text)
+
+
+class View:
+    """The documents that a step was given, or that steps inside it returned."""
+
+    def __init__(self, passages: Iterable[Passage] = ()) -> None:
+        self._passages = list(passages)
+        self._texts: dict[str, Document] | None = None
+
+    def with_text(self, text: str) -> Document | None:
+        """Return the first document in view that has this text."""
+        if self._texts is None:
+            self._texts = {}
+            for passage in self._passages:
+                self._texts.setdefault(passage.text, passage.document)
+        return self._texts.get(text) if text else None
+
+    def overlapping(self, text: str) -> Document | None:
+        """Return the first document in view whose text contains this one, or stands in it."""
+        if not self._passages:
+            return None
+        words = plain(text)
+        documents = dict.fromkeys(passage.document for passage in self._passages)
+        return next((one for one in documents if _contains(words, one.plain)), None)
+
+
+NOTHING_IN_VIEW = View()
+
+
+def plain(text: str) -> str:
+    """Return the words of a text, one space between them."""
+    return " ".join(words_of(text))
+
+
+def _overlap(text: str, document: Document) -> bool:
+    return _contains(plain(text), document.plain)
+
+
+def _contains(first: str, second: str) -> bool:
+    small, large = (first, second) if len(first) <= len(second) else (second, first)
+    return len(small) >= _NO_CHANCE and small in large

@@ -1,0 +1,97 @@
+"""Which steps failed, and which of those failures were made good."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from fullrecall.steps.step import Step
+from fullrecall.steps.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The outermost failed steps that concern retrieval, in the order in which they began.
+
+    - `lost`: the IDs of all steps at or below a failed one: what they returned went nowhere.
+    - `counting`: the failed steps that nothing made good.
+    - `recovered`: those that something made good.
+    """
+
+    lost: frozenset[Hashable]
+    counting: tuple[Step, ...]
+    recovered: tuple[Step, ...]
+
+
+def failures_of(tree: Tree) -> Failures:
+    """Return what failed in a run, in time linear in its steps."""
+    failed = [step for step in tree.steps if step.error and not tree.failed_above(step)]
+    if not failed:
+        return Failures(frozenset(), (), ())
+    lost = frozenset(below.id for step in failed for below in tree.below(step))
+    concerned = _steps_that_concern_retrieval(tree)
+    successes = _Successes(tree)
+    counting: list[Step] = []
+    recovered: list[Step] = []
+    for step in failed:
+        if step.id in concerned:
+            (recovered if successes.make_good(step) else counting).append(step)
+    return Failures(lost, tuple(counting), tuple(recovered))
+
+
+def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
+    """Return the IDs of the steps at or above one that retrieves, calls a tool or has documents."""
+    concerned: set[Hashable] = set()
+    for step in tree.steps:
+        if step.kind in ("retriever", "reranker", "tool") or step.given or step.returned:
+            over: Step | None = step
+            while over is not None and over.id not in concerned:
+                concerned.add(over.id)
+                over = tree.parent(over)
+    return concerned
+
+
+class _Successes:
+    """When a step that succeeded last began: among those of one caller, task, output or query."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._last: dict[Hashable, float] = {}
+        for step in tree.steps:
+            if step.error is None and step.ended is not None:
+                for key in self._keys(step):
+                    self._last[key] = max(step.began, self._last.get(key, 0))
+
+    def _keys(self, step: Step) -> Sequence[Hashable]:
+        parent = self._tree.parent_id(step)
+        keys: list[Hashable] = [("caller", parent)]
+        if step.output:
+            keys.append(("output", parent, step.output))
+        if step.task is not None:
+            keys.append(("task", parent, step.task))
+        if step.callee is not None:
+            keys.append(("query", step.callee, step.query))
+        return keys
+
+    def make_good(self, step: Step) -> bool:
+        """Return whether something that began after this failure made it good.
+
+        - The caller tries alternatives or attempts, and succeeded itself.
+        - The caller returned the very object that a later call returned: `except: return other()`.
+        - The same unit of work succeeded at a later attempt.
+        - The same callee answered the same query.
+        """
+        parent = self._tree.parent(step)
+        parent_id = self._tree.parent_id(step)
+        keys: list[Hashable] = []
+        if parent is not None and parent.error is None:
+            if parent.tries:
+                keys.append(("caller", parent_id))
+            if parent.output:
+                keys.append(("output", parent_id, parent.output))
+        if step.task is not None:
+            keys.append(("task", parent_id, step.task))
+        if step.callee is not None:
+            keys.append(("query", step.callee, step.query))
+        ended = step.began if step.ended is None else step.ended
+        return any(self._last.get(key, 0) > ended for key in keys)

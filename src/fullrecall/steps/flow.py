@@ -1,0 +1,435 @@
+"""How documents flow from step to step: which lists are made, carried on, and replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from fullrecall.steps.documents import NOTHING_IN_VIEW, Document, Documents, Passage, View
+from fullrecall.steps.handed import Bucket, HandedList, Scope, Signature, signature_of
+from fullrecall.steps.step import ITEM, DocumentList, Path, Step
+from fullrecall.steps.tree import Tree
+from fullrecall.steps.words import PassageIndex
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A list in a step's input or output, its copies told apart."""
+
+    path: Path
+    passages: tuple[Passage, ...]
+
+    @property
+    def signature(self) -> Signature:
+        return signature_of(self.passages)
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A step that has begun: what it was given, and what was made inside of it until now."""
+
+    given: list[_Group]
+    bucket: Bucket = field(default_factory=Bucket)
+
+
+class Flow:
+    """Follows documents through the steps of a record, event by event.
+
+    - `bucket`: every list that was handed out of the outermost steps, replaced ones too.
+    - `retrieved`: the passages that sources returned, in the order in which they came.
+    - `touched`: the IDs of the steps that documents passed through.
+    - `lost`: what retrievers returned to steps that failed.
+    - `prompts_seen`: whether a model was asked, other than by a retriever.
+    """
+
+    def __init__(self, tree: Tree, lost: frozenset[Hashable]) -> None:
+        self.bucket = Bucket()
+        self.retrieved: list[Passage] = []
+        self.touched: set[Hashable] = set()
+        self.prompts_seen = False
+        self.lost: list[HandedList] = []
+        self.root = tree.root
+        self._tree = tree
+        self._lost = lost
+        self._documents = Documents()
+        self._index = PassageIndex()
+        self._opened: dict[Hashable, _Opened] = {}
+        self.signatures: set[Signature] = set()
+        self._known_lists: dict[int, tuple[DocumentList, tuple[Passage, ...]]] = {}
+
+    def follow(self) -> None:
+        """Follow all steps; what the still open ones hold is handed on as it is."""
+        events = [(step.began, 0, step) for step in self._tree.steps]
+        events += [(step.ended, 1, step) for step in self._tree.steps if step.ended is not None]
+        for _, ends, step in sorted(events, key=lambda event: event[:2]):
+            if ends:
+                self._end(step)
+            else:
+                self._begin(step)
+        for opened in self._opened.values():
+            self.bucket.take_over(opened.bucket)
+
+    def _scope(self, step: Step) -> Scope:
+        opened = (self._opened.get(over.id) for over in self._tree.above(step))
+        return Scope([*(each.bucket for each in opened if each is not None), self.bucket])
+
+    # What a step is given
+
+    def _begin(self, step: Step) -> None:
+        scope = self._scope(step)
+        given = [
+            _Group(each.path, passages)
+            for each in step.given
+            if (passages := self._given(each)) is not None
+        ]
+        for group in given:
+            self._unite(group, step, scope)
+        self._opened[step.id] = _Opened(given)
+        if step.prompt and not self._serves_retrieval(step):
+            self.prompts_seen = True
+            self._read(step.prompt, scope)
+
+    def _serves_retrieval(self, step: Step) -> bool:
+        """Return whether a retriever or a reranker asks this model: that is not the reader."""
+        return any(over.retrieves for over in self._tree.above(step))
+
+    def _given(self, listed: DocumentList) -> tuple[Passage, ...] | None:
+        known = self._known_lists.get(id(listed))
+        if known is not None:
+            return known[1]
+        if not listed.certain and not self._known_texts(listed):
+            return None
+        passages = tuple(self._documents.passage(c, NOTHING_IN_VIEW) for c in listed.documents)
+        for passage in passages:
+            passage.document.from_outside = passage.document.origin is None
+        self._known_lists[id(listed)] = (listed, passages)
+        return passages
+
+    def _known_texts(self, listed: DocumentList) -> bool:
+        return bool(listed.documents) and all(
+            self._documents.with_text(copy.text) for copy in listed.documents
+        )
+
+    def _unite(self, group: _Group, step: Step, scope: Scope) -> None:
+        """Note a list that the framework put together: it takes the place of its parts."""
+        passages = _sourced(group.passages)
+        signature = signature_of(passages)
+        if not passages or signature in self.signatures:
+            return
+        self.signatures.add(signature)
+        inside = {passage.document for passage in passages}
+        parts = [each for each in scope.nearest_of_all(inside) if each.documents <= inside]
+        if len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
+            whole = HandedList(passages, step, group.path)
+            whole.take(parts)
+            scope.buckets[0].put(whole)
+
+    def _read(self, prompt: Sequence[str], scope: Scope) -> None:
+        """Note which documents a model is sent: a replaced list that it is sent is in use again."""
+        shown = self._shown_in_prompt(prompt)
+        for document in shown:
+            for handed in reversed(scope.nearest(document)):
+                if handed.read:
+                    break
+                handed.read = True
+        replaced = [d for d in shown if not scope.nearest(d)]
+        candidates = {
+            handed: bucket
+            for bucket in scope.buckets
+            for document in replaced
+            for handed in bucket.replaced(document)
+        }
+        missing = set(replaced)
+        for handed in sorted(candidates, key=lambda each: -_share(each, shown)):
+            if not missing.isdisjoint(handed.documents):
+                candidates[handed].revive(handed)
+                handed.read = True
+                missing -= handed.documents
+
+    def _shown_in_prompt(self, prompt: Sequence[str]) -> dict[Document, None]:
+        self._update_index()
+        shown: dict[Document, None] = {}
+        for place, piece in enumerate(prompt):
+            # A conversation grows at its end: what was looked through stays as it is.
+            for number in self._index.found_in(piece, again=place == len(prompt) - 1):
+                document = self._documents.passages[number].document
+                if document.origin is not None:
+                    shown[document] = None
+                    if document.read_in is None:
+                        document.read_in = {}
+                    document.read_in[piece] = None
+        return shown
+
+    def shown_in(self, texts: Iterable[str]) -> set[Document]:
+        """Return the documents that stand in any of these texts."""
+        self._update_index()
+        return {
+            self._documents.passages[number].document
+            for text in texts
+            for number in self._index.found_in(text)
+        }
+
+    def _update_index(self) -> None:
+        for passage in self._documents.passages[len(self._index) :]:
+            self._index.add(passage.text)
+
+    # What a step returns
+
+    def _end(self, step: Step) -> None:
+        opened = self._opened.pop(step.id)
+        scope = self._scope(step)
+        if opened.bucket.lists:
+            self.touched.add(step.id)
+        if step.id in self._lost:
+            for handed in opened.bucket.lists:
+                handed.replaced = True
+            if step.retrieves and step.error is None:
+                self._note_lost(step)
+        else:
+            groups = self._returned(step, opened)
+            _HandingOn(self, step, opened, groups, scope).settle()
+        scope.buckets[0].take_over(opened.bucket)
+
+    def _note_lost(self, step: Step) -> None:
+        """Note what a retriever returned to a step that failed: nobody else has it."""
+        for listed in step.returned:
+            passages = [self._documents.passage(c, NOTHING_IN_VIEW) for c in listed.documents]
+            self.lost.append(HandedList(passages, step, listed.path))
+
+    def _returned(self, step: Step, opened: _Opened) -> list[_Group]:
+        if not step.returned:
+            return []
+        given = [passage for group in opened.given for passage in group.passages]
+        inside = [passage for handed in opened.bucket.lists for passage in handed.passages]
+        view = View([*given, *inside])
+        given_documents = {passage.document for passage in given}
+        groups = []
+        for listed in step.returned:
+            if not (listed.certain or self._are_documents(step, listed, view)):
+                continue
+            passages = tuple(self._documents.passage(copy, view) for copy in listed.documents)
+            for passage in passages:
+                self._note_source(step, passage, given_documents)
+            passages = _sourced(passages)
+            if passages or not listed.documents:
+                groups.append(_Group(listed.path, passages))
+            if passages:
+                self.touched.add(step.id)
+        return groups
+
+    def _note_source(self, step: Step, passage: Passage, given: set[Document]) -> None:
+        """Note where a document comes from, unless it came in from outside of the record."""
+        document = passage.document
+        if document.origin is None and (
+            not document.from_outside
+            or (document not in given and not self._tree.calls_others(step))
+        ):
+            document.origin = step
+            self.retrieved.append(passage)
+
+    def _are_documents(self, step: Step, listed: DocumentList, view: View) -> bool:
+        """Return whether bare texts are documents: known ones, or all that the call returned."""
+        if not listed.documents:
+            return False
+        if self._known_texts(listed):
+            return True
+        if listed.path != ():
+            return False
+        if step is self._tree.root and not self.retrieved:
+            return True
+        return all(
+            self._documents.with_text(copy.text) or view.overlapping(copy.text)
+            for copy in listed.documents
+        )
+
+
+class _HandingOn:
+    """What stays in use after a step: the lists that it returned replace those that it handled."""
+
+    def __init__(
+        self, flow: Flow, step: Step, opened: _Opened, groups: list[_Group], scope: Scope
+    ) -> None:
+        self._flow = flow
+        self._step = step
+        self._bucket = opened.bucket
+        self._groups = groups
+        self._scope = scope
+        self._inside = [handed for handed in opened.bucket.lists if not handed.replaced]
+        self._given = [_Group(g.path, _sourced(g.passages)) for g in opened.given]
+        self._shown: set[Document] | None = None
+
+    def settle(self) -> None:
+        if not self._groups:
+            self._cut_by_text(self._inside or self._whole_lists_given())
+            return
+        fresh, passed = self._told_apart()
+        for handed in self._inside:
+            if handed.signature in passed:
+                handed.beside = self._step.id
+        made = [HandedList(g.passages, self._step, g.path) for g in fresh]
+        replaced = self._replaced_outside(made)
+        self._set_aside_others(made)
+        if passed or made:
+            replaced += self._unused_inside(made, passed)
+        else:
+            self._cut_by_text(self._inside)
+        self._replace(replaced, made)
+
+    def _told_apart(self) -> tuple[list[_Group], set[Signature]]:
+        """Return the lists that are new here, and those that a step inside returned as they are."""
+        given = {group.signature for group in self._given}
+        inside = {handed.signature for handed in self._inside}
+        fresh: dict[Signature, _Group] = {}
+        old: dict[Signature, _Group] = {}
+        passed: set[Signature] = set()
+        carried = False
+        for group in self._groups:
+            signature = group.signature
+            if signature in inside and not self._step.retrieves:
+                passed.add(signature)
+            elif not signature:
+                if self._is_a_result(group):
+                    fresh[signature] = group
+            elif signature in inside:
+                fresh[signature] = group  # a retriever of retrievers is a stage of its own
+            elif signature in given:
+                carried = True
+                first = (passage.document for passage in group.passages[:1])
+                self._scope.take_up(first, signature)
+            elif signature in self._flow.signatures:
+                old[signature] = group
+            else:
+                fresh[signature] = group
+        if old and not (fresh or passed or carried):
+            fresh = old  # nothing newer stands beside it
+        return list(fresh.values()), passed
+
+    def _is_a_result(self, empty: _Group) -> bool:
+        """Return whether an empty list says that nothing is left: where documents were expected."""
+        return (
+            self._step.retrieves
+            or empty.path in self._keys()
+            or (empty.path == () and (bool(self._inside) or self._step is self._flow.root))
+        )
+
+    def _keys(self) -> set[Path]:
+        """Return the keys at which documents were given; items of lists have none."""
+        return {g.path for g in self._given if g.passages and ITEM not in g.path}
+
+    def _replaced_outside(self, made: list[HandedList]) -> list[HandedList]:
+        """Return the lists among what was given whose place another one takes.
+
+        Another list stands at the same key now, or holds some of the same documents.
+        """
+        as_given = {(group.path, group.signature) for group in self._given}
+        empty_counts = any(not handed.passages for handed in made)
+        placed = {
+            group.path
+            for group in self._groups
+            if (group.passages or empty_counts) and (group.path, group.signature) not in as_given
+        }
+        keys = self._keys()
+        if not made and not placed & keys:
+            return []
+        returned = {group.signature for group in self._groups}
+        used = {document for handed in made for document in handed.documents}
+        given = [(g.path, {p.document for p in g.passages}) for g in self._given]
+        in_view = dict.fromkeys(document for _, documents in given for document in documents)
+        replaced = []
+        for handed in self._scope.nearest_of_all(in_view):
+            if not handed.documents <= in_view.keys():
+                continue
+            own_keys = {path for path, documents in given if handed.documents <= documents}
+            displaced = not own_keys.isdisjoint(placed & keys) and handed.signature not in returned
+            if displaced or not used.isdisjoint(handed.documents):
+                replaced.append(handed)
+        return replaced
+
+    def _unused_inside(self, made: list[HandedList], passed: set[Signature]) -> list[HandedList]:
+        """Return the lists from inside that the step did not hand on: neither listed nor told."""
+        used = {document for handed in made for document in handed.documents}
+        only_lists = any(group.path == () for group in self._groups)
+        return [
+            handed
+            for handed in self._inside
+            if handed.signature not in passed
+            and (
+                only_lists
+                or not used.isdisjoint(handed.documents)
+                or not (handed.read or not self._told().isdisjoint(handed.documents))
+            )
+        ]
+
+    def _told(self) -> set[Document]:
+        if self._shown is None:
+            self._shown = self._flow.shown_in(self._step.texts)
+        return self._shown
+
+    def _whole_lists_given(self) -> list[HandedList]:
+        """Return the lists of which this step was given all; a model is given none to hand on."""
+        if self._step.kind == "llm" or not self._given:
+            return []
+        given = {passage.document for group in self._given for passage in group.passages}
+        return [each for each in self._scope.nearest_of_all(given) if each.documents <= given]
+
+    def _set_aside_others(self, made: list[HandedList]) -> None:
+        """Set aside what a step was given and did not return, if one list is all it returned."""
+        if [group.path for group in self._groups] != [()]:
+            return
+        (group,) = self._groups
+        returned = {passage.document for passage in group.passages}
+        for handed in self._whole_lists_given():
+            if handed.signature == group.signature:
+                continue
+            if not made or returned.isdisjoint(handed.documents):
+                handed.replaced = handed.set_aside = True
+
+    def _cut_by_text(self, lists: list[HandedList]) -> None:
+        """Keep of lists what stands in the text that the step returned.
+
+        Not where a model read them: then the text is an answer.
+        """
+        if not self._step.texts or not lists or any(handed.read for handed in lists):
+            return
+        told = self._told()
+        self._scope.take_up(told)
+        if all(told.isdisjoint(handed.documents) for handed in lists):
+            return
+        for handed in lists:
+            left = [passage for passage in handed.passages if passage.document in told]
+            if len(left) == len(handed.passages):
+                continue
+            if not left and handed not in self._inside:
+                handed.replaced = handed.set_aside = True
+                continue
+            rest = HandedList(left, self._step, ())
+            rest.take([handed])
+            if left:
+                self._put(rest)
+
+    def _replace(self, replaced: list[HandedList], made: list[HandedList]) -> None:
+        for handed in made:
+            handed.take(
+                each for each in replaced if not handed.documents.isdisjoint(each.documents)
+            )
+            self._put(handed)
+        gone = set(replaced)
+        heirs = made or [each for each in self._inside if not each.replaced and each not in gone]
+        for handed in replaced:
+            if heirs:
+                heirs[0].take([handed])
+            handed.replaced = True
+
+    def _put(self, handed: HandedList) -> None:
+        self._flow.signatures.add(handed.signature)
+        self._bucket.put(handed)
+
+
+def _sourced(passages: Iterable[Passage]) -> tuple[Passage, ...]:
+    """Return the passages of documents that were retrieved in this record."""
+    return tuple(passage for passage in passages if passage.document.origin is not None)
+
+
+def _share(handed: HandedList, documents: Iterable[Document]) -> float:
+    inside = sum(document in handed.documents for document in documents)
+    return inside / max(1, len(handed.documents))

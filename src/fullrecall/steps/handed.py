@@ -1,0 +1,136 @@
+"""Lists of documents that something may still use, and where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from fullrecall.steps.documents import Document, Passage
+from fullrecall.steps.step import Path, Step
+
+Signature = tuple[int, ...]
+"""Which passages a list holds, in its order."""
+
+
+def signature_of(passages: Iterable[Passage]) -> Signature:
+    """Return which passages these are, in their order."""
+    return tuple(passage.number for passage in passages)
+
+
+class HandedList:
+    """A list that a step returned, until another list takes its place.
+
+    `taken` are the lists whose place it took: the stages before it. `beside` is the ID of the last
+    step that returned it, maybe beside others. It is `set_aside` if a step that was given it
+    returned others, and nothing of it.
+    """
+
+    __slots__ = (
+        "beside", "documents", "passages", "path", "read", "replaced", "set_aside", "signature",
+        "step", "taken",
+    )  # fmt: skip
+
+    def __init__(self, passages: Sequence[Passage], step: Step, path: Path) -> None:
+        self.passages = tuple(passages)
+        self.documents = frozenset(passage.document for passage in passages)
+        self.signature = signature_of(passages)
+        self.step = step
+        self.path = path
+        self.replaced = False
+        self.read = False
+        self.set_aside = False
+        self.taken: list[HandedList] = []
+        self.beside = step.id
+
+    def take(self, others: Iterable[HandedList]) -> None:
+        """Take the place of other lists."""
+        for other in others:
+            if other is not self and not other.replaced:
+                other.replaced = True
+                self.taken.append(other)
+
+
+class Bucket:
+    """The lists made at or below one step that is still open, in the order of their making."""
+
+    def __init__(self) -> None:
+        self.lists: list[HandedList] = []
+        self._in_use: dict[Document, list[HandedList]] = {}
+        self._replaced: dict[Document, list[HandedList]] = {}
+
+    def put(self, handed: HandedList) -> None:
+        """Lay down a list."""
+        self.lists.append(handed)
+        self._note(handed)
+
+    def _note(self, handed: HandedList) -> None:
+        for document in handed.documents:
+            self._in_use.setdefault(document, []).append(handed)
+
+    def take_over(self, other: Bucket) -> None:
+        """Lay down all that lies in the bucket of a step that has ended."""
+        if not self.lists:
+            self.lists, self._in_use, self._replaced = other.lists, other._in_use, other._replaced
+            return
+        self.lists.extend(other.lists)
+        for own, new in ((self._in_use, other._in_use), (self._replaced, other._replaced)):
+            for document, lists in new.items():
+                own.setdefault(document, []).extend(lists)
+
+    def in_use(self, document: Document) -> list[HandedList]:
+        """Return the lists with this document that nothing has replaced."""
+        lists = self._in_use.get(document)
+        if not lists:
+            return []
+        if any(handed.replaced for handed in lists):
+            gone = [handed for handed in lists if handed.replaced]
+            lists = [handed for handed in lists if not handed.replaced]
+            self._in_use[document] = lists
+            self._replaced.setdefault(document, []).extend(gone)
+        return lists
+
+    def replaced(self, document: Document) -> list[HandedList]:
+        """Return the lists with this document that another one replaced."""
+        self.in_use(document)
+        return [handed for handed in self._replaced.get(document, ()) if handed.replaced]
+
+    def revive(self, handed: HandedList) -> None:
+        """Bring a replaced list back into use."""
+        handed.replaced = handed.set_aside = False
+        self._note(handed)
+
+
+class Scope:
+    """The buckets that a step can reach: its own, its caller's, and so on outward."""
+
+    def __init__(self, buckets: Sequence[Bucket]) -> None:
+        self.buckets = buckets
+
+    def nearest(self, document: Document) -> list[HandedList]:
+        """Return the lists in use with this document, of the nearest caller that has any."""
+        for bucket in self.buckets:
+            lists = bucket.in_use(document)
+            if lists:
+                return lists
+        return []
+
+    def nearest_of_all(self, documents: Iterable[Document]) -> Iterator[HandedList]:
+        """Yield the nearest lists in use of each document, each list once."""
+        seen: set[int] = set()
+        for document in documents:
+            for handed in self.nearest(document):
+                if id(handed) not in seen:
+                    seen.add(id(handed))
+                    yield handed
+
+    def take_up(self, documents: Iterable[Document], signature: Signature | None = None) -> None:
+        """Bring lists that were set aside back into use.
+
+        That is the one of this signature, or those with documents that no list in use has.
+        """
+        for document in documents:
+            if signature is None and self.nearest(document):
+                continue
+            for bucket in self.buckets:
+                for handed in bucket.replaced(document):
+                    if handed.set_aside and signature in (None, handed.signature):
+                        bucket.revive(handed)

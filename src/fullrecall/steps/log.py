@@ -1,0 +1,103 @@
+"""Where a translator writes down steps while they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import count
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+from fullrecall.steps.step import Kind, Step
+from fullrecall.steps.values import ValueReader
+
+
+class StepLog:
+    """The steps of one record, written down by any number of threads.
+
+    What a value holds is copied by `reader` at the moment of the event.
+    """
+
+    def __init__(self, reader: ValueReader) -> None:
+        self.reader = reader
+        self._steps: dict[Hashable, Step] = {}
+        self._moments = count(1)
+        self._lock = Lock()
+        self._start: float | None = None
+        self._first_called: dict[Hashable | None, float] = {}
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps until now, in the order in which they began."""
+        with self._lock:
+            return list(self._steps.values())
+
+    @property
+    def partial(self) -> str | None:
+        """Why this record is known to be partial; None if it is not."""
+        if not self.reader.is_full:
+            return None
+        return "the record is partial: more text passed than a record may keep"
+
+    def step(self, id: Hashable) -> Step | None:  # noqa: A002 - the field's name
+        """Return the step of this ID; None if it did not begin."""
+        return self._steps.get(id)
+
+    def begin(
+        self,
+        id: Hashable,  # noqa: A002
+        parent: Hashable | None,
+        kind: Kind,
+        name: str,
+        given: Any = None,
+        *,
+        prompt: Any = None,
+        **told: Any,
+    ) -> Step | None:
+        """Write down that a step began, with what stands in `given`, its input.
+
+        `prompt` is what a model is sent: its texts are the prompt. `told` are further fields of
+        `Step`. Returns None if a step of this ID has begun before.
+        """
+        with self._lock:
+            if id in self._steps:
+                return None
+            if self._start is None:
+                self._start = perf_counter()
+            step = Step(id, parent, kind, name, began=next(self._moments), **told)
+            self._steps[id] = step
+            self._first_called.setdefault(parent, step.began)
+            step.given = self.reader.read(given).lists
+            if prompt is not None:
+                sent = self.reader.read(prompt)
+                step.given += sent.lists
+                step.prompt = sent.texts
+        return step
+
+    def end(
+        self,
+        id: Hashable,  # noqa: A002
+        output: Any = None,
+        *,
+        error: str | None = None,
+        given: Any = None,
+    ) -> Step | None:
+        """Write down that a step ended, with what stands in its output, or why it failed.
+
+        `given` is the input of a step that was streamed to: it was known only when the step
+        ended, or called another one. Returns None if no step of this ID is open.
+        """
+        with self._lock:
+            step = self._steps.get(id)
+            if step is None or step.ended is not None:
+                return None
+            if given is not None:
+                step.given = self.reader.read(given).lists
+                step.began = self._first_called.get(id, next(self._moments)) - 0.5
+            step.ended = next(self._moments)
+            step.seconds = perf_counter() - (self._start or 0.0)
+            step.error = error
+            if error is None:
+                step.returned, step.texts = self.reader.read(output)
+                step.output = self.reader.identity(output)
+        return step

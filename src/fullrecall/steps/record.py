@@ -1,0 +1,352 @@
+"""From the steps of one call to its retrieval: what was retrieved, kept, and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import TypeAlias
+
+from fullrecall.context import Context
+from fullrecall.errors import ParameterError
+from fullrecall.reordering import is_reordering
+from fullrecall.retrieval import Call, FailedCalls, Read, Retrieval, read_in
+from fullrecall.steps.documents import Passage
+from fullrecall.steps.failures import Failures, failures_of
+from fullrecall.steps.flow import Flow
+from fullrecall.steps.handed import HandedList
+from fullrecall.steps.step import ITEM, DocumentCopy, Step
+from fullrecall.steps.tree import Tree
+
+ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
+"""Makes a context of a copy and the ID that the document has: an ID that a step dropped is back."""
+
+_DARK = 100
+"""Characters of text from a tool that may be documents; less is a number, a date, a name."""
+
+_DEPTH = 100
+"""Stages that took one another; what lies deeper is left out."""
+
+
+def plain_context(copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
+    """Return a context with the ID and text of a document; a `Context` as it was."""
+    if isinstance(copy.detail, Context):
+        own = copy.detail
+        return own if own.id == id else Context(**{**own.to_dict(), "id": id})
+    return Context(copy.text or (None if id else ""), id=id)
+
+
+def retrieval_of(
+    steps: Iterable[Step],
+    *,
+    root: Hashable | None = None,
+    response: str | None = None,
+    context: ContextMaker = plain_context,
+    failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
+    partial: str | None = None,
+    unseen: str = "no retrieval was observed",
+) -> Retrieval:
+    """Return what the steps of one call say was retrieved.
+
+    - `root`: the ID of the step that is the call itself; None for a block of calls.
+    - `response`: what the application answered.
+    - `context`: makes the contexts, once for each document of a list.
+    - `failed_calls`: "unscored" gives an `error` where a failed step was not made good; "score"
+      measures what the others returned.
+    - `other_tools`: names of tools that return text but retrieve nothing.
+    - `partial`: why the record is known to be partial: then nothing is scored.
+    - `unseen`: the error where no step returned documents.
+
+    Raises `ParameterError` for another value of `failed_calls`. Takes time linear in the steps.
+    """
+    if failed_calls not in ("unscored", "score"):
+        raise ParameterError(f"failed_calls must be 'unscored' or 'score', got {failed_calls!r}")
+    steps = list(steps)
+    found = _of_one_retriever(steps, root, response, context) if partial is None else None
+    if found is not None:
+        return found
+    tree = Tree(steps, root)
+    failures = failures_of(tree)
+    flow = Flow(tree, failures.lost)
+    flow.follow()
+    record = _Record(tree, flow, failures, context)
+    error = partial or record.problem(failed_calls, frozenset(other_tools), unseen)
+    return record.retrieval(response, error)
+
+
+def _of_one_retriever(
+    steps: Sequence[Step], root: Hashable | None, response: str | None, make: ContextMaker
+) -> Retrieval | None:
+    """Return what one retriever returned, if the call handed on just that; None for all else.
+
+    It is what the general way gives, at a third of its cost: most calls are such ones.
+    """
+    if not 0 < len(steps) < 3 or (len(steps) == 2) != (steps[0].id == root):  # noqa: PLR2004
+        return None
+    step = steps[-1]
+    for each in steps:
+        if each.given or each.error or each.ended is None or len(each.returned) != 1:
+            return None
+    ((path, copies, certain),) = step.returned
+    first_path, first, _ = steps[0].returned[0]
+    if not step.retrieves or not certain or path or first_path or first != copies:
+        return None
+    if len({(copy.id, copy.text) for copy in copies}) < len(copies):
+        return None
+    contexts = tuple([make(copy, copy.id) for copy in copies])
+    return Retrieval(
+        contexts,
+        calls=(Call(step.name, step.query, contexts),),
+        response=response,
+        retrieved=contexts,
+        call_numbers=(1,) * len(contexts),
+        seconds=(step.seconds,) * len(contexts),
+    )
+
+
+class _Record:
+    def __init__(self, tree: Tree, flow: Flow, failures: Failures, context: ContextMaker) -> None:
+        self._tree = tree
+        self._flow = flow
+        self._failures = failures
+        self._make = context
+        self._contexts: dict[int, Context] = {}
+        kept = [each for each in flow.bucket.lists if not each.replaced]
+        self._kept = self._in_order(each for each in kept if not _unread_whole(each, kept))
+
+    def retrieval(self, response: str | None, error: str | None) -> Retrieval:
+        calls = self._calls()
+        if not self._kept:
+            return Retrieval(calls=calls, response=response, error=error)
+        passages, ranks = _united([self._ranked(handed) for handed in self._kept])
+        contexts = [self._context(passage) for passage in passages]
+        numbers = _Calls(self._tree, self._flow, self._failures)
+        origins = [numbers.of(passage) for passage in passages]
+        return Retrieval(
+            contexts,
+            calls=calls,
+            ranks=ranks,
+            response=response,
+            read=self._read(passages, contexts),
+            error=error,
+            retrieved=map(self._context, numbers.in_order(self._flow.retrieved)),
+            call_numbers=[number for number, _ in origins],
+            seconds=[second for _, second in origins],
+        )
+
+    def _in_order(self, lists: Iterable[HandedList]) -> list[HandedList]:
+        places = self._tree.places
+        return sorted(lists, key=lambda handed: places[handed.step.id])
+
+    def _calls(self) -> list[Call]:
+        calls = [(handed.step, self._call(handed)) for handed in self._kept]
+        for recovered, failed in enumerate((self._failures.counting, self._failures.recovered)):
+            calls += [(step, self._failed_call(step, recovered=bool(recovered))) for step in failed]
+        places = self._tree.places
+        return [call for _, call in sorted(calls, key=lambda each: places[each[0].id])]
+
+    def problem(
+        self, failed_calls: FailedCalls, other_tools: frozenset[str], unseen: str
+    ) -> str | None:
+        """Return why the sample cannot be scored, None if it can."""
+        counting = self._failures.counting
+        if counting and (failed_calls == "unscored" or not self._kept):
+            return self._failed(counting)
+        unknown = self._unknown()
+        if unknown is not None:
+            return unknown
+        dark = [name for name in self._dark_tools() if name not in other_tools]
+        if dark:
+            names = ", ".join(map(repr, dark[:3]))
+            return (
+                f"tools returned text of which no document is known: {names}. Record their "
+                "retrievers, return documents, or pass other_tools if they retrieve nothing"
+            )
+        if not self._kept:
+            return unseen
+        return self._ambiguous()
+
+    def _unknown(self) -> str | None:
+        """Return which retriever returned nothing that is known, if there is one."""
+        for step in self._tree.steps:
+            if step.id in self._failures.lost or not step.retrieves or step.returned:
+                continue
+            if step.ended is None:
+                return f"{step.name} has not ended"
+            around = [*self._tree.above(step), *self._tree.below(step)]
+            if not any(each.returned for each in around if each is not self._tree.root):
+                return f"{step.name} returned nothing that can be read as documents"
+        return None
+
+    def _ambiguous(self) -> str | None:
+        """Return why it is not known which list was handed on.
+
+        A step that returns some of the documents of another list beside that list does not say
+        which of them it means; a prompt may.
+        """
+        for part in self._kept:
+            for whole in self._kept if not part.step.retrieves and len(self._kept) > 1 else ():
+                if part.beside != whole.beside or not part.documents < whole.documents:
+                    continue
+                if part.documents and not any(d.read_in for d in part.documents):
+                    keys = " and ".join(sorted({_key(part), _key(whole)}))
+                    return (
+                        f"{part.step.name} returned some documents of a list beside the list "
+                        f"({keys}): name the one that counts, or return it alone"
+                    )
+        return None
+
+    def _failed(self, counting: Sequence[Step]) -> str:
+        if not self._kept:
+            alone = len({step.name for step in counting}) == 1 and not self._failures.recovered
+            errors = [step.error or "" if alone else _told(step) for step in counting]
+            return "; ".join(dict.fromkeys(errors))
+        number = sum(1 for call in self._calls() for _ in call.walk())
+        reasons = "; ".join(dict.fromkeys(map(_told, counting)))
+        return (
+            f"{len(counting)} of {number} calls failed ({reasons}): failed_calls='score' scores "
+            "what the others returned"
+        )
+
+    def _dark_tools(self) -> list[str]:
+        return list(
+            dict.fromkeys(
+                step.name
+                for step in self._tree.steps
+                if step.kind == "tool"
+                and step.id not in self._failures.lost
+                and step.id not in self._flow.touched
+                and sum(map(len, step.texts)) >= _DARK
+                and not self._flow.shown_in(step.texts)
+            )
+        )
+
+    def _read(
+        self, passages: Sequence[Passage], contexts: Sequence[Context]
+    ) -> list[Read | None] | None:
+        if not self._flow.prompts_seen:
+            return None
+        return [
+            read_in([context], passage.document.read_in or ())[0]
+            for passage, context in zip(passages, contexts, strict=True)
+        ]
+
+    def _context(self, passage: Passage) -> Context:
+        context = self._contexts.get(passage.number)
+        if context is None:
+            context = self._contexts[passage.number] = self._make(passage.copy, passage.document.id)
+        return context
+
+    def _call(self, handed: HandedList, depth: int = 0) -> Call:
+        contexts = tuple(map(self._context, handed.passages))
+        taken = self._in_order(handed.taken) if depth < _DEPTH else []
+        children = tuple(self._call(each, depth + 1) for each in taken)
+        step = handed.step
+        reorders = self._before(handed) is not None
+        return Call(step.name, step.query, contexts, children=children, reorders=reorders)
+
+    def _before(self, handed: HandedList) -> HandedList | None:
+        """Return the list that a step only put into another order, for the model's attention."""
+        if len(handed.taken) != 1:
+            return None
+        (before,) = handed.taken
+        if handed.step.reorders:
+            return before
+        lists = [[self._context(passage) for passage in each.passages] for each in (before, handed)]
+        return before if is_reordering("", *lists) else None
+
+    def _ranked(self, handed: HandedList) -> Sequence[Passage]:
+        """Return passages in the order of their ranks: that before a step that only reorders."""
+        before = self._before(handed)
+        if before is None:
+            return handed.passages
+        place = {passage.document: rank for rank, passage in enumerate(before.passages)}
+        return sorted(handed.passages, key=lambda each: place.get(each.document, len(place)))
+
+    def _failed_call(self, step: Step, *, recovered: bool) -> Call:
+        below = {each.id for each in self._tree.below(step)} if self._flow.lost else ()
+        lost = [handed for handed in self._flow.lost if handed.step.id in below]
+        children = tuple(map(self._call, self._in_order(lost)))
+        return Call(step.name, step.query, None, step.error, children, recovered)
+
+
+class _Calls:
+    """The calls that retrieved, numbered from 1: of each document the outermost retriever or tool.
+
+    Failed ones count: they were paid for.
+    """
+
+    def __init__(self, tree: Tree, flow: Flow, failures: Failures) -> None:
+        self._tree = tree
+        origins = [p.document.origin for p in flow.retrieved if p.document.origin is not None]
+        retrievers = [step for step in tree.steps if step.kind == "retriever"]
+        steps = [*origins, *retrievers, *failures.counting, *failures.recovered]
+        places = tree.places
+        steps = list({id(step): step for step in steps}.values())
+        self._outermost: dict[Hashable, Step] = {}
+        calls = sorted({self._call(step).id for step in steps}, key=places.__getitem__)
+        self._numbers = {call: number for number, call in enumerate(calls, start=1)}
+
+    def of(self, passage: Passage) -> tuple[int, float | None]:
+        """Return the number of the call that first returned a document, and when it ended."""
+        call = self._call(_origin(passage))
+        return self._numbers[call.id], call.seconds
+
+    def in_order(self, passages: Iterable[Passage]) -> list[Passage]:
+        """Return retrieved passages in the order of their calls."""
+        places = self._tree.places
+        return sorted(passages, key=lambda each: (self.of(each)[0], places[_origin(each).id]))
+
+    def _call(self, step: Step) -> Step:
+        call = self._outermost.get(step.id)
+        if call is None:
+            call = self._outermost[step.id] = self._outermost_call(step)
+        return call
+
+    def _outermost_call(self, step: Step) -> Step:
+        call = step
+        for over in self._tree.above(step):
+            if over is not self._tree.root and over.kind in ("retriever", "tool"):
+                call = over
+        return call
+
+
+def _origin(passage: Passage) -> Step:
+    origin = passage.document.origin
+    if origin is None:
+        raise AssertionError("only retrieved documents are handed on")
+    return origin
+
+
+def _unread_whole(whole: HandedList, kept: Sequence[HandedList]) -> bool:
+    """Return whether a prompt had only what was returned beside a list, as a part of it."""
+    return any(
+        part.beside == whole.beside
+        and not part.step.retrieves
+        and part.documents < whole.documents
+        and any(document.read_in for document in part.documents)
+        and not any(document.read_in for document in whole.documents - part.documents)
+        for part in (kept if len(kept) > 1 else ())
+    )
+
+
+def _key(handed: HandedList) -> str:
+    return ".".join(str(part) for part in handed.path if part is not ITEM) or "the output"
+
+
+def _told(step: Step) -> str:
+    return f"{step.name}: {step.error}"
+
+
+def _united(kept: Sequence[Sequence[Passage]]) -> tuple[list[Passage], list[int] | None]:
+    """Return the passages of all lists, each document once at its best rank, and the ranks."""
+    if len(kept) == 1:
+        return list(kept[0]), None
+    placed = [
+        (rank, number, passage)
+        for number, passages in enumerate(kept)
+        for rank, passage in enumerate(passages, start=1)
+    ]
+    first: dict[object, tuple[int, Passage]] = {}
+    for rank, _, passage in sorted(placed, key=lambda each: each[:2]):
+        first.setdefault(passage.document, (rank, passage))
+    return [passage for _, passage in first.values()], [rank for rank, _ in first.values()]

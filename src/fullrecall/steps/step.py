@@ -1,0 +1,93 @@
+"""One event of a run: a call of a retriever, a reranker, a tool, a model, a chain or an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["retriever", "reranker", "tool", "llm", "chain", "agent"]
+"""What a step is, in the words of OpenInference."""
+
+Path: TypeAlias = tuple[Hashable, ...]
+"""Where a list stands in a value: the keys of the mappings down to it, `ITEM` for a list's item."""
+
+ITEM = None
+"""The part of a path that stands for any item of a list: a position is no key."""
+
+
+class DocumentCopy(NamedTuple):
+    """One document as it was at one event.
+
+    - `token`: the identity of the object, which the log keeps alive; 0 where there is none.
+    - `id`, `text`: as the document has them; `text` is empty where it has none.
+    - `detail`: whatever the translator needs to make a `Context` of it: a score, metadata.
+    """
+
+    token: int
+    id: str | None
+    text: str
+    detail: Any = None
+
+
+class DocumentList(NamedTuple):
+    """One list of documents somewhere in the input or the output of a step.
+
+    `certain` is False for bare texts, which may be documents or anything else: they count only
+    if documents of these texts are known, or if the call itself returned nothing but them.
+    """
+
+    path: Path
+    documents: tuple[DocumentCopy, ...]
+    certain: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """What a translator tells of one event; `began` and `ended` order events, without a clock.
+
+    - `id`, `parent`: of the event and of its true caller; a parent that is unknown means that
+      the step was called by the root, if there is one.
+    - `kind`, `name`: what it is, and what messages and stages call it.
+    - `given`, `returned`: every list of documents in its input and in its output, copied then.
+    - `texts`: all text in its output, in pieces.
+    - `prompt`: of a model, the text of each message that it was sent; None for anything else.
+    - `query`: what it was asked.
+    - `error`: why it failed; a tool that reports a failure instead of raising failed too.
+    - `output`: the identity of the mapping or list that it returned, kept alive; 0 for a string.
+    - `callee`: what is addressed, where the framework knows it: an object's identity, a tool.
+    - `task`: the unit of work of which this is one attempt, where the framework says.
+    - `tries`: what it calls are alternatives or attempts: its own success is what counts.
+    - `group`, `branch`: steps of one caller and group run at once by construction, whatever their
+      times; they stand in the order of their branches: "map:key:x", the first of two tool calls.
+    - `reorders`: it is known to serve the model's attention: its order is no ranking.
+    - `labels`: the framework's tags and metadata, for whoever selects steps; unused here.
+    - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
+    """
+
+    id: Hashable
+    parent: Hashable | None
+    kind: Kind
+    name: str
+    given: tuple[DocumentList, ...] = ()
+    returned: tuple[DocumentList, ...] = ()
+    texts: tuple[str, ...] = ()
+    prompt: tuple[str, ...] | None = None
+    query: str | None = None
+    error: str | None = None
+    output: int = 0
+    callee: Hashable | None = None
+    task: Hashable | None = None
+    tries: bool = False
+    group: Hashable | None = None
+    branch: str = ""
+    reorders: bool = False
+    began: float = 0
+    ended: float | None = None
+    seconds: float | None = None
+    labels: Any = None
+
+    @property
+    def retrieves(self) -> bool:
+        """Whether it is known to return documents and nothing else."""
+        return self.kind in ("retriever", "reranker")

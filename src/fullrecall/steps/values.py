@@ -1,0 +1,232 @@
+"""Documents and texts anywhere in a value: lists, mappings, messages, models, dataclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
+
+from fullrecall.context import CONTEXT_NAMES, Context, as_context
+from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Path
+
+_DEPTH = 12
+"""How deep a value is looked into."""
+
+_NO_CONTENT = (type(None), bool, int, float, complex, bytes, bytearray)
+
+Fields = Iterable[tuple[Hashable, Any]]
+
+
+class Contents(NamedTuple):
+    """What a value holds: its lists of documents, and all its text in pieces."""
+
+    lists: tuple[DocumentList, ...]
+    texts: tuple[str, ...]
+
+
+NO_CONTENTS = Contents((), ())
+
+
+class ValueReader:
+    """Copies the documents and texts that stand in values; a translator adds its framework's own.
+
+    One reader belongs to one record. It keeps what it read alive, so that the identity of an
+    object stays its own, up to `limit` characters of text: then `is_full`, and nothing is copied
+    any more. `limit` must be above 0. `size` is how many there are.
+    """
+
+    def __init__(self, limit: int = 64_000_000) -> None:
+        self.is_full = False
+        self.size = 0
+        self._limit = limit
+        self._copies: dict[int, tuple[object, DocumentCopy]] = {}
+        self._messages: dict[tuple[int, Path], tuple[object, Contents]] = {}
+        self._kept: dict[int, object] = {}
+
+    # What a translator fills in
+
+    def document(self, value: Any) -> DocumentCopy | None:  # noqa: ARG002 - a hook
+        """Return a copy of a document of the framework, with token 0; None for anything else."""
+        return None
+
+    def message(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
+        """Return the keys and values inside an object that is never changed: it is read once."""
+        return None
+
+    def opened(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
+        """Return the keys and values inside another object of the framework."""
+        return None
+
+    # What everybody may use
+
+    def read(self, value: object) -> Contents:
+        """Return what stands in a value, copied now."""
+        if isinstance(value, _NO_CONTENT):
+            return NO_CONTENTS
+        lists: list[DocumentList] = []
+        texts: list[str] = []
+        self._walk(value, (), lists, texts)
+        return Contents(tuple(lists), tuple(texts))
+
+    def identity(self, value: object) -> int:
+        """Return the identity of a mapping, list or other object; 0 where it proves nothing."""
+        if not value or isinstance(value, (str, *_NO_CONTENT)):
+            return 0
+        self._kept[id(value)] = value
+        return id(value)
+
+    def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
+        """Return whether a document is still as it was copied; a translator may know it faster."""
+        new = self._document(value)
+        return new is not None and new.id == copy.id and new.text == copy.text
+
+    def copy(self, value: object) -> DocumentCopy | None:
+        """Return a value that is a document as a copy with the identity of the object."""
+        known = self._copies.get(id(value))
+        if known is not None and self.is_unchanged(value, known[1]):
+            return known[1]
+        new = self._document(value)
+        if new is None:
+            return None
+        copy = DocumentCopy(id(value), new.id, new.text, new.detail)
+        self._spend(copy.text)
+        self._copies[id(value)] = (value, copy)
+        return copy
+
+    def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
+        """Return each item, or the first of a pair of it and its score, as a copy."""
+        return [self.copy(_without_score(item) if type(item) is tuple else item) for item in items]
+
+    def _document(self, value: object) -> DocumentCopy | None:
+        own = self.document(value)
+        if own is not None:
+            return own
+        if isinstance(value, Mapping) and _is_context(value):
+            value = as_context(value)
+        if isinstance(value, Context):
+            return DocumentCopy(0, value.id, value.text or "", value)
+        return None
+
+    def _spend(self, text: str) -> None:
+        self.size += len(text)
+        self.is_full = self.size > self._limit
+
+    def _walk(self, value: Any, path: Path, lists: list[DocumentList], texts: list[str]) -> None:
+        if isinstance(value, _NO_CONTENT) or self.is_full or len(path) > _DEPTH:
+            return
+        if isinstance(value, str):
+            self._text(value, texts)
+        elif isinstance(value, (list, tuple)):
+            self._items(value, path, lists, texts)
+        elif isinstance(value, Mapping):
+            self._mapping(value, path, lists, texts)
+        else:
+            self._object(value, path, lists, texts)
+
+    def _text(self, value: str, texts: list[str]) -> None:
+        if not value:
+            return
+        if id(value) not in self._kept:
+            self._kept[id(value)] = value
+            self._spend(value)
+        texts.append(value)
+
+    def _items(
+        self, value: list[Any] | tuple[Any, ...], path: Path, lists: list[DocumentList],
+        texts: list[str],
+    ) -> None:  # fmt: skip
+        if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
+            return  # a vector
+        copies = self.copies(value)
+        documents = tuple(copy for copy in copies if copy is not None)
+        if documents or not value:
+            lists.append(DocumentList(path, documents))
+        if len(documents) == len(value):
+            return
+        if not documents and all(isinstance(item, str) for item in value):
+            own = tuple(DocumentCopy(0, None, item) for item in value)
+            lists.append(DocumentList(path, own, certain=False))
+        inside = (*path, ITEM)
+        for item, copy in zip(value, copies, strict=True):
+            if copy is None:
+                self._walk(item, inside, lists, texts)
+
+    def _mapping(
+        self, value: Mapping[Any, Any], path: Path, lists: list[DocumentList], texts: list[str]
+    ) -> None:
+        copy = self.copy(value)
+        if copy is not None:
+            lists.append(DocumentList(path, (copy,)))
+            return
+        for key, item in value.items():
+            self._walk(item, (*path, key), lists, texts)
+
+    def _object(self, value: Any, path: Path, lists: list[DocumentList], texts: list[str]) -> None:
+        copy = self.copy(value)
+        if copy is not None:
+            lists.append(DocumentList(path, (copy,)))
+            return
+        inside = self.message(value)
+        if inside is not None:
+            contents = self._message(value, inside, path)
+            lists.extend(contents.lists)
+            texts.extend(contents.texts)
+            return
+        inside = self.opened(value)
+        for key, item in _fields(value) if inside is None else inside:
+            self._walk(item, (*path, key), lists, texts)
+
+    def _message(self, value: object, inside: Fields, path: Path) -> Contents:
+        known = self._messages.get((id(value), path))
+        if known is not None:
+            return known[1]
+        lists: list[DocumentList] = []
+        texts: list[str] = []
+        for key, item in inside:
+            self._walk(item, (*path, key), lists, texts)
+        contents = Contents(tuple(lists), tuple(texts))
+        self._messages[id(value), path] = (value, contents)
+        return contents
+
+
+def _is_context(value: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping is a context: it has its fields, and more than a text."""
+    if not value or len(value) > len(CONTEXT_NAMES) or not value.keys() <= CONTEXT_NAMES:
+        return False
+    if value.get("type", "Document") != "Document":
+        return False  # a message
+    if "page_content" not in value and len(value.keys() - {"type"} - _TEXT_NAMES) < 1:
+        return False
+    try:
+        as_context(value)
+    except ValueError:
+        return False
+    return True
+
+
+_TEXT_NAMES = frozenset({"text", "content"})
+
+
+def _without_score(item: Any) -> Any:
+    """Return the document of a pair of it and its score."""
+    if isinstance(item, tuple) and len(item) == 2:  # noqa: PLR2004
+        first, second = item
+        if isinstance(second, (int, float)):
+            return first
+        if isinstance(first, (int, float)):
+            return second
+    return item
+
+
+def _fields(value: Any) -> Fields:
+    """Return the fields of a dataclass or a Pydantic model; of anything else none."""
+    if isinstance(value, (set, frozenset)):
+        return ((ITEM, item) for item in value)
+    if isinstance(value, type):
+        return ()
+    if is_dataclass(value):
+        return ((each.name, getattr(value, each.name, None)) for each in fields(value))
+    names = getattr(type(value), "model_fields", None)
+    if isinstance(names, Mapping):
+        return ((name, getattr(value, name, None)) for name in names)
+    return ()

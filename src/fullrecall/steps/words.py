@@ -1,0 +1,106 @@
+"""Which documents stand in a text: found in time that grows with the text alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from fullrecall.retrieval import unescaped
+
+_WORD = re.compile(
+    # Scripts that are written without spaces: each character is a word.
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+    "|[^\\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]+"
+)
+_WINDOW = 6
+"""Words in common, in their order, that are no chance."""
+
+_CHARACTERS = 16
+"""The same where each word is one character."""
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, without what stands between them."""
+    return _WORD.findall(text)
+
+
+class PassageIndex:
+    """Passages that can be found in texts.
+
+    A passage of up to six words stands in a text if all its words do, one after the other. A
+    longer one is cut into windows of six words: it stands in a text if half of them do, or if
+    any does where no passage stands that is there more fully. So two chunks that overlap are not
+    taken for each other, and one that was cut short is found.
+    """
+
+    def __init__(self) -> None:
+        self._windows: dict[tuple[str, ...], list[int]] = {}
+        self._lengths: set[int] = set()
+        self._counts: list[int] = []
+        self._found: dict[str, tuple[int, tuple[int, ...]]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of passages."""
+        return len(self._counts)
+
+    def add(self, text: str) -> None:
+        """Add a passage: its number is that of the passages before it."""
+        number, words = len(self._counts), words_of(text)
+        length = min(_window(words), len(words))
+        starts = sorted({*range(0, len(words) - length + 1, length or 1), len(words) - length})
+        windows = dict.fromkeys(tuple(words[start : start + length]) for start in starts if words)
+        self._counts.append(len(windows))
+        if windows:
+            self._lengths.add(length)
+        for window in windows:
+            self._windows.setdefault(window, []).append(number)
+
+    def found_in(self, text: str, *, again: bool = True) -> tuple[int, ...]:
+        """Return the numbers of the passages that stand in a text.
+
+        A text is looked through once, and again only if passages were added since; with
+        `again=False` not even then.
+        """
+        known = self._found.get(text)
+        if known is not None and (not again or known[0] == len(self)):
+            return known[1]
+        numbers = dict.fromkeys(self._standing_in(text))
+        if "\\" in text:  # inside JSON, or in a printed object
+            for form in unescaped(text):
+                numbers.update(dict.fromkeys(self._standing_in(form)))
+        self._found[text] = (len(self), tuple(numbers))
+        return tuple(numbers)
+
+    def _standing_in(self, text: str) -> Iterator[int]:
+        words = words_of(text)
+        matches: dict[int, dict[tuple[str, ...], int]] = {}
+        for place, window in self._matches(words):
+            for number in self._windows[window]:
+                matches.setdefault(number, {}).setdefault(window, place)
+        claimed = bytearray(len(words))
+        partial = []
+        for number, places in matches.items():
+            if 2 * len(places) < self._counts[number]:
+                partial.append(number)
+                continue
+            for window, place in places.items():
+                claimed[place : place + len(window)] = b"\1" * len(window)
+            yield number
+        for number in partial:
+            if any(not claimed[place] for place in matches[number].values()):
+                yield number
+
+    def _matches(self, words: Sequence[str]) -> Iterable[tuple[int, tuple[str, ...]]]:
+        windows = self._windows
+        for length in self._lengths:
+            shifted = (words[start:] for start in range(length))
+            for place, window in enumerate(zip(*shifted, strict=False)):
+                if window in windows:
+                    yield place, window
+
+
+def _window(words: Sequence[str]) -> int:
+    """Return how many words of a text make a window: characters count for less than words."""
+    return _CHARACTERS if sum(map(len, words)) < 2 * len(words) else _WINDOW

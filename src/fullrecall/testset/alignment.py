@@ -1,0 +1,211 @@
+"""Where a text stands in another corpus: whole, in pieces, in other words, or nowhere."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+
+from fullrecall.judges.evidence import Folded
+from fullrecall.read.documents import Document
+from fullrecall.testset.vocabulary import words
+
+GRAM = 4
+"""Words in a row by which texts are looked up."""
+
+_NEAREST = 60
+"""Texts of the corpus that are aligned with one quote, those with the most runs in common."""
+
+_ENOUGH = 0.9
+"""Chunks hold a quote if they cover this share of its letters."""
+
+_LARGEST_GAP = 3
+"""Letters between two pieces that a chunker may have dropped: the marks that it cut at."""
+
+_SHORTEST_PIECE = 8
+_RESEMBLES = 0.4
+"""A text in other words still shares this much of a quote's runs of words; chosen with
+tests/benchmarks/testset_follow.py."""
+
+_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Letters:
+    """A text without white space, case, and typographic marks, with offsets in the original."""
+
+    original: str
+
+    @cached_property
+    def _folded(self) -> Folded:
+        return Folded(self.original)
+
+    @cached_property
+    def text(self) -> str:
+        """The letters, digits and marks in a row."""
+        return self._folded.text.replace(" ", "")
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        both = zip(self._folded.text, self._folded.offsets, strict=True)
+        return [offset for letter, offset in both if letter != " "]
+
+    def range(self, start: int, end: int) -> tuple[int, int]:
+        """Return a range of letters as a range of the original."""
+        return self._offsets[start], self._offsets[end - 1] + 1
+
+    def places(self, wanted: str) -> list[int]:
+        """Return where letters stand."""
+        found, at = [], self.text.find(wanted)
+        while at >= 0:
+            found.append(at)
+            at = self.text.find(wanted, at + 1)
+        return found
+
+
+@lru_cache(maxsize=4096)
+def letters_of(text: str) -> Letters:
+    """Return a text's letters; the same texts are aligned with many quotes."""
+    return Letters(text)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a quote, as a range of its letters, and the text that has it."""
+
+    document: Document
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """The text nearest to a quote: the share of its runs of words that it has, in [0, 1]."""
+
+    documents: tuple[Document, ...]
+    similarity: float
+
+
+def grams(text: str) -> set[tuple[str, ...]]:
+    """Return a text's runs of four words; of a shorter one, all its words as one run."""
+    there = words(text)
+    size = max(1, min(GRAM, len(there)))
+    return set(zip(*(there[at:] for at in range(size)), strict=False))
+
+
+class Lookup:
+    """Finds the texts of a corpus that share runs of words with quotes, in one pass over it.
+
+    `short` are texts of fewer than eight words, by their letters.
+    """
+
+    def __init__(self, quotes: Sequence[str]) -> None:
+        self.grams = [grams(quote) for quote in quotes]
+        self._quotes_of: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        for number, own in enumerate(self.grams):
+            for gram in own:
+                self._quotes_of[gram].append(number)
+        self._sizes = sorted({len(gram) for gram in self._quotes_of})
+        self._near: list[list[tuple[int, int, Document]]] = [[] for _ in quotes]
+        self._read = 0
+        self.short: dict[str, Document] = {}
+
+    def read(self, document: Document) -> None:
+        """Take one text of the corpus."""
+        self._read += 1
+        there = words(document.text)
+        if len(there) < 2 * GRAM:
+            self.short.setdefault(letters_of(document.text).text, document)
+        shared: Counter[int] = Counter()
+        for size in self._sizes:
+            for gram in set(zip(*(there[at:] for at in range(size)), strict=False)):
+                shared.update(self._quotes_of.get(gram, ()))
+        for number, count in shared.items():
+            near = self._near[number]
+            near.append((-count, self._read, document))
+            if len(near) > 2 * _NEAREST:
+                near.sort()
+                del near[_NEAREST:]
+
+    def nearest(self, number: int) -> list[Document]:
+        """Return the texts nearest to a quote, those with the most runs first."""
+        return [document for _, _, document in sorted(self._near[number])[:_NEAREST]]
+
+    def resemblance(self, number: int, near: Iterable[Document]) -> Resemblance | None:
+        """Return the fewest texts that share most of a quote's runs; None where too few are."""
+        wanted = set(self.grams[number])
+        chosen: list[Document] = []
+        total, least = len(wanted), max(1, len(wanted) // 15)
+        there = [(document, grams(document.text) & wanted) for document in near]
+        while there:
+            document, own = max(there, key=lambda pair: len(pair[1] & wanted))
+            if len(own & wanted) < (least if chosen else 1):
+                break
+            chosen.append(document)
+            wanted -= own
+        similarity = 1 - len(wanted) / total if total else 0.0
+        if similarity < _RESEMBLES:
+            return None
+        return Resemblance(tuple(chosen), similarity)
+
+
+def pieces(quote: Letters, near: Sequence[Document], short: Mapping[str, Document]) -> list[Piece]:
+    """Return the fewest texts that hold a quote's letters together, in order; none if they do not.
+
+    A text holds a piece if it is all of the text, or the text's end or beginning, so that a word
+    that was put in, left out or replaced is never passed over. `short` are texts of a few words,
+    by their letters: what a chunker leaves over at the end.
+    """
+    found = [piece for document in near if (piece := _piece(quote.text, document)) is not None]
+    chosen: list[Piece] = []
+    at, size = 0, len(quote.text)
+    while at < size:
+        reach = [p for p in found if p.start <= at + _LARGEST_GAP and p.end > at]
+        if not reach:
+            break
+        best = max(reach, key=lambda piece: piece.end)
+        chosen.append(best)
+        at = best.end
+    if chosen and (rest := short.get(quote.text[at:])) is not None:
+        chosen.append(Piece(rest, at, size))
+        at = size
+    if at < size - _LARGEST_GAP:
+        return []
+    return _needed(chosen, size)
+
+
+def _needed(chosen: Sequence[Piece], size: int) -> list[Piece]:
+    """Leave out ends that hold too little of a quote to be a target of their own."""
+    kept = list(chosen)
+    for end in (0, -1):
+        while len(kept) > 1:
+            rest = [piece for piece in kept if piece is not kept[end]]
+            if max(p.end for p in rest) - min(p.start for p in rest) < _ENOUGH * size:
+                break
+            kept = rest
+    return kept
+
+
+def _piece(quote: str, document: Document) -> Piece | None:
+    text = letters_of(document.text).text
+    if len(text) >= _SHORTEST_PIECE and (at := quote.find(text)) >= 0:
+        return Piece(document, at, at + len(text))
+    most = min(len(quote), len(text)) - 1
+    for size in range(most, _SHORTEST_PIECE - 1, -1):
+        if text.endswith(quote[:size]):
+            return Piece(document, 0, size)
+        if text.startswith(quote[-size:]):
+            return Piece(document, len(quote) - size, len(quote))
+    return None
+
+
+def difference(old: str, new: str) -> str:
+    """Return the first words that differ, as `old → new`."""
+    ours, theirs = old.split(), new.split()
+    for kind, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if kind != "equal":
+            before, after = ours[a : min(b, a + _SHOWN)], theirs[c : min(d, c + _SHOWN)]
+            return f"{' '.join(before) or 'nothing'!r} → {' '.join(after) or 'nothing'!r}"
+    return ""

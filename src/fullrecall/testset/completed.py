@@ -1,0 +1,390 @@
+"""What a completion found: pairs in strata, people's labels of some, and what follows from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.sample import Sample
+from fullrecall.testset import pair_labels
+from fullrecall.testset.assessment import Judged
+from fullrecall.testset.completeness import (
+    KINDS,
+    WIDTH,
+    Kind,
+    Share,
+    Stratum,
+    Total,
+    completeness,
+    drawn,
+    labels_needed,
+    missing,
+    share_of,
+    strata_of,
+    with_textless,
+)
+from fullrecall.testset.gain import (
+    REFUSE,
+    WARN,
+    FalseMiss,
+    RecallAtK,
+    false_misses,
+    recall_of,
+    unjudged_share,
+)
+from fullrecall.testset.pair_labels import PairToLabel
+from fullrecall.testset.pool import Pair, Pool
+from fullrecall.testset.references import extended
+from fullrecall.usage import Spent
+
+RIGHT = 0.8
+"""Fewer right finds than this, by people's labels, and only confirmed ones are added."""
+
+_K = 10
+
+
+class Estimate(NamedTuple):
+    """How complete the references are, among each retriever's first `depth`.
+
+    `complete` is of the references as they were, None where the labels do not carry a figure, and
+    `refused` says why. `confirmed` is of them with what people found relevant. `needed` is about
+    how many labels make the interval 0.2 wide. `right` is the share of the judge's finds that
+    people confirm. `relevant` is how many pairs of the frame are relevant.
+    """
+
+    complete: Share | None
+    confirmed: Share | None = None
+    refused: str = ""
+    needed: int = 0
+    right: Share | None = None
+    relevant: float | None = None
+
+
+@dataclass(frozen=True)
+class CompletedSet:
+    """What was found beyond the references, and what that says of them.
+
+    Without people's labels nothing is added and nothing is claimed: `to_label` draws what people
+    should look at, `with_labels` takes it. `judged` are all pairs of the frame that the references
+    do not name. `error` is the share of one person's labels that may be wrong.
+    """
+
+    given: Sequence[Sample]
+    pool: Pool
+    judged: Sequence[Judged]
+    depth: int
+    names: Sequence[str]
+    seed: int = 0
+    labels: Mapping[str, bool] = field(default_factory=dict)
+    second: Mapping[str, bool] = field(default_factory=dict)
+    error: float = 0.0
+    spent: Spent = field(default_factory=Spent)
+    problems: Mapping[str, int] = field(default_factory=dict)
+
+    def to_label(
+        self, n: int = 300, path: str | Path | None = None, *, second: bool = False
+    ) -> list[PairToLabel]:
+        """Draw pairs for people to label, and write them to a new `.csv` or `.jsonl` file.
+
+        `n` are drawn by stratum, at least ten of each: what the judge found relevant, what it did
+        not, and what it gave no verdict on, nearest to the top first. Verdicts are hidden. Label
+        all of them; labels that this completion has are filled in. `second` draws instead what
+        one person found relevant and the judge did not, for another person to confirm. Raises
+        `ParameterError` for arguments out of range, and for a file that exists.
+        """
+        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+            raise ParameterError(f"n must be a whole number of at least 1, got {n!r}")
+        if second:
+            chosen = [one for one in self._labeled if self.labels[one.item] and one.kind != "yes"]
+        else:
+            chosen = [self._with_text[at] for at in drawn(self._members, n, self.seed)]
+        chosen = sorted(chosen, key=lambda one: one.item)  # no order that tells the verdict
+        known = self.second if second else self.labels
+        pairs = pair_labels.filled(map(self._to_label, chosen), known)
+        if path is not None:
+            pair_labels.write(pairs, path)
+        return pairs
+
+    def with_labels(
+        self,
+        labels: str | Path | Mapping[str, Any] | Iterable[PairToLabel],
+        *,
+        second: str | Path | Mapping[str, Any] | Iterable[PairToLabel] = (),
+        error: float = 0.05,
+    ) -> CompletedSet:
+        """Return this completion with people's labels: files of `to_label`, or pairs.
+
+        `second` are another person's labels of what the first found relevant and the judge did
+        not: only what both say counts. Without them the interval allows for `error` there, and is
+        wide. `error` is the share of one person's labels that may be wrong, at most: the interval
+        holds for all shares up to it; 0 for labels beyond doubt. Raises `InputError` for an
+        unknown label, and for labels of another completion, and `ParameterError` for an error
+        that is not from 0 to 0.3.
+        """
+        if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
+            raise ParameterError(f"error must be from 0 to 0.3, got {error!r}")
+        known = {one.item for one in self.judged}
+        both = [pair_labels.read(labels), pair_labels.read(second)]
+        for said in both:
+            foreign = said.keys() - known
+            if foreign:
+                raise InputError(
+                    f"{len(foreign):,} of {len(said):,} labels are of pairs that this completion "
+                    "does not have: use the same samples, retrievers, depth and seed"
+                )
+        first, other = {**self.labels, **both[0]}, {**self.second, **both[1]}
+        return replace(self, labels=first, second=other, error=float(error))
+
+    @cached_property
+    def samples(self) -> list[Sample]:
+        """The samples with what was accepted, and with the IDs of all that was judged.
+
+        What supports a claim joins its any-of group; what does not is a reference of its own.
+        """
+        return extended(self.given, self.pool, self.accepted, self._looked_at, self.says)
+
+    @cached_property
+    def accepted(self) -> list[Judged]:
+        """What is added: nothing without labels; else what people or a judge that is right say."""
+        if not self.labels:
+            return []
+        right = self.estimate.right
+        trusted = right is not None and right.value >= RIGHT
+        return [one for one in self.judged if self._is_accepted(one, trusted=trusted)]
+
+    def _is_accepted(self, one: Judged, *, trusted: bool) -> bool:
+        said = self.says(one)
+        relevant = said if said is not None else trusted and one.kind == "yes"
+        targets = self.pool.targets[one.pair.question]
+        return relevant and (not targets.are_claims or bool(targets.claims_of(one.verdict.claims)))
+
+    def says(self, one: Judged) -> bool | None:
+        """Return what people say of a pair; None where nobody looked at it."""
+        first = self.labels.get(one.item)
+        if not first or one.kind == "yes":
+            return first
+        return self.second.get(one.item, True)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """How complete the references are, or why that cannot be said."""
+        needed = labels_needed([len(members) for members in self._members], self._named[0])
+        missed = self._missing(lambda _: True)
+        if isinstance(missed, str):
+            return Estimate(None, refused=missed, needed=needed)
+        known = sum(self._named)
+        found = sum(bool(self.says(one)) for one in self._labeled)
+        both = completeness(known, missed)
+        confirmed = completeness(known + found, Total(*(max(0.0, t - found) for t in missed)))
+        if both.width > WIDTH:
+            needed = max(needed, round(len(self._labeled) * (both.width / WIDTH) ** 2))
+        needed = min(needed, len(self._with_text))
+        return Estimate(both, confirmed, "", needed, self._right, known + missed.value)
+
+    def recall(self, k: int) -> list[RecallAtK]:
+        """Return each retriever's recall at `k` over all targets, before and after, and corrected.
+
+        Raises `ParameterError` for a k beyond `depth`: what lies deeper was not judged.
+        """
+        if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= self.depth:
+            raise ParameterError(f"k must be from 1 to the depth of {self.depth}, got {k!r}")
+        found = []
+        for which, name in enumerate(self.names):
+            both = recall_of(self.pool, self.accepted, which, k)
+            if both is not None:
+                found.append(RecallAtK(name, k, *both, self._corrected(which, k)))
+        return found
+
+    def false_misses(self, k: int) -> list[FalseMiss]:
+        """Return the targets that a retriever seemed to miss within `k` and did not."""
+        return false_misses(self.given, self.pool, self.accepted, self.names, k)
+
+    def unjudged(self, k: int) -> dict[str, float]:
+        """Return the share of each retriever's first `k` that nobody labeled or judged."""
+        known = {id(one.pair) for one in self._looked_at}
+        return {
+            name: unjudged_share(self.pool, known, which, k)
+            for which, name in enumerate(self.names)
+        }
+
+    @property
+    def seeds_in_pool(self) -> float | None:
+        """The share of targets that some retriever has within `depth`: a check, no estimate."""
+        total = sum(targets.count for targets in self.pool.targets)
+        found = sum(
+            len(frozenset[int]().union(*(pair.named for pair in pairs)))
+            for pairs in self.pool.pairs
+        )
+        return found / total if total else None
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    @cached_property
+    def _with_text(self) -> list[Judged]:
+        return [one for one in self.judged if one.kind is not None]
+
+    @cached_property
+    def _members(self) -> list[list[int]]:
+        """The numbers of the pairs with a text that are in each stratum."""
+        kinds: list[Kind] = [one.kind or "no verdict" for one in self._with_text]
+        return strata_of(kinds, [one.pair.nearness for one in self._with_text])
+
+    @cached_property
+    def _labeled(self) -> list[Judged]:
+        return [one for one in self._with_text if one.item in self.labels]
+
+    @cached_property
+    def _looked_at(self) -> list[Judged]:
+        return [
+            one for one in self.judged
+            if one.verdict.relevant is not None or one.item in self.labels
+        ]  # fmt: skip
+
+    @cached_property
+    def _named(self) -> tuple[int, int]:
+        """How many pairs with a text the references name, and how many without."""
+        named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
+        with_text = sum(bool(pair.context.text) for pair in named)
+        return with_text, len(named) - with_text
+
+    @cached_property
+    def _right(self) -> Share | None:
+        """The share of the judge's finds that are relevant; None without labels of them."""
+        strata = [s for s in self._strata(lambda _: True) if s.kind == "yes" and s.size]
+        total = missing(strata, self.error) if strata else None
+        if total is None:
+            return None
+        return Share(*(count / sum(s.size for s in strata) for count in total))
+
+    def _strata(self, within: Any) -> list[Stratum]:
+        """Return the strata of those pairs that `within` takes.
+
+        A part of a stratum in which nobody labeled anything is taken to be like the whole.
+        """
+        strata = []
+        for kind, members in zip(KINDS, self._members, strict=True):
+            whole = [self._with_text[at] for at in members]
+            part = [one for one in whole if within(one.pair)]
+            seen = [one for one in part if one.item in self.labels]
+            seen = seen or [one for one in whole if one.item in self.labels]
+            relevant = [one for one in seen if self.says(one)]
+            twice = all(one.item in self.second for one in seen if self.labels[one.item])
+            labeled = min(len(seen), len(part))
+            hits = round(len(relevant) * labeled / len(seen)) if seen else 0
+            strata.append(Stratum(kind, len(part), labeled, hits, twice))
+        return strata
+
+    def _missing(self, within: Any) -> Total | str:
+        """Return the relevant pairs that the references lack, or why that cannot be said."""
+        if not any(self.pool.pairs):
+            return "no retriever returned anything"
+        if self._with_text and not self.labels:
+            return "nobody labeled anything"
+        if not self._with_text and self.judged:
+            return "no context has a text that could be judged"
+        total = missing(self._strata(within), self.error)
+        if total is None:
+            empty = next(s for s in self._strata(within) if s.size and not s.labeled)
+            return f"nobody labeled any of what the judge said {empty.kind!r} of: use to_label"
+        without = sum(one.kind is None and within(one.pair) for one in self.judged)
+        if without:
+            total = with_textless(total, *self._named, without)
+        return total
+
+    def _corrected(self, which: int, k: int) -> Share | None:
+        """Return relevant pairs within k / relevant pairs of the frame, from labels alone.
+
+        The interval is of these questions. None where additions join claims, for then nothing is
+        missing from the targets.
+        """
+        if self.estimate.complete is None or any(t.are_claims for t in self.pool.targets):
+            return None
+
+        def near(pair: Pair) -> bool:
+            rank = pair.ranks[which]
+            return rank is not None and rank <= k
+
+        named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
+        known = sum(map(near, named))
+        inside, outside = self._missing(near), self._missing(lambda pair: not near(pair))
+        if isinstance(inside, str) or isinstance(outside, str):
+            return None
+        rest = len(named) - known
+        return share_of(
+            Total(*(count + known for count in inside)), Total(*(count + rest for count in outside))
+        )
+
+    def _to_label(self, one: Judged) -> PairToLabel:
+        targets = self.pool.targets[one.pair.question]
+        question = self.given[one.pair.question].user_input or ""
+        claims = "\n".join(f"- {claim}" for claim in targets.claims)
+        return PairToLabel(one.item, question, one.pair.context.label, claims)
+
+    def _lines(self) -> Iterator[str]:
+        """Yield what the completion says, each figure with what it stands on."""
+        counts = Counter(one.kind or "no text" for one in self.judged)
+        said = ", ".join(f"{counts[kind]:,} {kind}" for kind in counts)
+        yield (
+            f"{len(self.given):,} questions, {len(self.names)} retrievers: {len(self.judged):,} "
+            f"contexts among their first {self.depth} that nobody had labeled{said and f': {said}'}"
+        )
+        if self.pool.problems:
+            yield f"  {len(self.pool.problems):,} questions on which a retriever failed"
+        for why, count in self.problems.items():
+            yield f"  {count:,} contexts without a verdict: {why}"
+        yield from self._of_completeness()
+        k = min(_K, self.depth)
+        for one in self.recall(k):
+            line = f"  {one.retriever}: recall@{k} per target {one.before:.3f} → {one.after:.3f}"
+            if one.corrected is not None:
+                line += f" → {one.corrected.value:.3f} {_range(one.corrected)} corrected"
+            elif self.accepted and not all(t.are_claims for t in self.pool.targets):
+                line += ", at most"
+            yield line
+        for name, share in self.unjudged(k).items():
+            if share > WARN:
+                advice = (
+                    "do not compare its recall" if share > REFUSE else "its recall may be higher"
+                )
+                yield f"  {name}: {share:.0%} of the first {k} never judged: {advice}"
+        if self.seeds_in_pool is not None:
+            yield f"  references in the pool: {self.seeds_in_pool:.0%} (a check, no estimate)"
+
+    def _of_completeness(self) -> Iterator[str]:
+        estimate = self.estimate
+        wanted = f"about {estimate.needed:,} labels make the interval {WIDTH:g} wide"
+        if estimate.complete is None:
+            yield f"  completeness: not known: {estimate.refused}; {wanted}"
+        else:
+            share = estimate.complete
+            line = (
+                f"  references {share.value:.0%} complete {_range(share)} among each retriever's "
+            )
+            line += f"first {self.depth}, by {len(self._labeled):,} labels"
+            yield line + (f"; {wanted}" if share.width > WIDTH else "")
+            if estimate.confirmed is not None and self.accepted:
+                yield f"  with what people confirmed: {estimate.confirmed.value:.0%} " + _range(
+                    estimate.confirmed
+                )
+        if not self.labels:
+            yield "  nothing is added without labels"
+            return
+        confirmed = sum(self.says(one) is not None for one in self.accepted)
+        yield f"  {len(self.accepted):,} added, {confirmed:,} of them confirmed by people"
+        lonely = len(self.to_label(1, second=True)) - len(self.second)
+        if lonely > 0 and self.error:
+            yield f"  {lonely:,} need a second label: to_label(second=True) draws them"
+        if estimate.right is not None:
+            right, few = estimate.right, estimate.right.value < RIGHT
+            line = f"  {right.value:.0%} {_range(right)} of the judge's finds are right"
+            yield line + (": only confirmed ones are added" if few else "")
+
+
+def _range(share: Share) -> str:
+    return f"[{share.low:.0%}, {share.high:.0%}]"

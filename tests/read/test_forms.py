@@ -1,0 +1,213 @@
+"""Rows and files of other tools are samples, whatever the tool calls its columns."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from fullrecall import Sample
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.read import from_rows, read, text_files
+
+HOTPOT = {
+    "_id": "h1", "question": "Which film came first?", "answer": "Alpha", "type": "comparison",
+    "level": "easy", "supporting_facts": [["Alpha (film)", 0], ["Beta (film)", 1]],
+    "context": [["Alpha (film)", ["Alpha is of 1950. "]], ["Beta (film)", ["B.", "Beta: 1960."]],
+                ["Other", ["x"]]],
+}  # fmt: skip
+SQUAD = {
+    "version": "2.0",
+    "data": [{
+        "title": "Mills",
+        "paragraphs": [{
+            "context": "The mill dates from 1502.",
+            "qas": [
+                {"id": "s1", "question": "When?",
+                 "answers": [{"text": "1502", "answer_start": 20}]},
+                {"id": "s2", "question": "Why?", "answers": [], "is_impossible": True},
+            ],
+        }],
+    }],
+}  # fmt: skip
+
+
+def one(row: dict[str, Any], **options: Any) -> Sample:
+    """Return the sample of a row."""
+    (sample,) = from_rows([row], **options)
+    return sample
+
+
+def ids(sample: Sample) -> list[str]:
+    """Return the single reference IDs."""
+    return [name for reference in sample.reference_context_ids for name in reference.any_of]
+
+
+def test_hotpotqa_as_published_and_as_hugging_face_has_it() -> None:
+    """Pages are IDs, supporting sentences texts."""
+    columns = {
+        **{key: value for key, value in HOTPOT.items() if key != "_id"}, "id": "h1",
+        "supporting_facts": {"title": ["Alpha (film)", "Beta (film)"], "sent_id": [0, 1]},
+        "context": {"title": [c[0] for c in HOTPOT["context"]],
+                    "sentences": [c[1] for c in HOTPOT["context"]]},
+    }  # fmt: skip
+    for row in (HOTPOT, columns):
+        sample = one(row)
+        assert (sample.id, sample.reference, ids(sample)) == (
+            "h1", "Alpha", ["Alpha (film)", "Beta (film)"],
+        )  # fmt: skip
+        assert [g[0].text for g in sample.reference_contexts] == [
+            "Alpha is of 1950.",
+            "Beta: 1960.",
+        ]
+
+
+def test_squads_file_and_rows(tmp_path: Path) -> None:
+    """A question without an answer has no references: undefined, not 0."""
+    path = tmp_path / "squad.json"
+    path.write_text(json.dumps(SQUAD))
+    answered, impossible = read(path)
+    assert (answered.id, answered.reference, answered.group) == ("s1", "1502", "Mills")
+    assert answered.reference_contexts[0][0].text == "The mill dates from 1502."
+    assert impossible.reference_contexts == ()
+    flat = {"id": "s1", "title": "Mills", "context": "C", "question": "When?",
+            "answers": {"text": ["1502"], "answer_start": [20]}}  # fmt: skip
+    assert one(flat).reference_contexts[0][0].text == "C"
+
+
+def test_langsmith_as_json_lines_and_csv(tmp_path: Path) -> None:
+    """Outputs are what is expected, an answer among them too."""
+    row = {"id": "e1", "inputs": {"question": "q"}, "metadata": {"split": "x"},
+           "outputs": {"answer": "a", "reference_context_ids": ["d1"]}}  # fmt: skip
+    lines, cells, columns = (tmp_path / name for name in ("a.jsonl", "b.csv", "c.csv"))
+    lines.write_text(json.dumps(row) + "\n")
+    plain = {key: value if key == "id" else json.dumps(value) for key, value in row.items()}
+    pd.DataFrame([plain]).to_csv(cells, index=False)
+    flat = {"id": "e1", "input_question": "q", "output_answer": "a",
+            "output_reference_context_ids": '["d1"]', "metadata_split": "x"}  # fmt: skip
+    pd.DataFrame([flat]).to_csv(columns, index=False)
+    for path in (lines, cells, columns):
+        (sample,) = read(path)
+        assert (sample.id, sample.user_input, sample.reference) == ("e1", "q", "a")
+        assert ids(sample) == ["d1"]
+        assert sample.response is None
+        assert sample.metadata["split"] == "x"
+
+
+def test_deepevals_goldens() -> None:
+    """`context` is what should be retrieved."""
+    sample = one({"input": "q", "expected_output": "a", "context": ["c"], "source_file": "f"})
+    assert (sample.user_input, sample.reference) == ("q", "a")
+    assert sample.reference_contexts[0][0].text == "c"
+
+
+@pytest.mark.parametrize("form", ["beir", "mteb"])
+def test_folders_of_beir_and_mteb(tmp_path: Path, form: str) -> None:
+    """Questions and grades of a split; another split by its name."""
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "one?"}\n')
+    judged = {"query-id": "q1", "corpus-id": "d1", "score": 2}
+    if form == "beir":
+        (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
+    else:
+        (tmp_path / "qrels/test.jsonl").write_text(json.dumps(judged) + "\n")
+    (sample,) = read(tmp_path)
+    assert (sample.user_input, sample.reference_context_ids[0].grade) == ("one?", 2)
+    with pytest.raises(InputError, match="no judgments of the split 'dev': choose one of test"):
+        list(read(tmp_path, format="dev"))
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("q1 0 d1 1\n")
+    assert [s.id for s in read(qrels, format="trec")] == ["q1"]
+
+
+@pytest.mark.parametrize("name", ["user_input", "messages", "turns"])
+def test_of_a_conversation_the_last_question_is_retrieved_for(name: str) -> None:
+    """What came before is kept as history."""
+    said = [("human", "Who built it?"), ("ai", "Barn."), ("user", "And when?"), ("ai", "1502")]
+    messages = [{"type" if r == "human" else "role": r, "content": c} for r, c in said]
+    sample = one({name: messages, "reference": "1502"})
+    assert sample.user_input == "And when?"
+    assert [m["content"] for m in sample.metadata["history"]] == ["Who built it?", "Barn."]
+    with pytest.raises(InputError, match="no message of a user"):
+        one({name: [{"role": "ai", "content": "x"}]})
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "value"),
+    [
+        ({"Question": "q"}, "user_input", "q"),
+        ({"USER QUERY": "q"}, "user_input", "q"),
+        ({"Ground Truth": "a text"}, "reference", "a text"),
+        ({"ground_truth": ["only"]}, "reference", "only"),
+        ({"ground_truth": ["d1", "d2"]}, "ids", ["d1", "d2"]),
+        ({"expected": "Paris"}, "reference", "Paris"),
+        ({"expected": ["d1"]}, "ids", ["d1"]),
+        ({"relevant": "d1;d2"}, "ids", ["d1", "d2"]),
+        ({"relevant": "One text of several words."}, "texts", ["One text of several words."]),
+        ({"gold": ["a b c", "d e f"]}, "texts", ["a b c", "d e f"]),
+        ({"gold-ids": [1, 2]}, "ids", ["1", "2"]),
+        ({"Relevant Docs": ["d1"]}, "ids", ["d1"]),
+    ],
+)
+def test_usual_names_in_any_case(row: dict[str, Any], field: str, value: Any) -> None:
+    """A name that may mean an answer or references is told by what it holds."""
+    sample = one(row)
+    found = {
+        "ids": lambda: ids(sample),
+        "texts": lambda: [group[0].text for group in sample.reference_contexts],
+    }.get(field, lambda: getattr(sample, field))
+    assert found() == value
+
+
+def test_what_may_be_an_answer_or_an_id_is_an_error() -> None:
+    """The message says both ways out; either works."""
+    with pytest.raises(InputError, match="may be an answer or an ID") as error:
+        one({"Gold": "d1"})
+    assert error.value.field == "Gold"
+    assert ids(one({"Gold": ["d1"]}, rename={"Gold": "reference_ids"})) == ["d1"]
+    assert one({"Gold": "d1"}, rename={"Gold": "reference"}).reference == "d1"
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_frames_whose_lists_became_texts(library: Any) -> None:
+    """As `read_csv` of pandas or polars gives them."""
+    frame = library.DataFrame({"Question": ["q"], "relevant_ids": ["['d1', 'd2']"],
+                               "retrieved_ids": ["d2;d3"]})  # fmt: skip
+    (sample,) = from_rows(frame)
+    assert ids(sample) == ["d1", "d2"]
+    assert sample.retrieved_context_ids == ("d2", "d3")
+
+
+def test_id_key_of_rows_and_files(tmp_path: Path) -> None:
+    """A dotted path, into metadata where the context lacks it, or a function."""
+    row = {"question": "q", "contexts": [{"text": "t", "metadata": {"source": {"file": "a.md"}}}]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
+    for key in ("metadata.source.file", "source.file", lambda c: c["metadata"]["source"]["file"]):
+        assert one(row, id_key=key).retrieved_context_ids == ("a.md",)
+        (sample,) = read(tmp_path / "a.jsonl", id_key=key)
+        assert sample.retrieved_context_ids == ("a.md",)
+    with pytest.raises(InputError, match=r"nothing at 'metadata\.page'"):
+        one(row, id_key="metadata.page")
+    with pytest.raises(ParameterError, match="id_key must be a dotted path or a function"):
+        one(row, id_key=3)
+
+
+def test_what_is_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packed bomb, a device, and messages that repeat the input."""
+    monkeypatch.setattr(text_files, "MAX_TEXT_BYTES", 1 << 20)
+    bomb = tmp_path / "bomb.json.gz"
+    bomb.write_bytes(gzip.compress(b"[" + b" " * (4 << 20) + b"]"))
+    with pytest.raises(InputError, match="holds more than 1 MiB as one text"):
+        list(read(bomb))
+    with pytest.raises(InputError, match="is a device, which may never end"):
+        read("/dev/zero", format="jsonl")
+    wide = tmp_path / "wide.csv"
+    wide.write_text(",".join(f"column{n}" for n in range(5000)) + "\n1\n")
+    with pytest.raises(InputError) as error:
+        list(read(wide, rename={"missing": "id"}))
+    assert len(str(error.value)) < 700

@@ -1,0 +1,399 @@
+"""JSON Lines: what is read, where each error stands, and that memory stays flat."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fullrecall import Context, Sample
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.read import read_jsonl, write_jsonl
+
+if TYPE_CHECKING:
+    from conftest import UntilError, Write
+
+GOOD = '{"question": "q", "retrieved_ids": ["d1"]}\n'
+GOOD_SAMPLE = Sample(user_input="q", retrieved_context_ids=["d1"])
+
+
+class TestReading:
+    """What goes in unchanged."""
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            GOOD * 2,
+            (GOOD * 2).rstrip("\n"),
+            (GOOD * 2).replace("\n", "\r\n"),
+            f"\n{GOOD}  \t\r\n\n{GOOD}\n\n",
+            f"\ufeff{GOOD}{GOOD}",
+            gzip.compress((GOOD * 2).encode()),
+        ],
+        ids=["plain", "no last line feed", "Windows", "blank lines", "BOM", "gzip"],
+    )
+    def test_every_usual_way_to_save_lines_reads_alike(
+        self, write: Write, content: str | bytes
+    ) -> None:
+        """Line endings, blank lines, a byte order mark and gzip make no difference."""
+        assert list(read_jsonl(write("a.jsonl", content))) == [GOOD_SAMPLE] * 2
+
+    def test_gzip_is_known_by_content(self, write: Write) -> None:
+        """A download that a browser has unpacked keeps its `.gz`, and is read all the same."""
+        assert list(read_jsonl(write("a.jsonl.gz", GOOD))) == [GOOD_SAMPLE]
+
+    def test_null_and_nan_are_not_given(self, write: Write) -> None:
+        """`null`, and the NaN that Python's json writes for pandas, leave a field out."""
+        path = write("a.jsonl", '{"question": "q", "answer": NaN, "contexts": null}')
+        assert list(read_jsonl(path)) == [Sample(user_input="q")]
+
+    def test_an_empty_list_is_an_answer(self, write: Write) -> None:
+        """`[]` says that nothing was retrieved, which scores 0; it is not "not given"."""
+        (sample,) = read_jsonl(write("a.jsonl", '{"question": "q", "contexts": []}'))
+        assert sample.retrieved_contexts == ()
+
+    def test_line_separators_inside_a_text_do_not_end_the_line(self, write: Write) -> None:
+        """U+2028 and U+0085, which str.splitlines() would split at, stay in the text."""
+        text = "a\u2028b\u0085c"
+        path = write("a.jsonl", json.dumps({"question": text}, ensure_ascii=False))
+        assert [sample.user_input for sample in read_jsonl(path)] == [text]
+
+
+class TestErrors:
+    """Each names the file, the line, the field and the way out, after all before it."""
+
+    @pytest.mark.parametrize(
+        ("row", "field", "says"),
+        [
+            ('{"question": "q"', None, "it ends too early"),
+            ('{"question": "q",}', None, "remove the trailing comma"),
+            ('{"question": "q"},', None, "remove the trailing comma"),
+            ("{'question': 'q'}", None, "double quotes"),
+            ('{"question": q}', None, "near 'q}'"),
+            ("[1, 2]", None, "each line is one JSON object, got list [1, 2]"),
+            ('"text"', None, "each line is one JSON object, got str 'text'"),
+            ("null", None, "each line is one JSON object, got NoneType None"),
+            ('{"id": ' + "1" * 5000 + "}", None, "4300 digits"),
+            ('{"metadata": ' + "[" * 200_000 + "}", None, "nested too deeply"),
+            ('{"question": "q", "qestion": 1}', "qestion", "rename={'qestion': None}"),
+            ('{"contexts": "abc"}', "retrieved_contexts", "expected a list, got the str 'abc'"),
+            (
+                '{"reference_ids": ["a", 2, 2.5]}',
+                "reference_context_ids",
+                "item 2: 2.5 is not an ID",
+            ),
+            ('{"contexts": ["a", 7]}', "retrieved_contexts", "item 1"),
+            ('{"question": 3}', "user_input", "got int 3"),
+            ('{"reference_ids": {"d1": 3, "d1": 1}}', "d1", "'d1' occurs twice"),
+            ('{"question": "a", "question": "b"}', "question", "'question' occurs twice"),
+            ('{"question": "a", "query": "b"}', "query", "query means user_input"),
+        ],
+    )
+    def test_a_row_that_is_no_sample(
+        self, write: Write, until_error: UntilError, row: str, field: str | None, says: str
+    ) -> None:
+        """The third line is named, blank lines counted, and the first has been yielded."""
+        path = write("a.jsonl", f"{GOOD}\n{row}\n{GOOD}")
+        before, error = until_error(read_jsonl(path))
+        assert before == [GOOD_SAMPLE]
+        assert (error.path, error.line, error.field) == (str(path), 3, field)
+        assert says in error.problem
+        assert str(error).startswith(f"{path}:3: ")
+
+    def test_a_long_value_is_cut(self, write: Write, until_error: UntilError) -> None:
+        """A message stays readable whatever the value's length."""
+        _, error = until_error(read_jsonl(write("a.jsonl", '{"contexts": "%s"}' % ("x" * 10**6))))
+        assert len(str(error)) < 400
+
+    @pytest.mark.parametrize(
+        "content", ["", "\n\n \r\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)]
+    )
+    def test_no_samples(self, write: Write, until_error: UntilError, content: str | bytes) -> None:
+        """An empty file is a mistake, not a data set on which everything passes."""
+        before, error = until_error(read_jsonl(write("a.jsonl", content)))
+        assert not before
+        assert "holds no samples" in str(error)
+
+    def test_invalid_utf8_names_line_and_byte(self, write: Write, until_error: UntilError) -> None:
+        """The byte is found in the line and in the file, as editors and dumps count them."""
+        content = GOOD.encode() + '{"question": "é'.encode() + b'\xe9"}\n'
+        before, error = until_error(read_jsonl(write("a.jsonl", content)))
+        assert before == [GOOD_SAMPLE]
+        assert error.line == 2
+        assert "byte 0xe9 is not UTF-8" in error.problem
+        assert f"byte offset 16 of the line, {len(GOOD) + 16} of the file" in error.problem
+
+    def test_nul_bytes(self, write: Write, until_error: UntilError) -> None:
+        """A NUL byte is named as such, not as whatever JSON makes of it."""
+        path = write("a.jsonl", GOOD.encode() + b'{"question": "a\0b"}')
+        before, error = until_error(read_jsonl(path))
+        assert before == [GOOD_SAMPLE]
+        assert error.line == 2
+        assert "a NUL byte" in error.problem
+
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+    def test_a_byte_order_mark_tells_the_encoding(self, write: Write, encoding: str) -> None:
+        """Excel's "Unicode text" is UTF-16; packed, too."""
+        content = GOOD.encode(encoding)
+        assert list(read_jsonl(write("a.jsonl", content))) == [GOOD_SAMPLE]
+        assert list(read_jsonl(write("b.jsonl.gz", gzip.compress(content)))) == [GOOD_SAMPLE]
+
+    def test_damaged_utf_16_is_named(self, write: Write, until_error: UntilError) -> None:
+        """Half a character at the end."""
+        _, error = until_error(read_jsonl(write("a.jsonl", GOOD.encode("utf-16")[:-1])))
+        assert "is damaged UTF-16" in error.problem
+
+    def test_truncated_gzip(self, write: Write, until_error: UntilError) -> None:
+        """What was unpacked before the cut is yielded, and the cut is no silent end."""
+        rows = b"".join(
+            b'{"question": "%s"}\n' % os.urandom(60).hex().encode() for _ in range(2000)
+        )
+        path = write("a.jsonl.gz", gzip.compress(rows)[:-5000])
+        before, error = until_error(read_jsonl(path))
+        assert 0 < len(before) < 2000
+        assert error.line == len(before) + 1
+        assert "truncated" in error.problem
+
+    def test_gzip_that_does_not_unpack(self, write: Write, until_error: UntilError) -> None:
+        """Bytes that are no compressed data are an error of the input, not of zlib."""
+        content = gzip.compress(GOOD.encode())[:10] + b"\xff" * 100
+        _, error = until_error(read_jsonl(write("a.jsonl.gz", content)))
+        assert "cannot be read" in error.problem
+
+    def test_gzip_with_a_wrong_checksum(self, write: Write, until_error: UntilError) -> None:
+        """Data that unpack to something else than was packed do not pass for good."""
+        packed = bytearray(gzip.compress(GOOD.encode()))
+        packed[-8] ^= 0xFF
+        _, error = until_error(read_jsonl(write("a.jsonl.gz", bytes(packed))))
+        assert "CRC" in error.problem
+
+    def test_a_file_that_may_not_be_opened(
+        self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What the system says stands in the error, beside the path."""
+        path = write("a.jsonl", GOOD)
+
+        def refused(self: Path, mode: str) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(Path, "open", refused)
+        _, error = until_error(read_jsonl(path))
+        assert str(error) == f"{path}: cannot be opened: Permission denied"
+
+    @pytest.mark.parametrize("content", ["[\n" + GOOD, '{\n"question": "q"\n}', "[1]"])
+    def test_json_that_is_not_lines(
+        self, write: Write, until_error: UntilError, content: str | bytes
+    ) -> None:
+        """A file that is one JSON value is told apart from a malformed line."""
+        _, error = until_error(read_jsonl(write("a.jsonl", content)))
+        assert error.line == 1
+        assert "format='json'" in error.problem
+
+    def test_missing_files_are_met_at_the_call(self, tmp_path: Path) -> None:
+        """A mistyped path fails where it is written, not where the iterator is first used."""
+        with pytest.raises(InputError, match="no such file"):
+            read_jsonl(tmp_path / "typo.jsonl")
+
+    def test_directories_are_met_at_the_call(self, tmp_path: Path) -> None:
+        """A directory is called one."""
+        with pytest.raises(InputError, match="is a directory"):
+            read_jsonl(tmp_path)
+
+
+class TestRename:
+    """`rename` maps columns to fields, or leaves them out."""
+
+    def test_columns_are_renamed_and_left_out(self, write: Write) -> None:
+        """Renaming is done once and at the same time, so two columns may swap names."""
+        path = write("a.jsonl", '{"frage": "q", "answer": "r", "prediction": "p", "x": 1}')
+        rename = {"frage": "query", "answer": "reference", "prediction": "answer", "x": None}
+        expected = Sample(user_input="q", reference="r", response="p")
+        assert list(read_jsonl(path, rename=rename)) == [expected]
+
+    def test_targets_are_fields(self, write: Write) -> None:
+        """A mistyped target fails at the call and lists the fields."""
+        with pytest.raises(ParameterError, match="'refrence', which is not a field: use one of id"):
+            read_jsonl(write("a.jsonl", GOOD), rename={"x": "refrence"})
+
+    def test_a_column_that_never_comes_is_an_error(
+        self, write: Write, until_error: UntilError
+    ) -> None:
+        """A mistyped source would silently leave a field out of every sample."""
+        path = write("a.jsonl", GOOD)
+        before, error = until_error(read_jsonl(path, rename={"refs": "reference_ids"}))
+        assert before == [GOOD_SAMPLE]
+        assert error.field == "refs"
+        assert "which no row has" in error.problem
+
+    def test_a_column_that_some_rows_have_will_do(self, write: Write) -> None:
+        """In JSON Lines a field may be absent from any row, the first included."""
+        path = write("a.jsonl", GOOD + '{"frage": "q"}')
+        samples = list(read_jsonl(path, rename={"frage": "question"}))
+        assert [sample.user_input for sample in samples] == ["q", "q"]
+
+    def test_two_columns_with_one_meaning(self, write: Write, until_error: UntilError) -> None:
+        """Two columns that end up under one name are refused, not resolved by order."""
+        path = write("a.jsonl", '{"x": "a", "question": "b"}')
+        _, error = until_error(read_jsonl(path, rename={"x": "question"}))
+        assert "two columns mean 'question'" in error.problem
+
+
+class TestMemory:
+    """Rows stream: neither the file nor a line beyond the limit comes into memory."""
+
+    def test_rows_are_not_kept(self, write: Write) -> None:
+        """Reading 20 MB of rows holds less than 1 MB at any time."""
+        row = json.dumps({"question": "q", "contexts": ["x" * 1000]}) + "\n"
+        path = write("a.jsonl", row * 20_000)
+        tracemalloc.start()
+        try:
+            count = sum(1 for _ in read_jsonl(path))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert count == 20_000
+        assert peak < 2**20
+
+    def test_an_over_long_line_is_not_read_to_its_end(
+        self, write: Write, until_error: UntilError
+    ) -> None:
+        """Of a line of 100 MB, no more than the limit is read, and the error names the limit."""
+        line = GOOD.encode() + b'{"question": "' + b"x" * 100_000_000 + b'"}\n'
+        path = write("a.jsonl.gz", gzip.compress(line, 1))
+        del line
+        tracemalloc.start()
+        try:
+            before, error = until_error(read_jsonl(path, max_line_bytes=2**20))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert before == [GOOD_SAMPLE]
+        assert error.line == 2
+        assert "max_line_bytes=1,048,576" in error.problem
+        assert peak < 4 * 2**20
+
+    def test_the_limit_is_of_bytes_without_the_line_feed(
+        self, write: Write, until_error: UntilError
+    ) -> None:
+        """A line of exactly the limit is read; one byte less does not let it through."""
+        path = write("a.jsonl", GOOD)
+        length = len(GOOD) - 1
+        assert list(read_jsonl(path, max_line_bytes=length)) == [GOOD_SAMPLE]
+        _, error = until_error(read_jsonl(path, max_line_bytes=length - 1))
+        assert "max_line_bytes" in error.problem
+
+    def test_the_limit_is_positive(self, write: Write) -> None:
+        """A limit that lets nothing through is refused by name."""
+        with pytest.raises(ParameterError, match="max_line_bytes must be at least 1, got 0"):
+            read_jsonl(write("a.jsonl", GOOD), max_line_bytes=0)
+
+
+IDS = st.text(min_size=1, max_size=8)
+TEXTS = st.text(max_size=30)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+CONTEXTS = st.builds(
+    Context,
+    TEXTS,
+    id=st.none() | IDS,
+    score=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    metadata=st.dictionaries(st.text(), PLAIN, max_size=2),
+)
+SAMPLES = st.builds(
+    Sample,
+    id=st.none() | IDS,
+    user_input=st.none() | TEXTS,
+    retrieved_contexts=st.none() | st.lists(CONTEXTS, max_size=3),
+    reference=st.none() | TEXTS,
+    reference_contexts=st.none() | st.lists(CONTEXTS | st.lists(CONTEXTS, max_size=2), max_size=3),
+    reference_context_ids=st.none()
+    | st.lists(IDS, max_size=3)
+    | st.dictionaries(IDS, st.integers(-1, 4), max_size=3)
+    | st.lists(st.lists(IDS, min_size=1, max_size=3), max_size=3),
+    reference_claims=st.none() | st.lists(TEXTS, max_size=3),
+    retrieval=st.none() | st.fixed_dictionaries({"error": TEXTS}),
+    metadata=st.dictionaries(st.text(), PLAIN, max_size=3),
+)
+
+
+class TestWriting:
+    """`write_jsonl` writes what `read_jsonl` reads back equal."""
+
+    @settings(deadline=None)
+    @given(samples=st.lists(SAMPLES, min_size=1, max_size=4))
+    def test_round_trip(
+        self, samples: list[Sample], tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        """Every sample comes back equal: groups, grades, blanks, metadata, any character."""
+        path = tmp_path_factory.mktemp("round") / "a.jsonl"
+        assert write_jsonl(samples, path) == len(samples)
+        assert list(read_jsonl(path)) == samples
+
+    def test_half_a_surrogate_pair_round_trips(self, tmp_path: Path) -> None:
+        """A text cut in the middle of an emoji, which UTF-8 cannot hold, is escaped."""
+        sample = Sample(user_input="é\ud83d")
+        write_jsonl([sample], tmp_path / "a.jsonl")
+        assert list(read_jsonl(tmp_path / "a.jsonl")) == [sample]
+
+    def test_compressed_files_are_reproducible(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The same samples give the same bytes, whatever the file's name and the time."""
+        written = []
+        for name, time in (("a.jsonl.gz", 1e9), ("b.jsonl.gz", 2e9)):
+            monkeypatch.setattr("time.time", lambda time=time: time)
+            write_jsonl([GOOD_SAMPLE], tmp_path / name)
+            written.append((tmp_path / name).read_bytes())
+        assert written[0] == written[1]
+        assert written[0][:2] == b"\x1f\x8b"
+        assert list(read_jsonl(tmp_path / "a.jsonl.gz")) == [GOOD_SAMPLE]
+
+    def test_a_file_can_be_rewritten_from_itself(self, write: Write) -> None:
+        """The file being read is not truncated by the one that replaces it."""
+        path = write("a.jsonl", GOOD * 3)
+        assert write_jsonl(read_jsonl(path), path) == 3
+        assert list(read_jsonl(path)) == [GOOD_SAMPLE] * 3
+
+    def test_an_error_on_the_way_leaves_the_old_file(self, write: Write) -> None:
+        """A half-written file would pass for a whole one."""
+        path = write("a.jsonl", GOOD)
+
+        def samples() -> Iterator[Any]:
+            yield GOOD_SAMPLE
+            raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            write_jsonl(samples(), path)
+        assert path.read_text() == GOOD
+        assert [file.name for file in path.parent.iterdir()] == ["a.jsonl"]
+
+    def test_metadata_that_json_cannot_hold(self, tmp_path: Path) -> None:
+        """The error names the sample and the type instead of writing something else."""
+        sample = Sample(user_input="q", metadata={"x": {1, 2}})
+        with pytest.raises(InputError, match=r"sample 2: metadata.*set") as caught:
+            write_jsonl([GOOD_SAMPLE, sample], tmp_path / "a.jsonl")
+        assert caught.value.field == "metadata"
+        assert not list(tmp_path.iterdir())
+
+    def test_links_stay_links(self, write: Write, tmp_path: Path) -> None:
+        """Writing through a link replaces the file that it names, not the link."""
+        (tmp_path / "link.jsonl").symlink_to(write("a.jsonl", ""))
+        write_jsonl([GOOD_SAMPLE], tmp_path / "link.jsonl")
+        assert (tmp_path / "link.jsonl").is_symlink()
+        assert list(read_jsonl(tmp_path / "a.jsonl")) == [GOOD_SAMPLE]
+
+    def test_devices_are_written_to_directly(self) -> None:
+        """A device or a pipe, such as /dev/stdout, is not replaced by a file."""
+        assert write_jsonl([GOOD_SAMPLE], os.devnull) == 1
+        assert not Path(os.devnull).is_file()

@@ -1,0 +1,203 @@
+"""Parquet: streamed by batch, Arrow's fillings removed."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+
+from fullrecall import Sample
+from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.read import parquet, read, read_parquet
+
+if TYPE_CHECKING:
+    from conftest import UntilError, Write
+
+Save: TypeAlias = Callable[..., Path]
+
+
+@pytest.fixture
+def save(tmp_path: Path) -> Save:
+    """Write a table of rows, or a ready one, and return its path."""
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
+
+    def save(rows: Any, **options: Any) -> Path:
+        table = pa.Table.from_pylist(rows) if isinstance(rows, list) else rows
+        pq.write_table(table, tmp_path / "a.parquet", **options)
+        return tmp_path / "a.parquet"
+
+    return save
+
+
+def test_rows_and_gaps(save: Save) -> None:
+    """Lists, nested contexts and graded mappings come back without Arrow's fillings."""
+    rows = [
+        {"question": "q", "contexts": [{"id": "d1", "score": 0.5}], "reference_ids": {"d1": 3}},
+        {"question": "p", "contexts": [{"text": "t"}], "reference_ids": {"d2": 2}},
+        {"question": "n"},
+    ]
+    assert list(read(save(rows))) == [Sample(**row) for row in rows]
+
+
+def test_gaps_inside_lists(save: Save) -> None:
+    """An any-of group without a grade has none, beside one that has."""
+    groups = [{"any_of": ["a", "b"], "grade": 2.0}, {"any_of": ["c"]}]
+    path = save([{"reference_ids": groups}])
+    assert list(read_parquet(path)) == [Sample(reference_context_ids=groups)]
+
+
+def test_batches_make_no_difference(save: Save) -> None:
+    """Rows keep their order and number across batches and row groups."""
+    path = save([{"id": str(n)} for n in range(100)], row_group_size=30)
+    samples = list(read_parquet(path, batch_size=7))
+    assert [sample.id for sample in samples] == [str(n) for n in range(100)]
+
+
+def test_errors_name_the_row(save: Save, until_error: UntilError) -> None:
+    """Rows count from 1 across batches; what came before is yielded."""
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    table = pa.table({"id": [1.0 if n == 50 else None for n in range(60)]})
+    before, error = until_error(read_parquet(save(table), batch_size=8))
+    assert len(before) == 50
+    assert (error.line, error.field) == (51, "id")
+
+
+def test_arrow_maps(save: Save, until_error: UntilError) -> None:
+    """A map column is a mapping; a key that stands twice is an error, as in JSON."""
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    pairs = [[("a", 1.0), ("b", 2.0)], None, [("a", 1.0), ("a", 2.0)]]
+    maps = pa.array(pairs, type=pa.map_(pa.string(), pa.float64()))
+    before, error = until_error(read_parquet(save(pa.table({"reference_ids": maps}))))
+    assert before == [Sample(reference_context_ids={"a": 1, "b": 2}), Sample()]
+    assert (error.line, error.field) == (3, "reference_ids")
+
+
+def test_columns_left_out_are_not_read(save: Save, until_error: UntilError) -> None:
+    """A column that cannot even be decoded does no harm once it is left out."""
+    pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
+    path = save([{"question": "q", "junk": f"{n:0100}"} for n in range(1000)], use_dictionary=False)
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    content = bytearray(path.read_bytes())
+    begin = chunk.data_page_offset
+    content[begin : begin + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
+    path.write_bytes(content)
+
+    _, error = until_error(read_parquet(path))
+    assert "not a Parquet file that can be read" in error.problem
+    samples = list(read_parquet(path, rename={"junk": None}))
+    assert samples == [Sample(user_input="q")] * 1000
+
+
+def test_renamed_columns_are_looked_up_in_the_schema(save: Save, until_error: UntilError) -> None:
+    """A mistyped column is met before the first row."""
+    before, error = until_error(read_parquet(save([{"id": "1"}]), rename={"x": "question"}))
+    assert not before
+    assert "'x', which no row has: the columns are 'id'" in error.problem
+
+
+def test_a_column_twice(save: Save, until_error: UntilError) -> None:
+    """Of two columns with one name, neither is dropped in silence."""
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    _, error = until_error(read_parquet(save(pa.table([["1"], ["2"]], names=["id", "id"]))))
+    assert "two columns have the name 'id'" in error.problem
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b'{"question": "q"}\n' * 10])
+def test_what_is_no_parquet(write: Write, until_error: UntilError, content: str | bytes) -> None:
+    """Arrow's own errors become errors of the input, with the path."""
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    path = write("a.parquet", content)
+    _, error = until_error(read_parquet(path))
+    assert error.path == str(path)
+    assert "not a Parquet file" in error.problem
+
+
+def test_no_samples(save: Save, until_error: UntilError) -> None:
+    """A table without rows holds no samples."""
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    _, error = until_error(read_parquet(save(pa.table({"id": pa.array([], pa.string())}))))
+    assert "holds no samples" in error.problem
+
+
+def test_batch_size_is_positive(save: Save) -> None:
+    """A batch of nothing is refused by name."""
+    with pytest.raises(ParameterError, match="batch_size must be at least 1, got 0"):
+        read_parquet(save([{"id": "1"}]), batch_size=0)
+
+
+def test_without_pyarrow(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is the command that installs it, and comes at the call."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(MissingExtraError, match=r"pip install pyarrow$"):
+        read_parquet(write("a.parquet", b""))
+
+
+def test_a_row_group_is_not_read_as_a_whole(save: Save) -> None:
+    """A file of one row group, which is what writers make by default, streams all the same."""
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    noise = random.Random(1)
+    path = save(
+        [{"question": noise.randbytes(4000).hex()} for _ in range(8000)],
+        row_group_size=8000,
+        use_dictionary=False,
+    )
+    assert path.stat().st_size > 32_000_000
+    samples = read_parquet(path, batch_size=64)
+    before = pa.total_allocated_bytes()
+    next(samples)
+    assert pa.total_allocated_bytes() - before < 16_000_000
+    assert sum(1 for _ in samples) == 7999
+
+
+def test_small_groups_are_read_together(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows come in order, whatever their groups are: many of one row, or one of all."""
+    rows = [{"id": str(n), "reference_ids": [f"d{n}"]} for n in range(50)]
+    expected = [Sample(**row) for row in rows]
+    for together in (1, 7, 1000):
+        monkeypatch.setattr(parquet, "_ROWS_TOGETHER", together)
+        for group in (1, 3, 50):
+            path = save(rows, row_group_size=group)
+            assert list(read_parquet(path, batch_size=4)) == expected
+            groups = list(parquet._together(pq_metadata(path)))
+            assert [one for few in groups for one in few] == list(range(-(-50 // group)))
+            assert all(len(few) * group < together + group for few in groups)
+
+
+def pq_metadata(path: Path) -> Any:
+    """Return what a file says of its groups."""
+    import pyarrow.parquet as pq
+
+    return pq.read_metadata(path)
+
+
+def test_arrow_s_own_allocator_stays_the_default(save: Save, tmp_path: Path) -> None:
+    """Files are read from the system's pool; everything else of Arrow is as it was, always."""
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    path = save([{"id": str(n), "reference_ids": ["d1"]} for n in range(2000)])
+    broken = tmp_path / "b.parquet"
+    broken.write_bytes(b"PAR1 and no more")
+    before = pa.default_memory_pool().backend_name
+    system = pa.system_memory_pool()
+
+    def once(_: object) -> int:
+        with pytest.raises(InputError, match="not a Parquet file"):
+            list(read_parquet(broken))
+        return sum(1 for _ in read_parquet(path))
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(once, range(32))) == [2000] * 32
+    assert pa.default_memory_pool().backend_name == before
+    rows = read_parquet(path, batch_size=1)
+    held = system.bytes_allocated()
+    next(rows)
+    assert system.bytes_allocated() > held
+    assert pa.default_memory_pool().backend_name == before  # while it is read, too
+    rows.close()  # type: ignore[attr-defined]
+    assert system.bytes_allocated() == held

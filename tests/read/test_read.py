@@ -1,0 +1,186 @@
+"""`read` picks the reader; `.json` files are told apart by what they hold."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullrecall import IdRecall, Sample, evaluate
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.read import read
+from fullrecall.read.row_count import row_count
+
+if TYPE_CHECKING:
+    from conftest import UntilError, Write
+
+LINE = '{"question": "q"}\n'
+SAMPLE = Sample(user_input="q")
+
+
+class TestFormats:
+    """The name's ending decides; `format` overrides it."""
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("a.jsonl", LINE),
+            ("A.JSONL", LINE),
+            ("a.ndjson", LINE),
+            ("a.json", f"[{LINE}]"),
+            ("a.csv", "question\nq\n"),
+            ("a.tsv", "question\tid\nq\t\n"),
+            ("a.jsonl.gz", gzip.compress(LINE.encode(), mtime=0)),
+            ("a.json.gz", gzip.compress(f"[{LINE}]".encode(), mtime=0)),
+            ("a.csv.gz", gzip.compress(b"question\nq\n", mtime=0)),
+            ("a.tsv.gz", gzip.compress(b"question\tid\nq\t\n", mtime=0)),
+        ],
+    )
+    def test_by_ending(self, write: Write, name: str, content: str | bytes) -> None:
+        """Every ending that the documentation names is read."""
+        assert list(read(write(name, content))) == [SAMPLE]
+
+    def test_format_overrides_the_ending(self, write: Write) -> None:
+        """Hugging Face's to_json writes JSON Lines into a `.json`."""
+        path = write("a.json", LINE * 2)
+        assert list(read(path, format="jsonl")) == [SAMPLE] * 2
+
+    def test_rename_is_passed_on(self, write: Write) -> None:
+        """`rename` works as for the reader itself."""
+        assert list(read(write("a.csv", "frage\nq\n"), rename={"frage": "question"})) == [SAMPLE]
+
+    @pytest.mark.parametrize("name", ["a.xlsx", "a", "a.gz", "a.parquet.gz", "run.trec"])
+    def test_unknown_endings(self, write: Write, name: str) -> None:
+        """The error lists the formats, and where TREC's pair of files goes."""
+        with pytest.raises(InputError, match=r"format=, one of jsonl.*read_trec\(qrels, run\)"):
+            read(write(name, LINE))
+
+    def test_unknown_formats(self, write: Write) -> None:
+        """A format that is none is refused by name."""
+        with pytest.raises(ParameterError, match="got 'xml'"):
+            read(write("a.jsonl", LINE), format="xml")
+
+
+class TestJsonArrays:
+    """An array of rows, each placed at its line."""
+
+    @pytest.mark.parametrize("text", ["[{0}]", " [\n{0},\n{0}\n]\n", "\ufeff[{0},{0},{0}]"])
+    def test_rows(self, write: Write, text: str) -> None:
+        """Layout makes no difference."""
+        rows = text.replace("{0}", LINE)
+        assert list(read(write("a.json", rows))) == [SAMPLE] * text.count("{0}")
+
+    @pytest.mark.parametrize(
+        ("rest", "line", "says"),
+        [
+            (',\n\n{"question": 3}]', 4, "user_input: expected one str"),
+            (",\n3]", 3, "each item of the array must be an object, got int 3"),
+            (",\n]", 3, "remove the trailing comma"),
+            ("\n{}]", 3, "Expecting ',' delimiter"),
+            ("\n", 2, "it ends too early"),
+            ("]\n x", 3, "Extra data"),
+            (',\n{"a": 1,\n "a": 2}]', 3, "'a' occurs twice"),
+        ],
+    )
+    def test_errors_are_placed_after_the_rows_before_them(
+        self, write: Write, until_error: UntilError, rest: str, line: int, says: str
+    ) -> None:
+        """The array is not all or nothing: the row before is yielded, the line is named."""
+        before, error = until_error(read(write("a.json", f"[\n{LINE.strip()}{rest}")))
+        assert before == [SAMPLE]
+        assert error.line == line
+        assert says in error.problem
+
+    @pytest.mark.parametrize("text", ["", "[]", " \n", "[ ]"])
+    def test_no_samples(self, write: Write, until_error: UntilError, text: str) -> None:
+        """An empty file and an empty array hold no samples."""
+        _, error = until_error(read(write("a.json", text)))
+        assert "holds no samples" in error.problem
+
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            ('{"rows": [], "x": 1}', "got an object with the keys 'rows', 'x'"),
+            ("{}", "got an object with no keys"),
+            ('{"question": "q"}', "one sample is still an array"),
+            ('{"question": {"0": "q"}}', "to_json(path, orient='records')"),
+            ('{"question": ["q", "r"], "ids": ["a", "b"]}', "keys 'question', 'ids'"),
+            ('{"question": ["q"], "contexts": [["a"]]}', "for row in zip(*columns.values())"),
+            ('{"contexts": ["a"], "expected_ids": ["b"]}', "one sample is still an array"),
+            ('{"question": ["q", "r"], "contexts": [["a"]]}', "one sample is still an array"),
+            ("3", "got int 3"),
+            ('{"question": "q"', "it ends too early"),
+            (LINE * 2, "format='jsonl'"),
+            ('{"queries": {}}', "EmbeddingQA (an object with queries, corpus, relevant_docs)"),
+        ],
+    )
+    def test_what_was_found_is_named(
+        self, write: Write, until_error: UntilError, text: str, says: str
+    ) -> None:
+        """Anything else says what is meant, what was found, and the likely way out."""
+        _, error = until_error(read(write("a.json", text)))
+        assert says in error.problem
+
+    def test_invalid_utf8_is_placed(self, write: Write, until_error: UntilError) -> None:
+        """The line and the byte in it are found in a file that is read as a whole."""
+        _, error = until_error(read(write("a.json", b'[\n{"question":\n "\xe9"}]')))
+        assert error.line == 3
+        assert "byte offset 2 of the line, 17 of the file" in error.problem
+
+
+class TestLlamaIndexFiles:
+    """LlamaIndex's objects are recognized by their keys."""
+
+    def test_embedding_qa(self, write: Write) -> None:
+        """The keys `queries`, `corpus` and relevant_docs make an EmbeddingQA set."""
+        found = {"queries": {"q1": "q"}, "corpus": {}, "relevant_docs": {}, "mode": "text"}
+        (sample,) = read(write("a.json", json.dumps(found)))
+        assert sample.id == "q1"
+
+    def test_labelled_rag(self, write: Write) -> None:
+        """The key `examples` makes a LabelledRag set."""
+        assert list(read(write("a.json", '{"examples": [{"query": "q"}]}'))) == [SAMPLE]
+
+    def test_rename_has_no_use_there(self, write: Write, until_error: UntilError) -> None:
+        """A renaming that would do nothing is an error, as everywhere."""
+        path = write("a.json", '{"examples": [{"query": "q"}]}')
+        _, error = until_error(read(path, rename={"x": "reference"}))
+        assert "rename is for an array of rows" in error.problem
+
+
+class TestSavedReports:
+    """A saved report holds samples: to score them again, or to complete their references."""
+
+    @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
+    def test_the_samples_of_a_report(self, tmp_path: Path, name: str) -> None:
+        """All of them, with what was retrieved."""
+        samples = [
+            Sample(id=f"q{n}", user_input="q", retrieved_ids=["a"], expected_ids=["b"])
+            for n in range(3)
+        ]
+        evaluate(samples, IdRecall(), progress=False).save(tmp_path / name)
+        assert list(read(tmp_path / name)) == samples
+        assert row_count(tmp_path / name) is None
+        with pytest.raises(ParameterError, match="rename is for files of samples"):
+            read(tmp_path / name, rename={"x": "id"})
+
+    def test_another_directory_is_none(self, tmp_path: Path) -> None:
+        """A directory without a manifest is no report."""
+        with pytest.raises(InputError, match="is a directory: name one file in it"):
+            read(tmp_path)
+
+
+def test_importing_the_readers_loads_nothing_heavy() -> None:
+    """pyarrow, pandas, datasets and NumPy load when a reader first needs them."""
+    code = (
+        "import sys, fullrecall.read\n"
+        "heavy = {'pyarrow', 'pandas', 'datasets', 'numpy'} & sys.modules.keys()\n"
+        "sys.exit(', '.join(heavy) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,349 @@
+"""Rows in memory: lists, Hugging Face, pandas, ragas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fullrecall import Context, IdRecall, Reference, Sample, TextRecall, evaluate
+from fullrecall.errors import InputError
+from fullrecall.hits import contexts_of
+from fullrecall.read import from_rows
+
+if TYPE_CHECKING:
+    from conftest import UntilError
+
+ROWS = [
+    {"question": "q", "contexts": ["a", "b"], "reference_ids": {"d1": 3}, "answer": "r"},
+    {"question": "p", "contexts": [], "reference_ids": {"d2": 2}, "answer": None},
+    {"question": "n", "contexts": None, "reference_ids": None, "answer": None},
+]
+SAMPLES = [
+    Sample(
+        user_input="q", retrieved_contexts=["a", "b"], reference_context_ids={"d1": 3}, response="r"
+    ),
+    Sample(user_input="p", retrieved_contexts=[], reference_context_ids={"d2": 2}),
+    Sample(user_input="n"),
+]
+
+
+@pytest.fixture
+def dataset() -> Any:
+    """A Hugging Face data set whose mappings Arrow has filled up with None."""
+    dataset = pytest.importorskip("datasets", reason="needs the test extra").Dataset.from_list(ROWS)
+    assert dataset[0]["reference_ids"] == {"d1": 3, "d2": None}
+    return dataset
+
+
+@pytest.fixture
+def pandas() -> Any:
+    """The library, where it is installed."""
+    return pytest.importorskip("pandas", reason="needs the pandas extra")
+
+
+class Model:
+    """Stands for a pydantic model, as ragas and LlamaIndex use them."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return the fields, as pydantic 2 does."""
+        return self.fields
+
+
+class TestLists:
+    """Mappings, samples and models in any iterable."""
+
+    def test_mappings(self) -> None:
+        """A list of dicts is the plain case; None cells are not given."""
+        assert list(from_rows(ROWS)) == SAMPLES
+
+    def test_samples_pass_through(self) -> None:
+        """Samples may be mixed in; they are not made again."""
+        mixed = list(from_rows([SAMPLES[0], ROWS[1]]))
+        assert mixed == SAMPLES[:2]
+        assert mixed[0] is SAMPLES[0]
+
+    def test_rows_are_taken_one_at_a_time(self) -> None:
+        """A generator is not drained before the first sample comes."""
+        taken = []
+
+        def rows() -> Iterator[Any]:
+            for row in ROWS:
+                taken.append(row)
+                yield row
+
+        next(from_rows(rows()))
+        assert len(taken) == 1
+
+    def test_our_own_objects_stay_what_they_are(self) -> None:
+        """Contexts and references inside a row are not taken apart into lists."""
+        row = {"contexts": [Context("a", id="d")], "reference_ids": [Reference(("a", "b"), 2.0)]}
+        expected = Sample(
+            retrieved_contexts=[Context("a", id="d")],
+            reference_context_ids=[Reference(("a", "b"), 2.0)],
+        )
+        assert list(from_rows([row])) == [expected]
+
+    def test_a_null_grade_in_plain_rows_is_an_error(self, until_error: UntilError) -> None:
+        """Only tables have gaps: in a dict, None may mean a relevant document without grade."""
+        _, error = until_error(from_rows([{"reference_ids": {"d1": None}}]))
+        assert error.field == "reference_context_ids"
+
+    @pytest.mark.parametrize(
+        ("rows", "says"),
+        [
+            ("a.jsonl", "read(path) reads a file"),
+            (Path("a.jsonl"), "read(path) reads a file"),
+            ({"question": ["q"]}, "pass a data frame of them"),
+            (7, "expected an iterable of rows, got int 7"),
+        ],
+    )
+    def test_what_is_no_rows(self, rows: Any, says: str) -> None:
+        """The usual mistakes are met at the call, with the way out."""
+        with pytest.raises(InputError) as caught:
+            from_rows(rows)
+        assert says in caught.value.problem
+
+    @pytest.mark.parametrize(
+        ("row", "says"),
+        [
+            ("abc", "a row must be an object with named fields, got str 'abc'"),
+            (["q"], "a row must be an object with named fields, got list"),
+            (Model, "a row must be an object with named fields, got type"),
+            ({0: "q"}, "a column's name must be a str, got 0"),
+            ({"question": "q", "x": 1}, "rename={'x': None}"),
+        ],
+    )
+    def test_what_is_no_row(self, until_error: UntilError, row: Any, says: str) -> None:
+        """The row is named by its number, after the rows before it."""
+        before, error = until_error(from_rows([ROWS[0], row]))
+        assert before == SAMPLES[:1]
+        assert error.line == 2
+        assert str(error).startswith("sample 2: ")
+        assert says in error.problem
+
+
+class TestRagas:
+    """ragas's objects, duck-typed, and both generations of its columns."""
+
+    @pytest.mark.parametrize(
+        "row",
+        [
+            {"question": "q", "contexts": ["c"], "ground_truths": ["r"], "answer": "a"},
+            {"question": "q", "contexts": ["c"], "ground_truth": "r", "answer": "a"},
+            {
+                "user_input": "q", "retrieved_contexts": ["c"], "reference": "r", "response": "a",
+                "reference_contexts": None, "retrieved_context_ids": None, "rubrics": None,
+                "multi_responses": None, "persona_name": None,
+            },
+        ],
+    )  # fmt: skip
+    def test_columns_of_all_its_versions(self, row: Any) -> None:
+        """Old and new rows go in unchanged."""
+        expected = Sample(user_input="q", retrieved_contexts=["c"], reference="r", response="a")
+        assert list(from_rows([row])) == [expected]
+
+    def test_evaluation_datasets(self) -> None:
+        """An EvaluationDataset holds its models in `samples`."""
+        dataset = SimpleNamespace(
+            samples=[Model(user_input="q", retrieved_context_ids=[1], reference_context_ids=["1"])]
+        )
+        expected = Sample(user_input="q", retrieved_context_ids=["1"], reference_context_ids=["1"])
+        assert list(from_rows(dataset)) == [expected]
+
+    def test_test_sets(self) -> None:
+        """A Testset wraps its samples: its own conversion is used."""
+        inner = SimpleNamespace(samples=[Model(user_input="q")])
+        testset = SimpleNamespace(
+            samples=[Model(eval_sample={}, synthesizer_name="s")],
+            to_evaluation_dataset=lambda: inner,
+        )
+        assert list(from_rows(testset)) == [Sample(user_input="q")]
+
+    @pytest.mark.parametrize("method", ["to_dict", "dict"])
+    def test_other_models(self, method: str) -> None:
+        """Objects of pydantic 1 and attrs-like objects give their fields too."""
+        row = SimpleNamespace(**{method: lambda: {"question": "q"}})
+        assert list(from_rows([row])) == [Sample(user_input="q")]
+
+
+class TestHuggingFace:
+    """`datasets.Dataset` in its several guises."""
+
+    def test_rows_lose_the_keys_that_arrow_added(self, dataset: Any) -> None:
+        """A document that only other queries judge is no reference of this one."""
+        assert list(from_rows(dataset)) == SAMPLES
+
+    def test_streams(self, dataset: Any) -> None:
+        """An IterableDataset is read like a Dataset."""
+        assert list(from_rows(dataset.to_iterable_dataset())) == SAMPLES
+
+    @pytest.mark.parametrize("form", ["numpy", "pandas", "arrow"])
+    def test_formats(self, dataset: Any, form: str) -> None:
+        """A format set for training makes no difference here."""
+        assert list(from_rows(dataset.with_format(form))) == SAMPLES
+
+    def test_transforms_are_kept(self, dataset: Any) -> None:
+        """A transform of the user's own may make the columns that are read."""
+        shouted = dataset.with_transform(
+            lambda batch: {"question": [text.upper() for text in batch["question"]]}
+        )
+        assert [sample.user_input for sample in from_rows(shouted)] == ["Q", "P", "N"]
+
+    def test_splits(self, dataset: Any) -> None:
+        """A DatasetDict is not rows: the error names the splits to choose from."""
+        datasets = pytest.importorskip("datasets", reason="needs the test extra")
+        with pytest.raises(InputError, match="got the splits 'test': choose one"):
+            from_rows(datasets.DatasetDict({"test": dataset}))
+
+
+class TestPandas:
+    """Data frames."""
+
+    def test_records(self, pandas: Any) -> None:
+        """A frame of lists and dicts reads like the list of its records."""
+        assert list(from_rows(pandas.DataFrame(ROWS))) == SAMPLES
+
+    def test_frames_that_came_through_arrow(self, pandas: Any) -> None:
+        """Cells that are NumPy arrays, and mappings with gaps, read alike."""
+        frame = (
+            pytest.importorskip("datasets", reason="needs the test extra")
+            .Dataset.from_list(ROWS)
+            .to_pandas()
+        )
+        assert type(frame["contexts"][0]).__name__ == "ndarray"
+        assert list(from_rows(frame)) == SAMPLES
+
+    def test_every_missing_value_is_not_given(self, pandas: Any) -> None:
+        """None, NaN, NA and NaT leave the field out."""
+        missing = [None, math.nan, pandas.NA, pandas.NaT]
+        frame = pandas.DataFrame({"question": "q", "answer": pandas.Series(missing, dtype=object)})
+        assert list(from_rows(frame)) == [Sample(user_input="q")] * 4
+
+    def test_an_int_column_with_gaps(self, pandas: Any, until_error: UntilError) -> None:
+        """A frame makes floats of it: the error says what to do instead of scoring 0."""
+        _, error = until_error(from_rows(pandas.DataFrame({"id": [1, None]})))
+        assert "astype('Int64')" in error.problem
+        assert [
+            sample.id for sample in from_rows(pandas.DataFrame({"id": [1, None]}, dtype="Int64"))
+        ] == ["1", None]
+
+    def test_a_column_twice(self, pandas: Any, until_error: UntilError) -> None:
+        """Of two columns with one name, neither is dropped in silence."""
+        frame = pandas.DataFrame([["a", "b"]], columns=["question", "question"])
+        _, error = until_error(from_rows(frame))
+        assert "two columns 'question'" in error.problem
+
+
+def _pandas() -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(ROWS)
+
+
+def _polars() -> Any:
+    import polars as pl
+
+    return pl.DataFrame(ROWS)
+
+
+def _polars_lazy() -> Any:
+    return _polars().lazy()
+
+
+def _arrow() -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(ROWS)
+
+
+def _arrow_batch() -> Any:
+    return _arrow().to_batches()[0]
+
+
+def _arrow_map() -> Any:
+    import pyarrow as pa
+
+    table = _arrow()
+    pairs = [
+        None if row["reference_ids"] is None else [*row["reference_ids"].items()] for row in ROWS
+    ]
+    column = pa.array(pairs, type=pa.map_(pa.string(), pa.int64()))
+    return table.set_column(table.column_names.index("reference_ids"), "reference_ids", column)
+
+
+def _narwhals() -> Any:
+    import narwhals as nw
+
+    return nw.from_native(_polars())
+
+
+def _hugging_face() -> Any:
+    datasets = pytest.importorskip("datasets", reason="needs the test extra")
+    return datasets.Dataset.from_list(ROWS)
+
+
+class TestFrames:
+    """Frames of any library are one set: narwhals reads them."""
+
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize(
+        "made",
+        [
+            _pandas,
+            _polars,
+            _polars_lazy,
+            _arrow,
+            _arrow_batch,
+            _arrow_map,
+            _narwhals,
+            _hugging_face,
+        ],
+    )
+    def test_one_report(self, made: Callable[[], Any], tmp_path: Path) -> None:
+        """The samples, and so the report, are those of the plain rows."""
+        scorers = [IdRecall(), TextRecall()]
+        assert list(from_rows(made())) == SAMPLES
+        evaluate(from_rows(made()), scorers, progress=False).save(tmp_path / "frame.jsonl")
+        evaluate(SAMPLES, scorers, progress=False).save(tmp_path / "plain.jsonl")
+        assert (tmp_path / "frame.jsonl").read_bytes() == (tmp_path / "plain.jsonl").read_bytes()
+
+    @pytest.mark.parametrize("made", [_pandas, _polars, _arrow])
+    def test_renamed_columns(self, made: Callable[[], Any]) -> None:
+        """As in rows."""
+        samples = from_rows(made(), rename={"question": "reference", "answer": None})
+        assert [one.reference for one in samples] == ["q", "p", "n"]
+
+    def test_a_key_of_a_map_that_stands_twice(self) -> None:
+        """Either value may be meant."""
+        import pyarrow as pa
+
+        pairs = pa.array([[("d1", 3), ("d1", 1)]], type=pa.map_(pa.string(), pa.int64()))
+        with pytest.raises(InputError, match="a key occurs twice"):
+            list(from_rows(pa.table({"reference_ids": pairs})))
+
+    def test_a_frame_that_has_a_column_of_samples(self) -> None:
+        """Its columns are no attributes of it."""
+        import pandas as pd
+
+        frame = pd.DataFrame({"user_input": ["q"], "samples": [1]})
+        (sample,) = from_rows(frame, rename={"samples": None})
+        assert sample.user_input == "q"
+
+    def test_a_retriever_may_return_one(self) -> None:
+        """As LanceDB does: rows, and not the names of its columns."""
+        import polars as pl
+
+        for frame in (pl.DataFrame({"id": ["d1"], "text": ["t"]}), _pandas()[["question"]]):
+            if "id" in frame.columns:
+                assert contexts_of(frame) == (Context("t", id="d1"),)
+            else:
+                with pytest.raises(InputError, match="expected a text, a Context"):
+                    contexts_of(frame)

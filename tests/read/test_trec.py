@@ -1,0 +1,229 @@
+"""TREC: qrels and runs, their orders, and queries that only one of the two has."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fullrecall import IdRecall, Sample
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.read import read_trec
+
+if TYPE_CHECKING:
+    from conftest import UntilError, Write
+
+QRELS = "q2 0 d1 2\nq2 0 d2 0\nq1 0 d3 1\nq2 0 d4 -1\n"
+RUN = "q1 Q0 d3 1 9.5 tag\nq2 Q0 d1 1 3.0 tag\nq2 Q0 d9 2 2.0 tag\n"
+
+
+def ranked(write: Write, lines: str, order: str = "score") -> list[str | None]:
+    """Return what a run with these lines retrieves for `q`."""
+    (sample,) = read_trec(write("qrels", "q 0 a 1\n"), write("run", lines), order=order)
+    return list(sample.retrieved_context_ids)
+
+
+class TestSamples:
+    """One sample per query."""
+
+    def test_queries_in_the_order_of_the_qrels(self, write: Write) -> None:
+        """Judgments keep their grades, those of 0 and below too, for `min_grade` to decide."""
+        assert list(read_trec(write("qrels", QRELS), write("run", RUN))) == [
+            Sample(
+                id="q2",
+                reference_context_ids={"d1": 2, "d2": 0, "d4": -1},
+                retrieved_context_ids=["d1", "d9"],
+            ),
+            Sample(id="q1", reference_context_ids={"d3": 1}, retrieved_context_ids=["d3"]),
+        ]
+
+    def test_a_query_that_the_run_lacks_is_unscored(self, write: Write) -> None:
+        """It is neither left out, as trec_eval does, nor a 0 that nobody measured."""
+        run = write("run", RUN.split("\n", 1)[1])
+        _, missing = read_trec(write("qrels", QRELS), run)
+        assert missing.retrieval_error == f"query 'q1' is not in the run {run}"
+        assert missing.retrieved_context_ids is None
+        assert IdRecall().score(missing).status == "unscored"
+
+    def test_a_query_that_the_qrels_lack_is_undefined(self, write: Write) -> None:
+        """It comes last, with an empty list of references."""
+        *_, last = read_trec(write("qrels", QRELS), write("run", RUN + "q0 Q0 d1 1 1 tag\n"))
+        assert last == Sample(id="q0", reference_context_ids=[], retrieved_context_ids=["d1"])
+        assert IdRecall().score(last).status == "undefined"
+
+    def test_a_query_of_irrelevant_documents_is_undefined(self, write: Write) -> None:
+        """Grades of 0 are judgments, not targets."""
+        (sample,) = read_trec(write("qrels", "q 0 a 0\n"), write("run", "q Q0 a 1 1 t\n"))
+        assert IdRecall().score(sample).status == "undefined"
+
+    @pytest.mark.parametrize(
+        ("qrels", "run"),
+        [
+            (QRELS.replace(" ", "\t"), RUN.replace(" ", "\t")),
+            (QRELS.replace("\n", "\r\n"), RUN.replace("\n", "\r\n")),
+            ("\n" + QRELS.replace("\n", "\n\n"), "\ufeff" + RUN),
+            (gzip.compress(QRELS.encode()), gzip.compress(RUN.encode())),
+            (QRELS.replace(" ", "   ").replace("2\n", "2.0\n"), RUN),
+        ],
+        ids=["tabs", "Windows", "blank lines and BOM", "gzip", "padding and decimals"],
+    )
+    def test_every_usual_way_to_save_them_reads_alike(
+        self, write: Write, qrels: str | bytes, run: str | bytes
+    ) -> None:
+        """Separators, line endings and compression make no difference."""
+        plain = list(read_trec(write("a.qrels", QRELS), write("a.run", RUN)))
+        assert list(read_trec(write("b.qrels", qrels), write("b.run", run))) == plain
+
+    @pytest.mark.parametrize("header", ["query-id\tcorpus-id\tscore", "Query_ID corpus_id score"])
+    def test_qrels_of_beir(self, write: Write, header: str) -> None:
+        """Three columns are qrels too, under the header that says so; IDs may hold spaces."""
+        qrels = write("qrels", f"{header}\nq 1\td 1\t2\nq2\td1\t0\n")
+        first, second = read_trec(qrels, write("run", "q 1\tQ0\td 1\t1\t1\tt\n"))
+        assert first == Sample(
+            id="q 1", reference_context_ids={"d 1": 2}, retrieved_context_ids=["d 1"]
+        )
+        assert second.id == "q2"
+
+    def test_a_judgment_that_stands_twice(self, write: Write) -> None:
+        """The same grade twice is one judgment."""
+        (sample,) = read_trec(write("qrels", "q 0 a 1\n" * 2), write("run", "q Q0 a 1 1 t\n"))
+        assert sample.reference_context_ids == Sample(reference_ids=["a"]).reference_context_ids
+
+
+class TestOrder:
+    """trec_eval's order, or the rank column."""
+
+    def test_by_rank_whatever_the_order_of_lines(self, write: Write) -> None:
+        """Ranks are numbers: 10 comes after 9."""
+        lines = "q Q0 c 10 1 t\nq Q0 a 1 9 t\nq Q0 b 9 5 t\n"
+        assert ranked(write, lines, "rank") == ["a", "b", "c"]
+
+    def test_equal_ranks_keep_the_order_of_the_file(self, write: Write) -> None:
+        """Where ranks tie in part, the file's order decides."""
+        lines = "q Q0 c 2 1 t\nq Q0 b 1 2 t\nq Q0 a 1 2 t\n"
+        assert ranked(write, lines, "rank") == ["b", "a", "c"]
+
+    @pytest.mark.parametrize("rank", ["0", "1"])
+    def test_a_constant_rank_column_is_refused(
+        self, write: Write, until_error: UntilError, rank: str
+    ) -> None:
+        """Ranks that are all equal order nothing; by score they are not looked at."""
+        lines = f"q Q0 b {rank} 1 t\nq Q0 a {rank} 2 t\n"
+        qrels, run = write("qrels", "q 0 a 1\n"), write("run", lines)
+        _, error = until_error(read_trec(qrels, run, order="rank"))
+        assert f"query 'q' has rank {rank} on all of its 2 lines" in error.problem
+        assert "pass order='score'" in error.problem
+        assert ranked(write, lines) == ["a", "b"]
+        assert ranked(write, "q Q0 a 0 1 t\n", "rank") == ["a"]
+
+    @pytest.mark.parametrize("rank", ["-", ""])
+    def test_ranks_are_not_needed_for_scores(
+        self, write: Write, until_error: UntilError, rank: str
+    ) -> None:
+        """A missing rank is an error only where ranks are what orders."""
+        lines = f"q\tQ0\tb\t{rank}\t1\tt\nq\tQ0\ta\t7\t2\tt\n"
+        assert ranked(write, lines) == ["a", "b"]
+        _, error = until_error(
+            read_trec(write("qrels", "q 0 a 1\n"), write("run", lines), order="rank")
+        )
+        assert "a rank must be a whole number" in error.problem
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            "q Q0 a 1 0.1 t\nq Q0 b 2 0.9 t\n",
+            "q Q0 a 1 0 t\nq Q0 b 2 0 t\nq Q0 c 3 0 t\n",
+        ],
+        ids=["the other way round", "no scores at all"],
+    )
+    def test_ranks_and_scores_that_disagree_are_named(self, write: Write, lines: str) -> None:
+        """The reciprocal rank of `a` is 1 by rank and less by score: which counts is said."""
+        with pytest.warns(UserWarning, match=r"disagree in 1 of 1 queries .*; ordered by score"):
+            assert ranked(write, lines)[-1] == "a"
+        with pytest.warns(UserWarning, match=r"ordered by rank, change it with order='score'"):
+            assert ranked(write, lines, "rank")[0] == "a"
+
+    def test_ties_are_no_disagreement(self, write: Write) -> None:
+        """Equal scores in part, in the order of their ranks: nothing is warned of."""
+        assert ranked(write, "q Q0 a 1 2 t\nq Q0 b 2 2 t\nq Q0 c 3 1 t\n") == ["b", "a", "c"]
+
+    def test_by_score_as_trec_eval_sorts(self, write: Write) -> None:
+        """Highest first; of equal scores the document that sorts last; ranks are ignored."""
+        lines = "q Q0 a 1 0.5 t\nq Q0 c 2 0.5 t\nq Q0 b 3 0.5 t\nq Q0 d 4 0.9 t\nq Q0 e - -1e3 t\n"
+        assert ranked(write, lines) == ["d", "c", "b", "a", "e"]
+
+    def test_scores_that_single_precision_cannot_tell_apart_are_ties(self, write: Write) -> None:
+        """trec_eval keeps scores as C floats, so 1 and 1 + 1e-9 tie there."""
+        assert ranked(write, "q Q0 a 1 1.000000001 t\nq Q0 b - 1.0 t\n") == ["b", "a"]
+
+    def test_documents_that_come_twice_are_kept(self, write: Write) -> None:
+        """The scorers cut at k first, then count the first occurrence: both need the list."""
+        assert ranked(write, "q Q0 a 1 2 t\nq Q0 a 2 1 t\n") == ["a", "a"]
+
+    def test_other_orders(self, write: Write) -> None:
+        """An order that is none is refused at the call."""
+        with pytest.raises(ParameterError, match="order must be 'score' or 'rank', got 'file'"):
+            read_trec(write("qrels", QRELS), write("run", RUN), order="file")
+
+
+class TestErrors:
+    """Each names its file and line."""
+
+    @pytest.mark.parametrize(
+        ("bad", "says"),
+        [
+            ("q1 d3 1", "got 3 columns in 'q1 d3 1'"),
+            ("q1 Q0 d3 1 9.5 tag", "this looks like a run, which comes second"),
+            ("q1 0 d3 high", "a grade must be a number, got 'high'"),
+            ("q1 0 d3 nan", "a grade must be a number, got 'nan'"),
+            ("q2 0 d1 1", "query 'q2' judges 'd1' twice: 2 before, 1 here"),
+        ],
+    )
+    def test_qrels(self, write: Write, until_error: UntilError, bad: str, says: str) -> None:
+        """A line of the qrels that is none."""
+        qrels = write("qrels", f"{QRELS}\n{bad}\n")
+        _, error = until_error(read_trec(qrels, write("run", RUN)))
+        assert (error.path, error.line) == (str(qrels), 6)
+        assert says in error.problem
+
+    @pytest.mark.parametrize(
+        ("bad", "order", "says"),
+        [
+            ("q1 Q0 d3 1 9.5", "rank", "got 5 columns"),
+            ("q1 0 d3 1", "rank", "this looks like qrels, which come first"),
+            ("q1 Q0 d3 9.5 1 tag", "rank", "a rank must be a whole number"),
+            ("q1 Q0 d3 1" + "0" * 30 + " 1 tag", "rank", "a rank must be a whole number"),
+            ("q1 Q0 d3 1 high tag", "score", "a score must be a number, got 'high'"),
+            ("q1 Q0 d3 1 nan tag", "score", "a score must be a number, got 'nan'"),
+        ],
+    )
+    def test_runs(
+        self, write: Write, until_error: UntilError, bad: str, order: Any, says: str
+    ) -> None:
+        """A line of the run that is none; swapped rank and score columns among them."""
+        run = write("run", f"{RUN}\n{bad}\n")
+        _, error = until_error(read_trec(write("qrels", QRELS), run, order=order))
+        assert (error.path, error.line) == (str(run), 5)
+        assert says in error.problem
+
+    def test_bytes_that_are_no_text(self, write: Write, until_error: UntilError) -> None:
+        """An unreadable byte is placed in the file of the two that has it."""
+        run = write("run", RUN.encode() + b"q1 Q0 \xe9 2 1 tag\n")
+        _, error = until_error(read_trec(write("qrels", QRELS), run))
+        assert (error.path, error.line) == (str(run), 4)
+
+    @pytest.mark.parametrize("empty", ["", "\n\n"])
+    def test_empty_files(self, write: Write, until_error: UntilError, empty: str) -> None:
+        """Neither file may hold nothing."""
+        good_qrels, good_run, bad = write("q", QRELS), write("r", RUN), write("e", empty)
+        _, error = until_error(read_trec(bad, good_run))
+        assert str(error) == f"{bad}: holds no judgments"
+        _, error = until_error(read_trec(good_qrels, bad))
+        assert str(error) == f"{bad}: holds no results"
+
+    def test_missing_files_are_met_at_the_call(self, write: Write, tmp_path: Path) -> None:
+        """Either file that is not there fails where it is named."""
+        with pytest.raises(InputError, match="no such file"):
+            read_trec(write("qrels", QRELS), tmp_path / "typo")

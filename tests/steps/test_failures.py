@@ -1,0 +1,164 @@
+"""A failed step counts against its call unless something made it good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fullrecall import Context
+
+
+@pytest.fixture
+def docs(doc: Any) -> dict[str, Context]:
+    """Return a document for each letter."""
+    return {letter: doc(letter) for letter in "abcde"}
+
+
+def test_failed_retriever(program: Any) -> None:
+    """A call whose retriever failed is not measured."""
+    program.fail()
+    found = program.retrieval()
+    assert found.contexts is None
+    assert found.error == "TimeoutError: down"
+
+
+def test_one_of_two_stores_is_down(program: Any, docs: Any) -> None:
+    """Two stores in a loop with `try`: the other one's list makes nothing good."""
+    with program.call() as call:
+        program.fail()
+        merged = [*program.retrieve(docs["a"], query="q")]
+        call.returns(merged)
+    assert program.ids() is None
+    assert program.ids(failed_calls="score") == ["a"]
+
+
+def test_fallback_construct(program: Any, docs: Any) -> None:
+    """A construct that tries alternatives made good what failed before."""
+    with program.step("chain", "fallbacks", tries=True) as tried:
+        program.fail()
+        tried.returns(program.retrieve(docs["a"], name="other"))
+    assert program.ids() == ["a"]
+    assert program.retrieval().line == "1 failed and recovered"
+
+
+def test_fallback_whose_first_chain_retrieved(program: Any, docs: Any) -> None:
+    """Documents from below a failed step went nowhere."""
+    with program.step("chain", "fallbacks", tries=True) as tried:
+        with program.step("chain", "first") as first:
+            program.retrieve(docs["a"], docs["b"])
+            program.fail("rerank", kind="reranker")
+            first.error = "TimeoutError: down"
+        tried.returns(program.retrieve(docs["c"], name="other"))
+    assert program.ids() == ["c"]
+
+
+def test_a_fallback_that_failed_too(program: Any, docs: Any) -> None:
+    """A construct that failed itself made nothing good."""
+    program.retrieve(docs["a"])
+    with program.step("chain", "fallbacks", tries=True) as tried:
+        program.fail()
+        program.fail("other")
+        tried.error = "TimeoutError: down"
+    assert program.ids() is None
+
+
+def test_failure_beside_a_fallback(program: Any, docs: Any) -> None:
+    """What failed beside a fallback construct was not made good by it."""
+    with program.call() as call:
+        with program.step("chain", "fallbacks", tries=True) as tried:
+            program.fail()
+            tried.returns(program.retrieve(docs["a"], name="other"))
+        program.fail("third")
+        call.returns("x")
+    assert program.ids() is None
+
+
+def test_hand_written_fallback(program: Any, docs: Any) -> None:
+    """`except: return other(q)`: the very list that the other one returned is returned."""
+    with program.call() as call:
+        program.fail()
+        call.returns(program.retrieve(docs["a"], name="other"))
+    assert program.ids() == ["a"]
+
+
+def test_text_is_no_proof(program: Any, docs: Any) -> None:
+    """The same string may be returned for many reasons."""
+    with program.call() as call:
+        program.fail()
+        text = program.function("format", program.retrieve(docs["a"], name="other"), "text")
+        call.returns(text)
+    assert program.ids() is None
+
+
+def test_the_same_unit_of_work(program: Any, docs: Any) -> None:
+    """A node that the framework ran again, with success, did not fail."""
+    program.fail("node", kind="chain", task="node:1")
+    with program.step("chain", "node", task="node:1") as again:
+        again.returns({"documents": program.retrieve(docs["a"])})
+    assert program.ids() == ["a"]
+
+
+def test_asked_again(program: Any, docs: Any) -> None:
+    """The same callee that answered the same query later did not fail for good."""
+    program.fail(callee="tool", kind="tool")
+    program.retrieve(docs["a"], callee="tool")
+    assert program.ids() == ["a"]
+    assert program.retrieval().error is None
+
+
+def test_another_query_is_another_call(program: Any, docs: Any) -> None:
+    """An answer to another query makes nothing good."""
+    program.fail(callee="tool", kind="tool", query="q1")
+    program.retrieve(docs["a"], callee="tool", query="q2")
+    assert program.ids() is None
+
+
+def test_failed_tool_after_retrieving(program: Any, docs: Any) -> None:
+    """A tool that retrieved and then failed handed nothing on."""
+    with program.call() as call:
+        program.retrieve(docs["b"])
+        with program.step("tool", "lookup") as tool:
+            program.retrieve(docs["a"])
+            tool.error = "handled: not available"
+        call.returns("x")
+    assert program.ids() is None
+
+
+def test_failures_that_do_not_retrieve(program: Any, docs: Any) -> None:
+    """A model or a function that failed does not concern retrieval."""
+    program.retrieve(docs["a"])
+    program.fail("parse", kind="chain")
+    program.fail("model", kind="llm")
+    assert program.ids() == ["a"]
+
+
+def test_the_call_failed(program: Any, docs: Any) -> None:
+    """A call that failed is not measured."""
+    with program.call() as call:
+        program.retrieve(docs["a"])
+        call.error = "ValueError: no"
+    assert program.retrieval().error == "ValueError: no"
+
+
+def test_dark_tool(program: Any, docs: Any) -> None:
+    """A tool that returned text of which no document is known makes the record partial."""
+    program.retrieve(docs["a"])
+    program.function("wiki", {"q": "q"}, "Some long text of unknown origin. " * 5, kind="tool")
+    assert "'wiki'" in program.retrieval().error
+    assert program.ids(other_tools=["wiki"]) == ["a"]
+
+
+def test_tool_with_a_short_text(program: Any, docs: Any) -> None:
+    """A calculator retrieves nothing."""
+    program.retrieve(docs["a"])
+    program.function("calculator", {"q": "1 + 1"}, "2", kind="tool")
+    assert program.ids() == ["a"]
+
+
+def test_tool_that_repeats_known_documents(program: Any, docs: Any) -> None:
+    """A tool whose text has documents that are known is not dark."""
+    found = program.retrieve(docs["a"], docs["b"])
+    text = " ".join(f"{each.text} ({each.id})" for each in found)
+    program.function("memory", {"q": "q"}, text, kind="tool")
+    assert program.ids() == ["a", "b"]

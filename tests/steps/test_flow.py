@@ -1,0 +1,490 @@
+"""Which list of documents a run ended with, whatever its framework: by plain steps."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+
+from fullrecall import Context, Retrieval
+from fullrecall.steps import retrieval_of
+
+
+def joined(documents: list[Context]) -> str:
+    """Return documents as a prompt has them."""
+    return "\n\n".join(str(document.text) for document in documents)
+
+
+@pytest.fixture
+def docs(doc: Any) -> dict[str, Context]:
+    """Return a document for each letter."""
+    return {letter: doc(letter) for letter in "abcde"}
+
+
+def test_one_retriever(program: Any, docs: Any) -> None:
+    """A call of one retriever returns its list, in its order."""
+    program.retrieve(docs["b"], docs["a"])
+    assert program.ids() == ["b", "a"]
+
+
+def test_nothing_retrieved(program: Any) -> None:
+    """An empty list was retrieved: that is not the same as no retrieval."""
+    program.retrieve()
+    found = program.retrieval()
+    assert found.contexts == ()
+    assert found.error is None
+
+
+def test_no_retrieval(program: Any) -> None:
+    """A call without documents is not measured, and says why."""
+    with program.call() as call:
+        call.returns(program.ask("what is it?"))
+    found = program.retrieval(unseen="no retriever ran")
+    assert found.contexts is None
+    assert found.error == "no retriever ran"
+
+
+@pytest.mark.parametrize("returns_state", [True, False])
+def test_graph_state_flows(program: Any, docs: Any, *, returns_state: bool) -> None:
+    """The last list handed on through state counts, whether the call returns the state or not."""
+    state: dict[str, Any] = {"question": "q"}
+    with program.call() as call:
+        with program.step("chain", "retrieve", state) as node:
+            found = program.retrieve(docs["a"], docs["b"], docs["c"])
+            node.returns({"documents": found})
+        state = {**state, "documents": found}
+        graded = [docs["a"]]
+        program.function("grade", state, {"documents": graded})
+        state = {**state, "documents": graded}
+        with program.step("chain", "generate", state) as node:
+            node.returns({"answer": program.ask(joined(graded))})
+        call.returns({**state, "answer": "x"} if returns_state else "x")
+    assert program.ids() == ["a"]
+
+
+def test_retrieved_keeps_what_was_dropped(program: Any, docs: Any) -> None:
+    """`retrieved` has all that sources returned, `contexts` what was handed on."""
+    found = program.retrieve(docs["a"], docs["b"])
+    program.function("rerank", found, [docs["b"]])
+    record = program.retrieval()
+    assert [context.id for context in record.retrieved] == ["a", "b"]
+    assert [context.id for context in record.contexts] == ["b"]
+    assert [stage.name for stage in record.stages] == ["search"]
+
+
+def test_rerank_in_a_mapping(program: Any, docs: Any) -> None:
+    """`assign(docs=rerank)`: the list at the key takes the place of the one it was made of."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        program.function("assign", {"docs": found, "q": "q"}, {"docs": found[:2], "q": "q"})
+        call.returns(program.ask(joined(found[:2])))
+    assert program.ids() == ["a", "b"]
+
+
+def test_cut_below_a_parallel(program: Any, docs: Any) -> None:
+    """A function that fuses what parallel branches retrieved hands on what it returns."""
+    with program.call() as call:
+        with program.step("chain", "parallel") as both:
+            first = program.retrieve(docs["a"], docs["b"], name="dense")
+            second = program.retrieve(docs["c"], docs["b"], name="sparse")
+            both.returns({"x": first, "y": second})
+        fused = program.function("fuse", {"x": first, "y": second}, [docs["c"], docs["a"]])
+        call.returns(program.ask(joined(fused)))
+    assert program.ids() == ["c", "a"]
+
+
+def test_function_returns_a_cut_list(program: Any, docs: Any) -> None:
+    """What the call itself returns comes first."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        call.returns(found[:1])
+    assert program.ids() == ["a"]
+
+
+def test_function_returns_from_its_cache(program: Any, docs: Any) -> None:
+    """Documents that no step retrieved are those that the call returned."""
+    with program.call() as call:
+        call.returns([docs["b"], docs["a"]])
+    assert program.ids() == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        [Context("alpha", id="1")],
+        [{"page_content": "alpha", "id": "1"}],
+        [{"text": "alpha", "id": "1", "score": 0.5}],
+        {"answer": "x", "sources": [Context("alpha", id="1")]},
+        [(Context("alpha", id="1"), 0.5)],
+    ],
+)
+def test_forms_of_documents(program: Any, output: Any) -> None:
+    """Contexts, mappings and pairs with a score are documents wherever they stand."""
+    with program.call() as call:
+        call.returns(output)
+    assert program.ids() == ["1"]
+
+
+def test_texts_returned(program: Any, docs: Any) -> None:
+    """Texts that the call returns are the documents of these texts, or all that there is."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"])
+        call.returns([found[1].text])
+    assert program.ids() == ["b"]
+
+
+def test_texts_alone_are_contexts(program: Any) -> None:
+    """A function that returns only texts returned contexts."""
+    with program.call() as call:
+        call.returns(["one", "two"])
+    assert [context.text for context in program.retrieval().contexts] == ["one", "two"]
+
+
+def test_texts_beside_documents_are_none(program: Any, docs: Any) -> None:
+    """Texts that no document has, at a key of the output, are no contexts."""
+    with program.call() as call:
+        program.retrieve(docs["a"])
+        call.returns({"answer": "x", "follow_ups": ["why is that so?", "since when?"]})
+    assert program.ids() == ["a"]
+
+
+def test_lost_ids_are_repaired(program: Any, docs: Any) -> None:
+    """A reranker that drops IDs returns the same documents."""
+    found = program.retrieve(docs["a"], docs["b"])
+    program.function("rerank", found, [Context(found[1].text)])
+    assert program.ids() == ["b"]
+
+
+def test_minted_ids_and_cut_texts(program: Any, docs: Any) -> None:
+    """A compressor that mints IDs and shortens texts returns the same documents, shortened."""
+    found = program.retrieve(docs["a"], docs["b"])
+    short = str(found[0].text)[:40]
+    program.function("compress", found, [Context(short, id="new-1")])
+    assert program.ids() == ["a"]
+    assert program.retrieval().contexts[0].text == short
+
+
+def test_a_parent_has_its_own_id(program: Any, docs: Any) -> None:
+    """Where a larger text replaces a part of it, the ID of the larger one is shown."""
+    child = program.retrieve(docs["a"])
+    whole = Context(f"Chapter one. {child[0].text} And more.", id="parent")
+    program.function("parents", child, [whole])
+    assert program.ids() == ["parent"]
+
+
+def test_shortening_without_a_new_order(program: Any, docs: Any) -> None:
+    """A compressor that keeps every document hands on the shortened texts."""
+    found = program.retrieve(docs["a"], docs["b"])
+    short = [Context(str(each.text)[:30], id=each.id) for each in found]
+    program.function("compress", found, short)
+    assert [context.text for context in program.retrieval().contexts] == [s.text for s in short]
+
+
+def test_chunks_that_overlap_are_two(program: Any) -> None:
+    """A dropped chunk is not revived by the words that it shares with the one in the prompt."""
+    shared = "and then the committee adjourned until the following Thursday at nine in the morning"
+    first = Context(
+        f"The session opened late with a long debate on tolls, bridges, {shared}", id="1"
+    )
+    second = Context(
+        f"{shared}, when the vote on the harbor was taken without any more words", id="2"
+    )
+    with program.call() as call:
+        found = program.retrieve(first, second)
+        kept = program.function("rerank", found, [first])
+        call.returns(program.ask(joined(kept)))
+    assert program.ids() == ["1"]
+
+
+def test_state_returned_as_given_is_carried(program: Any, docs: Any) -> None:
+    """A node that returns the whole state changes nothing."""
+    found = program.retrieve(docs["a"], docs["b"])
+    state = {"documents": found}
+    program.function("node", state, dict(state))
+    assert program.ids() == ["a", "b"]
+
+
+def test_old_state_beside_new(program: Any, docs: Any) -> None:
+    """A replaced list that comes back beside a newer one is old state."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"])
+        best = program.function("rerank", found, [docs["b"]])
+        call.returns({"candidates": found, "best": best})
+    assert program.ids() == ["b"]
+
+
+def test_old_state_alone(program: Any, docs: Any) -> None:
+    """A replaced list that is returned alone is what was handed on."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"])
+        program.function("rerank", found, [docs["b"]])
+        call.returns(found)
+    assert program.ids() == ["a", "b"]
+
+
+def test_reducer(program: Any, docs: Any) -> None:
+    """A list that the framework put together takes the place of its parts."""
+    with program.call() as call:
+        first = program.retrieve(docs["a"])
+        second = program.retrieve(docs["b"], query="q2")
+        with program.step("chain", "generate", {"documents": [*first, *second]}) as node:
+            node.returns(program.ask(joined([*first, *second])))
+        call.returns("x")
+    found = program.retrieval()
+    assert [context.id for context in found.contexts] == ["a", "b"]
+    assert found.ranks is None
+
+
+def test_two_calls_are_a_union(program: Any, docs: Any) -> None:
+    """Several calls that nothing merged: a context's rank is that in its own call."""
+    program.retrieve(docs["a"], docs["b"], query="q1")
+    program.retrieve(docs["c"], docs["a"], query="q2")
+    found = program.retrieval()
+    assert [context.id for context in found.contexts] == ["a", "c", "b"]
+    assert found.ranks == (1, 1, 2)
+    assert found.call_numbers == (1, 2, 1)
+    assert all(second >= 0 for second in found.seconds)
+
+
+def test_retrieving_again_at_the_same_key(program: Any, docs: Any) -> None:
+    """A second retrieval that takes the key of the first one replaces it."""
+    with program.call() as call:
+        first = program.retrieve(docs["a"])
+        with program.step("chain", "again", {"documents": first}) as node:
+            node.returns({"documents": program.retrieve(docs["b"], query="q2")})
+        call.returns("x")
+    assert program.ids() == ["b"]
+
+
+def test_nothing_is_left_at_a_key(program: Any, docs: Any) -> None:
+    """An empty list at a key that held documents says that all were dropped."""
+    found = program.retrieve(docs["a"])
+    program.function("grade", {"documents": found}, {"documents": []})
+    assert program.ids() == []
+
+
+def test_empty_lists_elsewhere_say_nothing(program: Any, docs: Any) -> None:
+    """An empty list where no documents were is just an empty list."""
+    found = program.retrieve(docs["a"])
+    program.function("note", {"documents": found}, {"errors": [], "tags": []})
+    assert program.ids() == ["a"]
+
+
+def test_inner_lists_that_are_not_returned(program: Any, docs: Any) -> None:
+    """A retriever made of others returns what it returns."""
+    with program.step("retriever", "ensemble", query="q") as ensemble:
+        first = program.retrieve(docs["a"], docs["b"], name="dense")
+        program.retrieve(docs["c"], name="sparse")
+        ensemble.returns([first[1]])
+    assert program.ids() == ["b"]
+    assert [stage.name for stage in program.retrieval().stages] == ["dense", "sparse"]
+
+
+def test_container_keeps_what_the_prompt_had(program: Any, docs: Any) -> None:
+    """A mapping beside lists that a model read does not drop them."""
+    with program.call() as call:
+        first = program.retrieve(docs["a"])
+        second = program.retrieve(docs["b"], query="q2")
+        answer = program.ask(joined([*first, *second]))
+        call.returns({"answer": answer, "first": first})
+    assert sorted(program.ids()) == ["a", "b"]
+
+
+def test_text_without_a_model_was_handed_on(program: Any, docs: Any) -> None:
+    """A tool that returns the text of some of its documents handed on those."""
+    with program.step("tool", "lookup", query="q") as tool:
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        tool.returns(joined(found[:2]))
+    assert program.ids() == ["a", "b"]
+
+
+def test_an_answer_cuts_nothing(program: Any, docs: Any) -> None:
+    """A text after a model read the documents is an answer, even if it quotes one."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"])
+        program.ask(joined(found))
+        call.returns(f"As the source says: {found[0].text}")
+    assert program.ids() == ["a", "b"]
+
+
+def test_prompt_revives_a_replaced_list(program: Any, docs: Any) -> None:
+    """What a model is sent was handed on, even if something had replaced it."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"])
+        program.function("scores", found, [docs["b"]])
+        call.returns(program.ask(joined(found)))
+    assert program.ids() == ["a", "b"]
+
+
+def test_read(program: Any, docs: Any) -> None:
+    """Of each context it is known whether the prompt had it."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        call.returns(program.ask(f"{found[0].text} {str(found[1].text)[:60]}"))
+    assert program.retrieval().read == ("yes", "partly", "no")
+
+
+def test_a_prompt_inside_a_retriever_is_no_reading(program: Any, docs: Any) -> None:
+    """A model that rewrites the query, or ranks, is not the one that answers."""
+    with program.step("retriever", "ranked", query="q") as outer:
+        found = program.retrieve(docs["a"], docs["b"])
+        program.ask(joined(found))
+        outer.returns(found[:1])
+    record = program.retrieval()
+    assert record.read is None
+    assert [context.id for context in record.contexts] == ["a"]
+
+
+def test_prompt_in_json(program: Any) -> None:
+    """A text that stands escaped in a prompt is there."""
+    text = 'First line of it\nsecond "line" of it\nthird line with an é'
+    with program.call() as call:
+        program.retrieve(Context(text, id="1"))
+        call.returns(program.ask(f'[{{"content": "{text.encode("unicode_escape").decode()}"}}]'))
+    assert program.retrieval().read == ("yes",)
+
+
+def test_order_of_threads_changes_nothing(program: Any, docs: Any) -> None:
+    """Concurrent calls stand in the order of what they asked, not in that of their threads."""
+    orders = []
+    for names in (["x", "y"], ["y", "x"]):
+        one = type(program)()
+        with one.call():
+            for name in names:
+                one.log.begin(name, one.root, "retriever", name, query="q")
+            for name in reversed(names):
+                one.log.end(name, [docs["a" if name == "x" else "b"]])
+        orders.append([call.source for call in one.retrieval().calls])
+    assert orders == [["x", "y"], ["x", "y"]]
+
+
+def test_partial_records_are_unscored(program: Any, docs: Any) -> None:
+    """A record that is known to be partial says so instead of a number."""
+    program.retrieve(docs["a"])
+    assert program.retrieval(partial="spans were dropped").error == "spans were dropped"
+
+
+def test_an_unknown_option_value(program: Any) -> None:
+    """`failed_calls` has two values."""
+    with pytest.raises(ValueError, match="failed_calls must be 'unscored' or 'score', got 'x'"):
+        retrieval_of([], failed_calls="x")  # type: ignore[arg-type]
+
+
+def test_a_part_beside_the_whole_is_not_guessed_at(program: Any, docs: Any) -> None:
+    """Which of two lists was handed on nobody says: unless a prompt does."""
+    found = [docs["a"], docs["b"]]
+    program.function("search", "q", {"found": found, "kept": found[:1]})
+    assert "kept" in (program.retrieval().error or "")
+    program.ask(str(found[0].text))
+    assert program.ids() == ["a"]
+
+
+def test_a_part_beside_the_whole_and_a_prompt_of_all(program: Any, docs: Any) -> None:
+    """A model that was sent all of it read the whole."""
+    found = [docs["a"], docs["b"]]
+    program.function("search", "q", {"found": found, "kept": found[:1]})
+    program.ask(joined(found))
+    assert program.ids() == ["a", "b"]
+
+
+def test_a_retriever_whose_output_is_no_documents(program: Any) -> None:
+    """What cannot be read is no empty list."""
+    program.retrieve(7)
+    assert program.retrieval().error == "search returned nothing that can be read as documents"
+
+
+def test_a_retriever_that_has_not_ended(program: Any, docs: Any) -> None:
+    """Nothing is known of it, not even that it returned nothing."""
+    program.retrieve(docs["a"])
+    program.log.begin("open", None, "retriever", "slow", query="q")
+    assert program.retrieval().error == "slow has not ended"
+
+
+def test_branches_stand_in_the_order_of_their_construct(program: Any, docs: Any) -> None:
+    """Steps that run at once by construction have their places, even if they do not overlap."""
+    with program.call():
+        program.retrieve(docs["b"], name="second", group="map", branch="y")
+        program.retrieve(docs["a"], name="first", group="map", branch="x")
+    assert [call.source for call in program.retrieval().calls] == ["first", "second"]
+
+
+def test_a_step_that_returns_one_of_two_lists(program: Any, docs: Any) -> None:
+    """What it was given besides was not handed on, whether or not the lists share documents."""
+    for others in (["c"], ["a", "c"]):
+        one = type(program)()
+        first = one.retrieve(docs["a"], docs["b"], name="dense")
+        second = one.retrieve(*(docs[letter] for letter in others), name="sparse")
+        one.function("best", {"x": first, "y": second}, first)
+        assert one.ids() == ["a", "b"]
+
+
+def test_branches_that_each_return_one_of_two_lists(program: Any, docs: Any) -> None:
+    """What one branch set aside another one takes up."""
+    with program.call() as call:
+        first = program.retrieve(docs["a"], name="dense")
+        second = program.retrieve(docs["b"], name="sparse")
+        both = {"x": first, "y": second}
+        with program.step("chain", "branches", both) as branches:
+            program.function("x", both, first)
+            program.function("y", both, second)
+            branches.returns({"one": first, "two": second})
+        call.returns("x")
+    assert program.ids() == ["a", "b"]
+
+
+def test_a_function_that_cuts_and_formats(program: Any, docs: Any) -> None:
+    """What stands in its text was handed on: it need not have retrieved itself."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        text = program.function("format", found, joined(found[:2]))
+        call.returns(program.ask(text))
+    assert program.ids() == ["a", "b"]
+
+
+def test_the_three_lists(program: Any, docs: Any) -> None:
+    """What was retrieved, what was kept of it, and what the prompt had."""
+    with program.call() as call:
+        first = program.retrieve(docs["a"], docs["b"], docs["c"])
+        second = program.retrieve(docs["d"], docs["a"], query="q2")
+        kept = program.function("rerank", {"x": first, "y": second}, [docs["d"], docs["b"]])
+        call.returns(program.ask(joined(kept[:1])))
+    found = program.retrieval()
+    ids = {
+        name: [context.id for context in view.contexts or ()]
+        for name in ("retrieved", "contexts", "read")
+        if (view := found.view(name)) is not None
+    }
+    assert ids == {"retrieved": ["a", "d", "b", "c"], "contexts": ["d", "b"], "read": ["d"]}
+    assert found.view("retrieved").ranks == (1, 1, 2, 3)
+    with pytest.raises(ValueError, match="view must be one of contexts, retrieved, read"):
+        found.view("kept")
+
+
+def test_a_record_comes_back_from_a_file(program: Any, docs: Any) -> None:
+    """With all its lists, each context written once."""
+    found = program.retrieve(docs["a"], docs["b"], docs["c"])
+    program.function("rerank", found, [docs["c"], docs["a"]])
+    record = program.retrieval()
+    plain = json.loads(json.dumps(record.to_dict()))
+    assert Retrieval.from_dict(plain) == record
+    assert [context["id"] for context in plain["dropped"]] == ["b"]
+
+
+@pytest.mark.parametrize("rooted", [True, False])
+def test_one_retriever_is_the_general_way_made_short(
+    program: Any, docs: Any, *, rooted: bool
+) -> None:
+    """A step beside it that returns nothing takes the general way: the record is the same."""
+    records = []
+    for beside in (False, True):
+        one = type(program)()
+        with one.call() if rooted else contextlib.nullcontext() as call:
+            if beside:
+                one.function("note", "q", None)
+            found = one.retrieve(docs["b"], docs["a"], docs["c"])
+            if rooted:
+                call.returns(found)
+        records.append(one.retrieval(response="x"))
+    assert records[0] == records[1]

@@ -1,0 +1,166 @@
+"""`check` names planted faults: forty of twenty kinds; good samples have none."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+
+from fullrecall.models import ChatRequest, Completion
+from fullrecall.testing import ScriptedChatModel
+from fullrecall.testset import Problem, check
+
+from .conftest import document
+
+
+def good(number: int) -> dict[str, Any]:
+    """Return a right sample about one of the made-up documents."""
+    name, text = document(number)
+    thing, town, year = re.search(r"The (\w+) of (\w+) was completed in (\d+)", text).groups()
+    builder = re.search(r"designed by (\w+)", text)[1]
+    quote = re.search(r"The \w+ of \w+ was completed in \d+\.", text)[0]
+    start = text.index(quote)
+    return {
+        "id": f"q{number}",
+        "user_input": f"Which year saw {builder} finish {town}'s {thing}, roughly speaking?",
+        "reference": year,
+        "reference_claims": [f"{town}'s {thing} dates from {year}."],
+        "reference_context_ids": [name],
+        "reference_contexts": [
+            {"text": quote, "source": name, "start": start, "end": start + len(quote)}
+        ],
+    }
+
+
+CONTENTS = "\n".join(f"{n}. The part number {n} ........ {n * 7}" for n in range(1, 12))
+LONG = " ".join(f"word{n}" for n in range(400)) + ". The tower fell in 1666."
+EXTRA = {
+    "annual-report-2019.pdf": "The company sold 4,211 engines in that year, most of them abroad.",
+    "contents": CONTENTS,
+    "long": LONG,
+    "blank": " -- ",
+    "doc-7-copy": document(7)[1].replace("carts of stone", "carts of stones"),
+}
+
+
+def without(sample: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return a sample without fields."""
+    return {name: value for name, value in sample.items() if name not in names}
+
+
+def spanned(sample: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return a sample whose span is changed."""
+    return {**sample, "reference_contexts": [{**sample["reference_contexts"][0], **changes}]}
+
+
+def about(name: str, question: str, **fields: Any) -> dict[str, Any]:
+    """Return a sample about one of the extra documents."""
+    return {"id": name, "user_input": question, "reference_context_ids": [name], **fields}
+
+
+def whole() -> dict[str, Any]:
+    """Return a sample whose span is all of a long document."""
+    span = {"text": LONG, "source": "long", "start": 0, "end": len(LONG)}
+    return about("long", "Which disaster hit that spire?", reference_contexts=[span])
+
+
+FAULTS: dict[Problem, Any] = {
+    Problem.NO_QUESTION: lambda n: {**good(n), "user_input": " "},
+    Problem.NO_REFERENCE: lambda n: without(good(n), "reference_context_ids", "reference_contexts"),
+    Problem.UNKNOWN_ID: lambda n: {**good(n), "reference_context_ids": [f"missing {n}"]},
+    Problem.LEVEL: lambda n: {**good(n), "reference_context_ids": [f"doc-{n}#3"]},
+    Problem.SPAN: lambda n: spanned(good(n), start=2, end=2 + 30),
+    Problem.TWIN: lambda _: {**good(7), "id": "twin"},
+    Problem.COPIED: lambda n: {
+        **good(n), "user_input": "Which records of the parish council describe the work in detail?",
+    },
+    Problem.POINTS: lambda n: {
+        **good(n), "user_input": f"According to the text, {good(n)['user_input']}",
+    },
+    Problem.NAMES: lambda n: (
+        about("annual-report-2019.pdf", f"How many did the annual report 2019 count, {n}?")
+        if n % 2 else {**good(n), "user_input": f"What was finished by page {n} of the chronicle?"}
+    ),
+    Problem.SCRIPT: lambda n: {**good(n), "user_input": f"Когда построили мост номер {n}?"},
+    Problem.CONTENTS: lambda n: about("contents", f"Where is part {n} found by a reader?"),
+    Problem.WHOLE: lambda _: whole(),
+    Problem.EMPTY: lambda n: about("blank", f"What stands nowhere at all, {n}?"),
+    Problem.UNBACKED: lambda n: {**good(n), "reference": "It opened in 1999."},
+    Problem.ELSEWHERE: lambda n: spanned(
+        good(n), text=document(n)[1][document(n)[1].index("Records of"):][:80],
+        start=document(n)[1].index("Records of"), end=document(n)[1].index("Records of") + 80,
+    ),
+    Problem.DUPLICATE: lambda n: {
+        **good(30 if n % 2 else 0),
+        "user_input": f"SAME as q{30 if n % 2 else 0}: since when could people visit?",
+    },
+    Problem.UNCLEAR: lambda n: {**good(n), "user_input": f"VAGUE since when, number {n}?"},
+    Problem.UNANSWERED: lambda n: {**good(n), "user_input": f"UNKNOWN who paid the mason {n}?"},
+    Problem.SEVERAL: lambda n: {**good(n), "user_input": f"MANY what do notes {n} list?"},
+    Problem.UNSUPPORTED: lambda n: {
+        **good(n), "reference_claims": [f"FALSE the building {n} was never completed."],
+    },
+}  # fmt: skip
+
+
+def reader() -> ScriptedChatModel:
+    """Return a model that judges truly: what is wrong stands in capitals."""
+
+    def answer(request: ChatRequest) -> Completion:
+        asked = request.messages[1].content
+        if request.schema_name == "same":
+            question = json.loads(asked.splitlines()[0].partition(": ")[2])
+            wanted = re.search(r"SAME as q(\d+)", question)
+            year = wanted and good(int(wanted[1]))["user_input"]
+            others = [json.loads(line.split(" ", 1)[1]) for line in asked.splitlines()[3:]]
+            said = [{"id": n, "same": one == year} for n, one in enumerate(others, start=1)]
+            return Completion(json.dumps({"contexts": said}), 1, 1)
+        question = asked.split("Questions:\n", 1)[1].split("\n", 1)[0]
+        texts = asked.split("Documents:\n", 1)[1].split("\n\n", 1)[0].splitlines()
+        quote = json.loads(texts[0].split(" ", 1)[1])
+        statements = [
+            {"id": n, "supported": "FALSE" not in line, "documents": [1]}
+            for n, line in enumerate(re.findall(r"^\d+ .* - quote: .*$", asked, re.MULTILINE), 1)
+        ]
+        one = {
+            "id": 1, "stands_alone": "VAGUE" not in question, "several": "MANY" in question,
+            "answerable": "UNKNOWN" not in question, "answer": "as documented",
+            "quotes": [{"document": 1, "quote": quote}],
+        }  # fmt: skip
+        return Completion(json.dumps({"questions": [one], "statements": statements}), 1, 1)
+
+    return ScriptedChatModel(answer, name="reader")
+
+
+PAGES = {**dict(document(number) for number in range(200)), **EXTRA}
+
+
+@pytest.mark.parametrize("problem", FAULTS)
+def test_planted_faults_are_named(problem: Problem) -> None:
+    """Two of each kind, among ten good samples."""
+    planted = [{**FAULTS[problem](n), "id": f"bad {n}"} for n in (31, 44)]
+    samples = [good(n) for n in (0, 10, 12, 14, 16, 18, 20, 22, 24, 30)]
+    audit = check([*samples, *planted], PAGES, judge=reader(), progress=False)
+    named = {issue.sample for issue in audit.issues if issue.problem is problem}
+    assert {"bad 31", "bad 44"} <= named
+    assert not any(issue.sample.startswith("q") for issue in audit.issues)
+
+
+def test_good_samples_are_not_refused() -> None:
+    """A hundred of them, read by the same model: none has a problem."""
+    draw = random.Random(0)
+    numbers = [n for n in draw.sample(range(200), 100) if n != 7]
+    audit = check([good(n) for n in numbers], PAGES, judge=reader(), progress=False)
+    assert {issue.sample for issue in audit.issues} == {""}
+
+
+def test_a_judge_that_decides_nothing_is_asked_no_more() -> None:
+    """After five samples without a verdict: at most ten calls of five hundred."""
+    silent = ScriptedChatModel(lambda _: Completion("I cannot help.", 1, 1))
+    samples = [good(n) for n in range(8, 200)]
+    audit = check(samples, PAGES, judge=silent, progress=False)
+    assert len(silent.requests) <= 10
+    assert audit.counts[Problem.UNCHECKED] == 5

@@ -1,0 +1,219 @@
+"""Labels keep a digest and a quote of what they name, and follow their corpus by its words."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fullrecall import Sample
+from fullrecall.corpus import CorpusIndex, anchors_of, stale_label
+from fullrecall.errors import InputError
+from fullrecall.read import Document, documents_of
+from fullrecall.testset import LabelStatus, anchor, follow
+
+WORDS = [f"w{n}ord" for n in range(4000)]
+
+
+def text_of(name: str, size: int = 90) -> str:
+    """Return random words, the same for the same name."""
+    draw = random.Random(name)
+    return " ".join(draw.choice(WORDS) for _ in range(size)) + "."
+
+
+CORPUS = {f"d{n}": text_of(f"d{n}") for n in range(30)}
+SAMPLES = [Sample(id=f"q{n}", user_input="?", reference_context_ids=[f"d{n}"]) for n in range(10)]
+
+
+def index(corpus: Any, samples: Any = ()) -> CorpusIndex:
+    """Return the index of a corpus."""
+    return CorpusIndex.of(documents_of(corpus), samples)
+
+
+def one(corpus: Any, samples: Any = SAMPLES[:1], **options: Any) -> Any:
+    """Return the first label and its sample, anchored in the old corpus."""
+    done = follow(samples, corpus, old=CORPUS, **options)
+    return done.labels[0], done.samples[0]
+
+
+def test_the_same_corpus_changes_nothing() -> None:
+    """All labels are the same, and none is stale."""
+    anchored = anchor(SAMPLES, CORPUS)
+    done = follow(anchored, CORPUS)
+    assert done.counts[LabelStatus.SAME] == 10
+    assert [s.to_dict() for s in done.samples] == [s.to_dict() for s in anchored]
+    assert not any(stale_label(sample, index(CORPUS)) for sample in anchored)
+
+
+def test_a_renamed_text_is_found_under_its_new_id() -> None:
+    """Even where the old ID names another text now."""
+    names = list(CORPUS)
+    shifted = dict(zip(names[1:] + names[:1], CORPUS.values(), strict=True))
+    anchored = anchor(SAMPLES[:1], CORPUS)
+    assert "'d0' has other words" in str(stale_label(anchored[0], index(shifted)))
+    label, sample = one(shifted)
+    assert (label.status, label.now) == (LabelStatus.MOVED, ("d1",))
+    assert sample.reference_context_ids[0].any_of == ("d1",)
+    assert anchors_of(sample).keys() == {"d1"}
+    assert stale_label(sample, index(shifted)) is None
+
+
+@pytest.mark.parametrize("size", [80, 120, 250])
+def test_chunks_that_hold_a_text_together_are_any_of(size: int) -> None:
+    """Cut anywhere, also within a word, their texts together are the old one's letters."""
+    chunks = {
+        f"{name}/{at}": text[at : at + size]
+        for name, text in CORPUS.items()
+        for at in range(0, len(text), size)
+    }
+    label, sample = one(chunks)
+    assert label.status is LabelStatus.MOVED
+    held = "".join(chunks[name].replace(" ", "") for name in label.now)
+    whole = CORPUS["d0"].replace(" ", "")
+    assert held in whole
+    assert len(held) >= 0.9 * len(whole)
+    assert [r.any_of for r in sample.reference_context_ids] == [label.now]
+
+
+def test_a_larger_chunk_that_holds_it_takes_its_place() -> None:
+    """Two of them are one any-of group."""
+    larger = {"a": f"{CORPUS['d0']} {CORPUS['d1']}", "b": f"{CORPUS['d2']} {CORPUS['d0']}"}
+    _, sample = one(larger)
+    assert [set(r.any_of) for r in sample.reference_context_ids] == [{"a", "b"}]
+
+
+EDITS = {
+    "a word replaced": lambda there: [*there[:20], "other", *there[21:]],
+    "a word put in": lambda there: [*there[:20], "not", *there[20:]],
+    "a word left out": lambda there: [*there[:20], *there[21:]],
+    "a sentence left out": lambda there: [*there[:20], *there[40:]],
+    "the end cut off": lambda there: there[:60],
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("renamed", [False, True])
+def test_other_words_are_a_change(name: str, *, renamed: bool) -> None:
+    """The label stays, unscored, with the words that differ; accepted, it names the new text."""
+    text = " ".join(EDITS[name](CORPUS["d0"].split()))
+    corpus = {**CORPUS, "d0": text}
+    if renamed:
+        corpus["new"] = corpus.pop("d0")
+    label, sample = one(corpus)
+    assert label.status is LabelStatus.CHANGED
+    assert label.now == ("new" if renamed else "d0",)
+    assert "→" in label.evidence
+    assert "stale label" in str(stale_label(sample, index(corpus)))
+    _, accepted = one(corpus, accept_changed=True)
+    assert accepted.reference_context_ids[0].any_of == label.now
+    assert stale_label(accepted, index(corpus)) is None
+
+
+def test_a_text_that_is_gone_stays_stale() -> None:
+    """Its sample keeps the reference, and says why it is not scored."""
+    corpus = {name: text for name, text in CORPUS.items() if name != "d0"}
+    label, sample = one(corpus)
+    assert (label.status, label.now) == (LabelStatus.GONE, ())
+    assert stale_label(sample, index(corpus)) == "stale label: 'd0' is not in the corpus"
+
+
+def test_of_alternatives_those_that_are_left_serve() -> None:
+    """A group is stale only if nothing of it is left, or if a member's words changed."""
+    group = [Sample(user_input="?", reference_context_ids=[["d0", "d1"]])]
+    corpus = {name: text for name, text in CORPUS.items() if name != "d0"}
+    assert stale_label(group[0], index(corpus)) is None
+    done = follow(group, corpus, old=CORPUS)
+    assert done.samples[0].reference_context_ids[0].any_of == ("d1",)
+
+
+def test_spans_get_new_offsets_or_the_ids_of_chunks() -> None:
+    """A quote moves within its text; in chunks, those that hold it are named."""
+    start = CORPUS["d0"].index(" ", 100) + 1
+    quote = CORPUS["d0"][start : start + 60]
+    span = {"text": quote, "source": "d0", "start": start, "end": start + 60}
+    samples = anchor([Sample(user_input="?", reference_contexts=[span])], CORPUS)
+    grown = {**CORPUS, "d0": f"A new beginning. {CORPUS['d0']}"}
+    assert "has other words" in str(stale_label(samples[0], index(grown, samples)))
+    done = follow(samples, grown)
+    (context,) = done.samples[0].reference_contexts[0]
+    assert done.labels[0].status is LabelStatus.MOVED
+    assert grown["d0"][context.start : context.end] == quote.strip()
+    assert stale_label(done.samples[0], index(grown, samples)) is None
+    chunks = [
+        {"id": f"c{at}", "source": "d0", "text": CORPUS["d0"][at : at + 200]}
+        for at in range(0, len(CORPUS["d0"]), 50)
+    ]
+    (reference,) = follow(samples, chunks).samples[0].reference_context_ids
+    assert all(quote in chunk["text"] for chunk in chunks if chunk["id"] in reference.any_of)
+    assert len(reference.any_of) >= 2
+    small = [
+        {"id": f"c{at}", "source": "d0", "text": CORPUS["d0"][at : at + 50]}
+        for at in range(0, len(CORPUS["d0"]), 50)
+    ]
+    cut = follow(samples, small).samples[0].reference_context_ids
+    assert all(len(reference.any_of) == 1 for reference in cut)
+    assert len(cut) >= 2
+
+
+def test_the_same_words_in_another_document_are_not_the_quote() -> None:
+    """A quote of boilerplate follows its surroundings; without them it asks for a look."""
+    boilerplate = "The warranty lasts for two years from the date of purchase."
+    old = {name: f"{text_of(name, 30)} {boilerplate} {text_of(name * 2, 30)}" for name in "abc"}
+    start = old["a"].index(boilerplate)
+    span = {"text": boilerplate, "source": "a", "start": start, "end": start + len(boilerplate)}
+    samples = anchor([Sample(user_input="?", reference_contexts=[span])], old)
+    renamed = {f"new {name}": text for name, text in old.items()}
+    assert follow(samples, renamed).labels[0].now == ("new a",)
+    del renamed["new a"]
+    label = follow(samples, renamed).labels[0]
+    assert label.status is LabelStatus.CHANGED
+    assert "other surroundings" in label.evidence
+
+
+def test_labels_without_a_quote_need_the_old_corpus() -> None:
+    """The message says what to pass; texts beside the IDs serve as quotes."""
+    with pytest.raises(InputError, match="pass old=") as error:
+        follow(SAMPLES, CORPUS)
+    assert error.value.field == "anchors"
+    beside = Sample(user_input="?", reference_context_ids=["x"], reference_contexts=[CORPUS["d3"]])
+    assert follow([beside], CORPUS).samples[0].reference_context_ids[0].any_of == ("d3",)
+
+
+def test_the_fingerprint_is_of_ids_and_words() -> None:
+    """The order, and white space, do not count; an ID and a word do."""
+    turned = dict(reversed([(name, f"{text}\n") for name, text in CORPUS.items()]))
+    assert index(CORPUS).fingerprint == index(turned).fingerprint
+    assert index(CORPUS).fingerprint != index({**CORPUS, "d0": "other"}).fingerprint
+    assert index(CORPUS).fingerprint != index({**CORPUS, "more": "x"}).fingerprint
+    assert "d" in CorpusIndex.of([Document("c", "text", "d")])
+
+
+def test_a_long_text_is_known_by_the_passage_that_answers() -> None:
+    """Its quote is the part that has the words of question and answer."""
+    paragraphs = [text_of(f"p{n}", 120) for n in range(40)]
+    paragraphs[20] = f"{paragraphs[20]} The zeppelin landed in Lakehurst."
+    corpus = {"long": "\n\n".join(paragraphs)}
+    asked = Sample(
+        user_input="Where did the zeppelin land?", reference="Lakehurst",
+        reference_context_ids=["long"],
+    )  # fmt: skip
+    (sample,) = anchor([asked], corpus)
+    assert "zeppelin" in anchors_of(sample)["long"]["quote"]
+    grown = {"long": corpus["long"] + "\n\nAn addition."}
+    done = follow([sample], grown)
+    assert done.labels[0].status is LabelStatus.SAME
+    assert stale_label(done.samples[0], index(grown)) is None
+
+
+def test_the_table_begins_with_what_needs_a_look(tmp_path: Path) -> None:
+    """Changed, gone, moved, same."""
+    corpus = {name: text for name, text in CORPUS.items() if name != "d1"}
+    corpus["d0"] += " More."
+    corpus["d2"] = corpus["d2"].replace(" ", " not ", 1)
+    done = follow(SAMPLES, corpus, old=CORPUS)
+    done.to_csv(tmp_path / "labels.csv")
+    lines = (tmp_path / "labels.csv").read_text("utf-8-sig").splitlines()
+    assert [line.split(",")[0] for line in lines[:4]] == ["status", "changed", "gone", "same"]
+    assert str(done).splitlines()[0] == "10 references of 10 samples"
