@@ -16,7 +16,7 @@ from weakref import WeakSet
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
-from fullrecall.traces.conventions import Step, step_of
+from fullrecall.traces.translation import TracedStep, step_of
 from fullrecall.traces.sources import of_sdk
 from fullrecall.traces.trace import Reading, retrieval_of, sample_of
 
@@ -116,7 +116,7 @@ class RetrievalProcessor(SpanProcessor):
                 return
             trace.steps.append(step)
             del trace.open[span_id]
-            trace.root_ended |= step.parent_id is None or step.remote_parent
+            trace.root_ended |= step.step.parent is None or step.remote_parent
             if trace.root_ended and not trace.open:
                 done.append((trace_id, self._traces.pop(trace_id)))
         self._hand_out(done)
@@ -191,7 +191,7 @@ class Capture:
         self.owner = owner
         self._reading = reading
         self._lock = threading.Lock()
-        self._steps: list[Step] = []
+        self._steps: list[TracedStep] = []
         self._open: dict[str, Span] = {}
 
     def started(self, span_id: str, span: Span) -> None:
@@ -199,11 +199,11 @@ class Capture:
         with self._lock:
             self._open[span_id] = span
 
-    def ended(self, step: Step) -> None:
+    def ended(self, step: TracedStep) -> None:
         """Add what an ended span says."""
         with self._lock:
             self._steps.append(step)
-            self._open.pop(step.span_id, None)
+            self._open.pop(step.step.id, None)
 
     def retrieval(self, response: str | None = None) -> Retrieval:
         """Return the record of the block; where nothing was observed, its `error` says so.
@@ -214,9 +214,9 @@ class Capture:
             steps, open_spans = list(self._steps), list(self._open.values())
         # A stream that nobody has read yet keeps the spans around it open.
         steps += [_unended(span, self._reading) for span in open_spans]
-        inside = {step.span_id for step in steps}
+        inside = {step.step.id for step in steps}
         for step in steps:
-            step.remote_parent = step.parent_id not in inside
+            step.remote_parent = step.step.parent not in inside
         return retrieval_of(steps, self._reading, response=response)
 
     def sample(self, sample: Sample | None = None, /, **fields: Any) -> Sample:
@@ -246,7 +246,7 @@ _capturing: ContextVar[Capture | None] = ContextVar("fullrecall_spans", default=
 class _Trace:
     """The spans of one trace: what those say that have ended, and those that go on, by ID."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TracedStep] = field(default_factory=list)
     open: dict[str, Span] = field(default_factory=dict)
     root_ended: bool = False
 
@@ -277,12 +277,11 @@ class _Observed:
         return seen.retrieval(said if isinstance(said, str) else None)
 
 
-def _unended(span: Span, reading: Reading) -> Step:
+def _unended(span: Span, reading: Reading) -> TracedStep:
     """Return what a span says that goes on still."""
     step = step_of(of_sdk(span), reading.id_key)
-    if step.kind in ("retriever", "reranker"):
-        step.contexts = step.references = step.problem = None
-        step.error = "it had not ended"
+    step.is_open, step.problem = True, None
+    step.step.returned = ()
     return step
 
 

@@ -275,8 +275,6 @@ def _of_call(row: Mapping[str, Any]) -> Span:
     """Return a call of Weave. An op that searches says so: `@weave.op(kind="search")`."""
     held = row.get("attributes")
     attributes = flat(held) if isinstance(held, Mapping) else {}
-    kind = attributes.get("weave.kind")
-    attributes["weave.kind"] = "retriever" if kind == "search" else kind
     inputs, output = _listed(row["inputs"]), _listed(row.get("output"))
     if isinstance(output, Mapping) and isinstance(output.get("outputs"), Mapping):
         output = output["outputs"]  # a run of LangChain
