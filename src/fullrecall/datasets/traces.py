@@ -21,9 +21,9 @@ from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
-from fullrecall.traces.translation import TracedStep, step_of
 from fullrecall.traces.sources import spans_in
 from fullrecall.traces.trace import Reading, sample_of
+from fullrecall.traces.translation import TracedStep, step_of
 
 
 def read_spans(

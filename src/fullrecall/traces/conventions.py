@@ -22,7 +22,8 @@ class Convention:
     - `messages`: the prefix and the ends of attributes for each message that a model was sent.
     - `prompts`: attributes that hold all of them.
     - `tool`: the attribute of a tool's name.
-    - `constructs`: names of spans whose calls are alternatives.
+    - `attempts`: names of constructs whose calls are alternatives.
+    - `reorderings`: names of steps that serve the model's attention.
     """
 
     kind: ClassVar[str] = ""
@@ -36,7 +37,8 @@ class Convention:
     messages: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     prompts: ClassVar[tuple[str, ...]] = ()
     tool: ClassVar[str] = ""
-    constructs: ClassVar[frozenset[str]] = frozenset()
+    attempts: ClassVar[frozenset[str]] = frozenset()
+    reorderings: ClassVar[frozenset[str]] = frozenset()
 
     def kind_of(self, span: Span) -> Kind | None:
         """Return what kind of step a span is; None if it does not say."""
@@ -69,7 +71,8 @@ class OpenInference(Convention):
     }
     prompts = ("llm.prompts",)
     tool = "tool.name"
-    constructs = frozenset({"RunnableWithFallbacks"})  # LangChain's
+    attempts = frozenset({"RunnableWithFallbacks"})  # LangChain's
+    reorderings = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 
 
 class GenAI(Convention):

@@ -16,9 +16,9 @@ from weakref import WeakSet
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
-from fullrecall.traces.translation import TracedStep, step_of
 from fullrecall.traces.sources import of_sdk
 from fullrecall.traces.trace import Reading, retrieval_of, sample_of
+from fullrecall.traces.translation import TracedStep, step_of
 
 try:
     from opentelemetry.sdk.trace import SpanProcessor
@@ -162,7 +162,8 @@ class RetrievalProcessor(SpanProcessor):
         """Return an application as a retriever: what its spans say it retrieves for a question.
 
         `application` is a function of the question, sync or async, such as `chain.invoke` or
-        `engine.query`. What it returns is the response, if that is a text.
+        `engine.query`. Documents that it returns are what was handed on last; a text is the
+        response.
         """
         if not callable(application):
             raise ParameterError(
@@ -203,12 +204,14 @@ class Capture:
         """Add what an ended span says."""
         with self._lock:
             self._steps.append(step)
-            self._open.pop(step.step.id, None)
+            self._open.pop(str(step.step.id), None)
 
-    def retrieval(self, response: str | None = None) -> Retrieval:
+    def retrieval(self, output: object = None) -> Retrieval:
         """Return the record of the block; where nothing was observed, its `error` says so.
 
-        A span that a span from outside of the block called is an outermost one.
+        `output` is what the block returned: documents in it are what was handed on last, and a
+        text is the response. A span that a span from outside of the block called is an outermost
+        one.
         """
         with self._lock:
             steps, open_spans = list(self._steps), list(self._open.values())
@@ -217,7 +220,7 @@ class Capture:
         inside = {step.step.id for step in steps}
         for step in steps:
             step.remote_parent = step.step.parent not in inside
-        return retrieval_of(steps, self._reading, response=response)
+        return retrieval_of(steps, self._reading, output)
 
     def sample(self, sample: Sample | None = None, /, **fields: Any) -> Sample:
         """Return a sample, or the one with these fields, with what was retrieved and answered.
@@ -262,8 +265,8 @@ class _Observed:
     def retrieve(self, sample: Sample) -> Retrieval:
         """Return what the application's spans say it retrieved for the sample's `user_input`."""
         with self._processor.capture() as seen:
-            said = self._application(sample.user_input or "")
-        return seen.retrieval(said if isinstance(said, str) else None)
+            output = self._application(sample.user_input or "")
+        return seen.retrieval(output)
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
         """Return the same as `retrieve`; a sync application runs in a thread."""
@@ -272,9 +275,9 @@ class _Observed:
 
             return await asyncio.to_thread(self.retrieve, sample)
         with self._processor.capture() as seen:
-            said = self._application(sample.user_input or "")
-            said = await said if isawaitable(said) else said
-        return seen.retrieval(said if isinstance(said, str) else None)
+            output = self._application(sample.user_input or "")
+            output = await output if isawaitable(output) else output
+        return seen.retrieval(output)
 
 
 def _unended(span: Span, reading: Reading) -> TracedStep:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from fullrecall.context import Context
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
-from fullrecall.steps import DocumentCopy, DocumentList, Step, plain_context
+from fullrecall.steps import DocumentCopy, DocumentList, Kind, Step, plain_context
 from fullrecall.steps import retrieval_of as record_of
-from fullrecall.traces.translation import TracedStep
+from fullrecall.traces.translation import TracedStep, output_step
 
 _UNSEEN = "no retriever was traced"
 _SEARCHES = ("retriever", "reranker", "tool")
@@ -49,19 +49,17 @@ def sample_of(
     return Sample(
         id=trace.sample_id or trace_id,
         user_input=trace.question,
-        retrieval=trace.retrieval(reading, None, ended=ended),
+        retrieval=trace.retrieval(reading, ended=ended),
         metadata={"trace_id": trace_id},
     )
 
 
-def retrieval_of(
-    steps: Iterable[TracedStep], reading: Reading, *, response: str | None = None
-) -> Retrieval:
-    """Return what the steps of a trace say was retrieved.
+def retrieval_of(steps: Iterable[TracedStep], reading: Reading, output: object = None) -> Retrieval:
+    """Return what the steps of a call say was retrieved.
 
-    `response` goes before what the outermost span says.
+    `output` is what the call returned: that goes before what its outermost spans say.
     """
-    return _Trace(steps).retrieval(reading, response, ended=True)
+    return _Trace(steps).retrieval(reading, output)
 
 
 class _Trace:
@@ -83,7 +81,7 @@ class _Trace:
                     self._orphans.append(span)
         self._number_events()
         self._fill_in_texts()
-        self._tell_attempts_apart()
+        self._take_off_repeats()
 
     @property
     def sample_id(self) -> str | None:
@@ -101,17 +99,22 @@ class _Trace:
         asked = {span.question for span in spans if span.step.kind == "retriever"} - {None}
         return asked.pop() if len(asked) == 1 else None
 
-    def retrieval(self, reading: Reading, response: str | None, *, ended: bool) -> Retrieval:
+    def retrieval(
+        self, reading: Reading, output: object = None, *, ended: bool = True
+    ) -> Retrieval:
         """Return what was retrieved."""
-        steps = sorted((span.step for span in self._spans.values()), key=lambda s: s.began)
+        steps = [span.step for span in self._spans.values()]
         if not self._prompts_are_whole():
             steps = [replace(step, prompt=None) for step in steps]
-        if reading.names:
-            steps = list(self._named(steps, reading.names))
+        root = self._root
+        if output is not None:
+            call = output_step(output, reading.id_key)
+            call.began, call.ended = 0, 2 * len(steps) + 1
+            root, steps = call.id, [call, *steps]
         return record_of(
-            steps,
-            root=self._root,
-            response=self._response if response is None else response,
+            _named(steps, reading.names) if reading.names else steps,
+            root=root,
+            response=output if isinstance(output, str) else self._response,
             context=_context,
             failed_calls=reading.failed_calls,
             partial=self._partial(ended=ended),
@@ -158,7 +161,8 @@ class _Trace:
             for child in reversed(self._below.get(span.step.id, ())):
                 child.start = max(child.start, span.start)  # clocks of two machines
                 stack.append((child, False))
-        self._spans = {own: span for own, span in self._spans.items() if own in reached}
+        spans = sorted(self._spans.items(), key=lambda item: item[1].start)
+        self._spans = {own: span for own, span in spans if own in reached}
         for moment, (_, _, span, ends) in enumerate(sorted(events, key=lambda e: e[:2]), start=1):
             if ends:
                 span.step.ended = moment
@@ -191,13 +195,19 @@ class _Trace:
             step = span.step
             step.given, step.returned = filled(step.given), filled(step.returned)
 
-    def _tell_attempts_apart(self) -> None:
-        """Keep a graph's task and step of its nodes: whatever runs inside says the same."""
-        told = {own: (span.step.task, span.step.group) for own, span in self._spans.items()}
-        for span in self._spans.values():
-            task, _ = told.get(span.step.parent, (None, None))
-            if span.step.task == task:
-                span.step.task = span.step.group = None
+    def _take_off_repeats(self) -> None:
+        """Take off what a span repeats of the one around it.
+
+        That is the graph's task, and the list of a retriever's inner method.
+        """
+        tasks = {own: span.step.task for own, span in self._spans.items()}
+        for parent, spans in self._below.items():
+            around = self._spans[parent].step if parent in self._spans else None
+            for span in spans:
+                if span.step.task == tasks.get(parent):
+                    span.step.task = span.step.group = None
+                if around and span.is_inner and around.name == span.step.name:
+                    _take_off_list(span.step, around)
 
     def _prompts_are_whole(self) -> bool:
         """Return whether it is known of each model what it was sent, by itself or one inside."""
@@ -229,23 +239,28 @@ class _Trace:
         if not names:
             return _UNSEEN
         steps = (span.step for span in self._spans.values())
-        there = dict.fromkeys(step.name for step in steps if step.kind in _SEARCHES)
+        there = sorted({step.name for step in steps if step.kind in _SEARCHES})
         listed = ", ".join(map(repr, there)) or "none"
         return f"no retriever is named {' or '.join(map(repr, names))}: choose one of {listed}"
 
-    def _named(self, steps: Iterable[Step], names: Sequence[str]) -> Iterator[Step]:
-        """Yield the steps; those that are neither named nor below a named one say nothing."""
-        inside: set[Hashable] = set()
-        for step in steps:
-            if step.parent in inside:
-                inside.add(step.id)
-                yield step
-            elif step.name in names:
-                inside.add(step.id)
-                yield replace(step, given=())
-            else:
-                kind = "llm" if step.kind == "llm" else "chain"
-                yield replace(step, kind=kind, given=(), returned=(), texts=())
+
+def _named(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:
+    """Return the steps; those that are neither named nor below a named one say nothing."""
+    inside: set[Hashable] = set()
+    named = []
+    for step in sorted(steps, key=lambda each: each.began):
+        if step.parent in inside or step.name in names:
+            named.append(step if step.parent in inside else replace(step, given=()))
+            inside.add(step.id)
+        else:
+            kind: Kind = "llm" if step.kind == "llm" else "chain"
+            named.append(replace(step, kind=kind, given=(), returned=(), texts=()))
+    return named
+
+
+def _take_off_list(step: Step, around: Step) -> None:
+    if around.kind == step.kind == "retriever" and step.error is None:
+        step.kind, step.given, step.returned, step.texts = "chain", (), (), ()
 
 
 def _context(copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002

@@ -30,6 +30,7 @@ class TracedStep:
     """A span as a step whose place among others is still unknown.
 
     - `start`, `end`: in nanoseconds.
+    - `is_inner`: it is a method by which a call does its work: `_retrieve` within `retrieve`.
     - `problem`: why what it returned cannot be read as a whole.
     - `question`, `response`, `sample_id`: what it says of the whole run, if it is the outermost.
     """
@@ -43,6 +44,7 @@ class TracedStep:
     response: str | None = None
     sample_id: str | None = None
     is_open: bool = False
+    is_inner: bool = False
 
 
 def step_of(span: Span, id_key: str | None = None) -> TracedStep:
@@ -54,16 +56,28 @@ def step_of(span: Span, id_key: str | None = None) -> TracedStep:
     return _Translation(span, id_key).step()
 
 
+def output_step(output: object, id_key: str | None) -> Step:
+    """Return what an application returned as the step that is the call itself."""
+    lists, texts = DocumentReader().read(output)
+    return Step("call", None, "chain", "call", returned=_identified(lists, id_key), texts=texts)
+
+
 class DocumentReader(ValueReader):
-    """Finds documents in JSON: LangChain's, and nodes that stand there as their repr."""
+    """Finds documents in JSON, where nodes stand as their repr, and as objects of frameworks."""
 
     def document(self, value: Any) -> DocumentCopy | None:
-        """Return what has a `page_content`, or is the repr of a document."""
+        """Return a document of LangChain, LlamaIndex or Haystack, as JSON, repr or object."""
         if isinstance(value, str):
             match = REFERENCE.match(value)
             return match and DocumentCopy(0, match[1] or match[2], "")
-        is_document = isinstance(value, Mapping) and isinstance(value.get("page_content"), str)
+        if isinstance(value, Mapping):
+            is_document = isinstance(value.get("page_content"), str)
+        else:
+            is_document = any(all(hasattr(value, f) for f in fields) for fields in _DOCUMENT_FIELDS)
         return copies_of([value])[0] if is_document else None
+
+
+_DOCUMENT_FIELDS = (("page_content",), ("get_content", "metadata"), ("content", "meta", "id"))
 
 
 def copies_of(value: object) -> tuple[DocumentCopy, ...]:
@@ -89,7 +103,7 @@ class _Translation:
         span, kind = self._span, self._kind
         question = self._first("query") or question_of(self._input)
         is_tool = kind == "tool"
-        name = str(is_tool and self._first("tool") or source_of(span.name))
+        name = str((is_tool and self._first("tool")) or source_of(span.name))
         error = span.error or _reported_failure(kind, self._output)
         metadata = parsed(span.attributes.get("metadata"))
         metadata = metadata if isinstance(metadata, Mapping) else {}
@@ -99,15 +113,16 @@ class _Translation:
             span.parent_id,
             kind,
             name,
-            given=self._identified(self._given()),
-            returned=self._identified(contents.lists),
+            given=_identified(self._given(), self._id_key),
+            returned=_identified(contents.lists, self._id_key),
             texts=contents.texts,
             prompt=self._prompt() if kind == "llm" else None,
             query=str(self._input) if is_tool else question,
             error=error,
             callee=name if is_tool else None,
             task=metadata.get("langgraph_checkpoint_ns"),
-            tries=any(span.name in each.constructs for each in CONVENTIONS),
+            tries=any(name in each.attempts for each in CONVENTIONS),
+            reorders=any(name in each.reorderings for each in CONVENTIONS),
             group=metadata.get("langgraph_step"),
         )
         return TracedStep(
@@ -119,23 +134,13 @@ class _Translation:
             question,
             answer_of(self._output),
             _as_id(span.attributes.get(SAMPLE_ID, metadata.get(SAMPLE_ID))),
+            is_inner=span.name.startswith(f"{name}._"),
         )
 
     def _first(self, field: str) -> Any:
         names = (getattr(each, field) for each in CONVENTIONS)
         values = (self._span.attributes.get(name) for name in names)
         return next((value for value in values if value is not None), None)
-
-    def _identified(self, lists: Iterable[DocumentList]) -> tuple[DocumentList, ...]:
-        """Return lists whose documents are no objects, with the IDs that `id_key` names."""
-        return tuple(
-            each._replace(documents=tuple(map(self._own, each.documents))) for each in lists
-        )
-
-    def _own(self, copy: DocumentCopy) -> DocumentCopy:
-        known = self._id_key is None or not isinstance(copy.detail, Context)
-        own = copy.id if known else _as_id(copy.detail.metadata.get(self._id_key))
-        return copy._replace(token=0, id=own)
 
     # What went in
 
@@ -238,6 +243,17 @@ class _Translation:
                 "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT where the application runs"
             )
         return None
+
+
+def _identified(lists: Iterable[DocumentList], id_key: str | None) -> tuple[DocumentList, ...]:
+    """Return lists whose documents are no objects, with the IDs that `id_key` names."""
+
+    def own(copy: DocumentCopy) -> DocumentCopy:
+        if id_key is None or not isinstance(copy.detail, Context):
+            return copy._replace(token=0)
+        return copy._replace(token=0, id=_as_id(copy.detail.metadata.get(id_key)))
+
+    return tuple(each._replace(documents=tuple(map(own, each.documents))) for each in lists)
 
 
 def source_of(name: str) -> str:
