@@ -66,8 +66,9 @@ class _Trace:
     """The spans of a trace, below each other; numbered in the order of their events."""
 
     def __init__(self, spans: Iterable[TracedStep]) -> None:
-        # An exporter that tries again writes a span twice.
-        self._spans = {span.step.id: span for span in spans}
+        # An exporter that tries again writes a span twice. A block may be read while it goes on.
+        copies = (replace(span, step=replace(span.step)) for span in spans)
+        self._spans = {span.step.id: span for span in copies}
         self._below: dict[Hashable, list[TracedStep]] = {}
         self._tops: list[TracedStep] = []
         self._orphans: list[TracedStep] = []

@@ -101,7 +101,8 @@ class _Translation:
 
     def step(self) -> TracedStep:
         span, kind = self._span, self._kind
-        question = self._first("query") or question_of(self._input)
+        query = self._first("query")
+        question = question_of(self._input) if query is None else str(query) or None
         is_tool = kind == "tool"
         name = str((is_tool and self._first("tool")) or source_of(span.name))
         error = span.error or _reported_failure(kind, self._output)
@@ -120,10 +121,10 @@ class _Translation:
             query=str(self._input) if is_tool else question,
             error=error,
             callee=name if is_tool else None,
-            task=metadata.get("langgraph_checkpoint_ns"),
+            task=_told(metadata, "langgraph_checkpoint_ns"),
             tries=any(name in each.attempts for each in CONVENTIONS),
             reorders=any(name in each.reorderings for each in CONVENTIONS),
-            group=metadata.get("langgraph_step"),
+            group=_told(metadata, "langgraph_step"),
         )
         return TracedStep(
             step,
@@ -336,6 +337,10 @@ def _reported_failure(kind: Kind, output: object) -> str | None:
         if isinstance(fields, Mapping) and fields.get("status") == "error":
             return " ".join(str(fields.get("content") or "the tool failed").split())[:200]
     return None
+
+
+def _told(metadata: Mapping[str, Any], name: str) -> str | None:
+    return None if metadata.get(name) is None else str(metadata[name])
 
 
 def _as_id(value: object) -> str | None:
