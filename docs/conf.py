@@ -56,7 +56,7 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.results.totals.Totals"),
     ("py:class", "fullrecall.sample.SingleIds"),
     ("py:class", "fullrecall.testset.assessment.Judged"),
-    ("py:class", "fullrecall.traces.conventions.Step"),
+    ("py:class", "fullrecall.traces.translation.TracedStep"),
     ("py:class", "fullrecall.traces.trace.Reading"),
     ("py:class", "langchain_fullrecall.documents.DocumentReader"),
     ("py:class", "langchain_fullrecall.measurement.Measured"),
