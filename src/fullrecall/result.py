@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
@@ -16,8 +16,6 @@ from fullrecall.measures import Measure, Recall
 from fullrecall.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fullrecall.table.found import FoundColumns
 
 _NAMED = 5
