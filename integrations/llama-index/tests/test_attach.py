@@ -18,9 +18,11 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 
 from fullrecall.errors import ParameterError
-from llama_index.evaluation.fullrecall import attach, capture_of, capture_retrievals
-from llama_index.evaluation.fullrecall.observation import Attachment, handlers, registry
-from llama_index.evaluation.fullrecall.observation.recording import recordings
+from llama_index.evaluation.fullrecall.capture import capture_of
+from llama_index.evaluation.fullrecall import attach, capture_retrievals
+from llama_index.evaluation.fullrecall.capture import Attachment
+from llama_index.evaluation.fullrecall import recorder
+from llama_index.evaluation.fullrecall.recorder import recorders
 
 
 @pytest.fixture
@@ -33,9 +35,9 @@ def echo(llm: MockLLM) -> BaseQueryEngine:
 def nothing_is_left_open() -> Iterator[None]:
     """After every test, no recording is active here, and no step or call is kept."""
     yield
-    assert not recordings.get()
-    assert handlers._running == {}
-    assert handlers._calls == {}
+    assert not recorders.get()
+    assert recorder._running == {}
+    assert recorder._calls == {}
 
 
 def test_detaching_ends_it(echo: BaseQueryEngine) -> None:

@@ -11,7 +11,7 @@ from contextvars import copy_context
 from typing import Any
 
 import pytest
-from known_engines import Echo, First, Pipeline, finals
+from known_engines import Echo, First, Pipeline, finals, asked, retrieved as retrieved_by
 from llama_index.core import SummaryIndex, VectorStoreIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import PydanticResponse, Response, StreamingResponse
@@ -39,11 +39,11 @@ from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import (
     RecallEvaluator,
     attach,
-    capture_of,
     capture_retrievals,
 )
-from llama_index.evaluation.fullrecall.observation import Capture, handlers, snapshots
-from llama_index.evaluation.fullrecall.observation.recording import recordings
+from llama_index.evaluation.fullrecall.capture import Capture, capture_of
+from llama_index.evaluation.fullrecall import recorder
+from llama_index.evaluation.fullrecall.recorder import recorders
 
 FRUIT = "What do bananas hold?"
 TOWER = "Where in Paris does the Eiffel Tower stand?"
@@ -59,9 +59,9 @@ def echo(llm: MockLLM) -> BaseQueryEngine:
 def nothing_is_left_open() -> Iterator[None]:
     """After every test, no recording is active here, and no step or call is kept."""
     yield
-    assert not recordings.get()
-    assert handlers._running == {}
-    assert handlers._calls == {}
+    assert not recorders.get()
+    assert recorder._running == {}
+    assert recorder._calls == {}
 
 
 def test_200_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
@@ -76,7 +76,7 @@ def test_200_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
     assert [finals(capture_of(response)) for response in responses] == [
         [f"for {question}"] for question in questions
     ]
-    assert all(len(capture.retrieved) == 2 for capture in attachment.captures)
+    assert all(len(retrieved_by(capture)) == 2 for capture in attachment.captures)
     assert sorted(str(capture.question) for capture in attachment.captures) == sorted(questions)
 
 
@@ -119,7 +119,7 @@ def test_a_call_that_blocks_a_running_loop_is_captured(
     with attach(engine):
         capture = capture_of(asyncio.run(in_a_loop()))
     assert capture is not None
-    assert [(one.retriever, one.is_part) for one in capture.retrievals] == [
+    assert [(one.retriever, one.is_part) for one in asked(capture)] == [
         ("QueryFusionRetriever", False),
         ("Echo", True),
         ("VectorIndexRetriever", True),
@@ -151,7 +151,7 @@ def test_a_block_inside_a_block_is_seen_by_both() -> None:
             Echo().retrieve("a")
         Echo().retrieve("b")
     assert finals(inner)[0] == "for a"
-    assert [one.question for one in outer.retrievals] == ["a", "b"]
+    assert [one.question for one in asked(outer)] == ["a", "b"]
 
 
 def test_what_ends_after_the_block_is_not_captured() -> None:
@@ -170,7 +170,7 @@ def test_what_ends_after_the_block_is_not_captured() -> None:
         await task
         return capture
 
-    assert [one.question for one in asyncio.run(run()).retrievals] == ["in time"]
+    assert [one.question for one in asked(asyncio.run(run()))] == ["in time"]
 
 
 def test_only_questions_are_calls(llm: MockLLM) -> None:
@@ -199,7 +199,7 @@ def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
         for question in "ab":
             answers.append(str(await engine.aquery(question)))
             await asyncio.sleep(0)  # the task's callbacks come after its result
-            assert len(recordings.get()) == 1, "what has ended is let go by the next call"
+            assert len(recorders.get()) == 1, "what has ended is let go by the next call"
         return answers
 
     with attach(engine) as attachment:
@@ -221,7 +221,7 @@ def test_a_call_that_fails_is_kept_with_its_error(llm: MockLLM) -> None:
     assert [capture.question for capture in attachment.captures] == ["a", "b"]
     for capture in attachment.captures:
         assert capture.error == "TimeoutError: no answer"
-        assert not capture.observed
+        assert capture.contexts() is None
         result = IdRecall().score(capture.sample({"expected_ids": ["x"]}))
         assert (result.status, result.reason) == (
             Status.UNSCORED,
@@ -240,7 +240,7 @@ def test_a_call_that_fails_after_its_retrieval_shows_it(echo: BaseQueryEngine) -
     with attach(engine) as attachment, pytest.raises(RuntimeError):
         engine.query("a")
     (capture,) = attachment.captures
-    assert capture.retrieved[0].node.node_id == "for a"
+    assert retrieved_by(capture)[0].node.node_id == "for a"
     assert capture.sample().retrieval_error == "RuntimeError: quota used up"
     assert repr(capture) == "<Capture of 'a': RuntimeError: quota used up>"
 
@@ -250,7 +250,7 @@ def test_a_failing_block_keeps_its_error() -> None:
     with pytest.raises(KeyError), capture_retrievals() as capture:
         _ = Echo().retrieve("a")[0].node.metadata["x"]
     assert capture.error == "KeyError: 'x'"
-    assert len(capture.retrievals) == 1
+    assert len(asked(capture)) == 1
 
 
 def test_only_when_all_retrievals_failed_there_is_no_retrieval() -> None:
@@ -347,7 +347,7 @@ def test_what_a_call_started_and_left_running_is_not_its_own() -> None:
     first, second = attachment.captures
     assert finals(first)[0] == "for first"
     assert finals(second)[0] == "for second"
-    assert len(first.retrievals) == len(second.retrievals) == 1
+    assert len(asked(first)) == len(asked(second)) == 1
 
 
 def test_nodes_stand_as_they_were_when_they_were_handed_on() -> None:
@@ -359,10 +359,10 @@ def test_nodes_stand_as_they_were_when_they_were_handed_on() -> None:
         nodes[0].node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="changed")
         nodes[0].score = 0.0
         nodes.pop()
-    first = capture.retrieved[0]
+    first = retrieved_by(capture)[0]
     assert (first.text, first.metadata, first.score) == ("a", {}, 1.0)
     assert first.node.ref_doc_id is None
-    assert len(capture.retrieved) == 2
+    assert len(retrieved_by(capture)) == 2
 
 
 def test_nodes_of_several_media_stand_as_they_were() -> None:
@@ -371,7 +371,7 @@ def test_nodes_of_several_media_stand_as_they_were() -> None:
     with capture_retrievals() as capture:
         (found,) = SummaryIndex([node]).as_retriever().retrieve("q")
         found.node.text_resource.text = "changed"  # type: ignore[attr-defined]
-    assert [item.node.get_content() for item in capture.retrieved] == ["a"]
+    assert [item.node.get_content() for item in retrieved_by(capture)] == ["a"]
 
 
 def test_a_retriever_that_filters_in_a_method_of_its_own_is_seen_by_what_it_returns() -> None:
@@ -394,7 +394,7 @@ def test_events_of_others_count_as_retrievals() -> None:
     with capture_retrievals() as capture:
         get_dispatcher().event(RetrievalEndEvent(str_or_query_bundle="a", nodes=nodes))
     assert finals(capture)[0] == "for a"
-    assert capture.retrievals[0].question == "a"
+    assert asked(capture)[0].question == "a"
 
 
 def test_a_handler_that_fails_says_so(
@@ -421,10 +421,10 @@ def test_the_handlers_are_installed_once_and_again_if_they_were_removed(
     attach(echo).detach()
     attach(echo).detach()
     before = list(root.span_handlers), list(root.event_handlers)
-    ours = [handlers._spans, handlers._events]
+    ours = [recorder._spans, recorder._events]
     assert [sum(h is mine for h in (*before[0], *before[1])) for mine in ours] == [1, 1]
-    root.span_handlers = [h for h in root.span_handlers if h is not handlers._spans]
-    root.event_handlers = [h for h in root.event_handlers if h is not handlers._events]
+    root.span_handlers = [h for h in root.span_handlers if h is not recorder._spans]
+    root.event_handlers = [h for h in root.event_handlers if h is not recorder._events]
     with attach(echo):
         assert finals(capture_of(echo.query("a"))) == ["for a"]
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from known_engines import retrieved as retrieved_by
 from llama_index.core import Settings, SummaryIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -30,11 +31,10 @@ from fullrecall import Sample
 from llama_index.evaluation.fullrecall import (
     RecallEvaluator,
     attach,
-    capture_of,
     capture_retrievals,
     observed,
 )
-from llama_index.evaluation.fullrecall.observation import Capture
+from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 
 
 class Brings(BaseRetriever):
@@ -102,8 +102,8 @@ def test_retrieve_and_synthesize_on_an_attached_engine_are_a_call() -> None:
     captures = [capture_of(response) for response in responses]
     for capture, name in zip(captures, ("two", "one"), strict=True):
         assert capture is not None
-        assert [item.node.node_id for item in capture.retrieved] == [f"a {name}", f"b {name}"]
-        assert [item.node.node_id for item in capture.final] == [f"a {name}"]
+        assert [item.id for item in retrieved_by(capture)] == [f"a {name}", f"b {name}"]
+        assert [str(item.id) for item in capture.contexts() or ()] == [f"a {name}"]
     assert len(attachment.captures) == 3
 
 
@@ -125,7 +125,7 @@ def test_a_generator_that_several_tasks_advance_is_captured() -> None:
         return steps[0]
 
     capture = asyncio.run(advance())
-    assert [item.node.node_id for item in capture.retrieved] == ["a x", "b x"]
+    assert [item.id for item in retrieved_by(capture)] == ["a x", "b x"]
     assert capture.error == "LookupError: the user's own"
 
 
@@ -158,7 +158,7 @@ def test_another_tools_handlers_change_nothing(*, first: bool) -> None:
     finally:
         root.span_handlers = before
     assert capture is not None
-    assert [item.node.node_id for item in capture.final] == ["a q"]
+    assert [str(item.id) for item in capture.contexts() or ()] == ["a q"]
 
 
 class Ones(BaseEmbedding):
@@ -204,7 +204,7 @@ def test_the_messages_of_a_memory_block_are_no_contexts(keeps: Any) -> None:
         return capture
 
     alone = asyncio.run(remember(ask=False))
-    assert not alone.observed
+    assert alone.contexts() is None
     assert (alone.retrieval().error or "").startswith("no retrieval was seen")
     beside = asyncio.run(remember(ask=True))
     assert [c.id for c in beside.contexts() or ()] == ["a q", "b q"]

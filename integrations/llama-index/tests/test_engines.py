@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import pytest
+from known_engines import asked, finals, retrieved as retrieved_by
 from llama_index.core import Settings, SummaryIndex, VectorStoreIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -63,8 +64,8 @@ from llama_index.core.tools import QueryEngineTool, RetrieverTool
 
 from fullrecall import IdRecall
 from fullrecall.retrieval import Call
-from llama_index.evaluation.fullrecall import attach, capture_of, capture_retrievals
-from llama_index.evaluation.fullrecall.observation import Capture
+from llama_index.evaluation.fullrecall import attach, capture_retrievals
+from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 
 TOWER = "Where in Paris does the Eiffel Tower stand?"
 TOWER_IDS = ["place", "height", "capital"]
@@ -82,7 +83,7 @@ def ids(nodes: Sequence[NodeWithScore]) -> list[str]:
 def lists(capture: Capture | None) -> Lists:
     """Return the IDs retrieved, and the IDs that reached the model."""
     assert capture is not None
-    return ids(capture.retrieved), ids(capture.final)
+    return ids(retrieved_by(capture)), finals(capture)
 
 
 def calls(capture: Capture | None) -> str:
@@ -415,7 +416,7 @@ def test_sub_question_engine(
     capture = capture_of(response)
     assert lists(capture) == ([*TOWER_IDS, "banana"], ["capital", "banana", "height"])
     assert capture is not None
-    assert [(one.question, one.is_part) for one in capture.retrievals] == [
+    assert [(one.question, one.is_part) for one in asked(capture)] == [
         (TOWER, False),
         (FRUIT, False),
     ]
@@ -439,7 +440,7 @@ def test_a_sub_question_that_fails_leaves_the_others(towers: BaseRetriever, llm:
     capture = ask(engine, "q")
     assert lists(capture) == (TOWER_IDS, ["capital", "height"])
     assert capture is not None
-    assert [one.error for one in capture.retrievals] == [None, "TimeoutError: no answer"]
+    assert [one.error for one in asked(capture)] == [None, "TimeoutError: no answer"]
     assert capture.error is None
 
 
@@ -462,7 +463,7 @@ def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM, *, awaited: bool
     assert retrieved[3] == "banana"
     assert {"capital", "height"} <= set(final) <= set(retrieved)
     assert capture is not None
-    assert [one.question for one in capture.retrievals] == [TOWER, FRUIT]
+    assert [one.question for one in asked(capture)] == [TOWER, FRUIT]
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
@@ -521,7 +522,7 @@ def test_transform_engine(fruits: BaseRetriever, llm: MockLLM, *, awaited: bool)
     capture = ask(engine, TOWER, awaited=awaited)
     assert lists(capture) == (FRUIT_IDS, FRUIT_IDS)
     assert capture is not None
-    assert [one.question for one in capture.retrievals] == [FRUIT]
+    assert [one.question for one in asked(capture)] == [FRUIT]
 
 
 def test_retry_engine(
@@ -537,7 +538,7 @@ def test_retry_engine(
     )
     capture = ask(engine, FRUIT)
     assert capture is not None
-    assert [one.retriever for one in capture.retrievals] == ["VectorIndexRetriever"] * 2
+    assert [one.retriever for one in asked(capture)] == ["VectorIndexRetriever"] * 2
     retrieved, final = lists(capture)
     assert retrieved[0] == "banana"
     assert set(retrieved) <= {"banana", "rome", "place", "capital", "height"}
@@ -558,7 +559,7 @@ def test_retrying_an_engine_over_all_nodes(llm: MockLLM, monkeypatch: pytest.Mon
     capture = ask(retrying(engine_over(SummaryIndex(nodes).as_retriever(), llm)), "q")
     assert lists(capture) == (["one", "other"], ["one", "other"])
     assert capture is not None
-    assert len(capture.retrievals) == 2
+    assert len(asked(capture)) == 2
 
 
 def test_retrying_an_engine_over_several_indices(
@@ -663,8 +664,8 @@ def test_fusion(index: VectorStoreIndex, llm: MockLLM, *, use_async: bool, await
     assert sorted((part.query, len(part.contexts or ())) for part in call.children) == [
         (FRUIT, 2), (FRUIT, 3), (TOWER, 2), (TOWER, 3),
     ]  # fmt: skip
-    assert len(capture.retrievals) == 5
-    assert sum(one.is_part for one in capture.retrievals) == 4
+    assert len(asked(capture)) == 5
+    assert sum(one.is_part for one in asked(capture)) == 4
 
 
 def test_router_retriever(towers: BaseRetriever, fruits: BaseRetriever, llm: MockLLM) -> None:
@@ -739,7 +740,7 @@ def test_sentence_windows(llm: MockLLM) -> None:
     )
     capture = ask(engine, "q")
     assert capture is not None
-    assert [item.text for item in capture.retrieved] == ["Sentence."]
+    assert [item.text for item in retrieved_by(capture)] == ["Sentence."]
     assert [item.text for item in capture.final] == ["Before. Sentence. After."]
     sample = capture.sample()
     assert sample.retrieved_contexts is not None
@@ -800,7 +801,7 @@ def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
     assert capture.question == "And the tower in Paris?"
     if name != "context":
         assert retrieved == TOWER_IDS
-        assert [one.question for one in capture.retrievals] == [TOWER]
+        assert [one.question for one in asked(capture)] == [TOWER]
 
 
 def test_a_chat_without_retrieval_is_unscored(llm: MockLLM) -> None:
@@ -809,7 +810,7 @@ def test_a_chat_without_retrieval_is_unscored(llm: MockLLM) -> None:
     with attach(chat):
         capture = capture_of(chat.chat("hello"))
     assert capture is not None
-    assert not capture.observed
+    assert capture.contexts() is None
     assert (capture.sample().retrieval_error or "").startswith("no retrieval was seen")
 
 
@@ -873,7 +874,7 @@ def test_tools_that_are_looked_up_are_no_contexts(
         "LastTwoFirst: capital height (Vectors: place height capital) + Vectors: place"
     )
     assert capture is not None
-    assert [one.retriever for one in capture.retrievals] == ["VectorIndexRetriever"] * 2
+    assert [one.retriever for one in asked(capture)] == ["VectorIndexRetriever"] * 2
 
 
 def test_objects_with_nodes_of_their_own_are_no_contexts(towers: BaseRetriever) -> None:
@@ -921,9 +922,9 @@ def test_that_only_tools_were_looked_up_is_no_empty_retrieval(
     chooser = objects.as_retriever()
     with capture_retrievals() as capture, attach(chooser.retriever) as attachment:
         chooser.retrieve(TOWER)
-    assert not capture.observed
+    assert capture.contexts() is None
     assert (capture.sample().retrieval_error or "").startswith("no retrieval was seen")
-    assert len(attachment.captures[0].retrieved) == 2
+    assert len(retrieved_by(attachment.captures[0])) == 2
 
 
 def test_an_engine_that_is_looked_up_is_no_context(towers: BaseRetriever, llm: MockLLM) -> None:

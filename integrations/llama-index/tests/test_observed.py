@@ -59,7 +59,8 @@ from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
 from fullrecall.retrieval import Call, Retrieval, Retriever
 from fullrecall.sample import Reference
-from llama_index.evaluation.fullrecall import attach, capture_of, observed
+from llama_index.evaluation.fullrecall.capture import capture_of
+from llama_index.evaluation.fullrecall import attach, observed
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning"),

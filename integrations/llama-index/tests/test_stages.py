@@ -21,11 +21,11 @@ from fullrecall import ClaimRecall, IdRecall, SpanRecall
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
 from fullrecall.result import Status
+from llama_index.evaluation.fullrecall.capture import capture_of
 from llama_index.evaluation.fullrecall import (
     RecallEvaluationResult,
     RecallEvaluator,
     attach,
-    capture_of,
     capture_retrievals,
     report_of,
 )

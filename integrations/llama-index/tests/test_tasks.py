@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+from known_engines import is_complete
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
@@ -20,8 +21,8 @@ from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 
 from fullrecall import IdRecall, Sample
 from fullrecall.result import Status
-from llama_index.evaluation.fullrecall import attach, capture_of, capture_retrievals, observed
-from llama_index.evaluation.fullrecall.observation import Capture
+from llama_index.evaluation.fullrecall import attach, capture_retrievals, observed
+from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 
 
 class Brings(BaseRetriever):
@@ -152,7 +153,7 @@ def test_a_generator_that_one_task_advances_is_complete(make: Callable[[str], An
         await following(generator)
         await following(generator)
         capture = await asyncio.create_task(following(generator))
-        assert capture.is_complete
+        assert is_complete(capture)
         return {str(context.id).strip() for context in capture.contexts() or ()}
 
     assert asyncio.run(run()) == {"x", "y", "z"}
@@ -227,17 +228,17 @@ def test_tasks_that_have_a_record_of_their_own_flag_nobody(runs: int) -> None:
         with capture_retrievals() as capture:
             for part in "xy":
                 await Brings().aretrieve(name + part)
-        return capture.is_complete and len(capture.contexts() or ()) == 2
+        return is_complete(capture) and len(capture.contexts() or ()) == 2
 
     async def whole(name: str) -> bool:
         capture = capture_of(await attached.aquery(name))
-        return capture is not None and capture.is_complete
+        return capture is not None and is_complete(capture)
 
     async def in_parts(name: str) -> bool:
         nodes = await attached.aretrieve(QueryBundle(name))
         await asyncio.sleep(0)
         capture = capture_of(await attached.asynthesize(QueryBundle(name), nodes))
-        return capture is not None and capture.is_complete
+        return capture is not None and is_complete(capture)
 
     async def run() -> list[bool]:
         kinds = [block, whole, in_parts] * runs

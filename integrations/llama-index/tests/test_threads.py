@@ -12,6 +12,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 import pytest
+from known_engines import is_complete
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import CustomQueryEngine
@@ -23,8 +24,8 @@ from llama_index.core.tools.types import BaseTool, ToolMetadata
 from fullrecall import IdRecall, Sample
 from fullrecall.result import Status
 from fullrecall.retrieval import Call
-from llama_index.evaluation.fullrecall import attach, capture_of, capture_retrievals, observed
-from llama_index.evaluation.fullrecall.observation import Capture
+from llama_index.evaluation.fullrecall import attach, capture_retrievals, observed
+from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 
 
 class Brings(BaseRetriever):
@@ -188,7 +189,7 @@ def test_an_attached_engine_is_told_of_its_own_parts(ask: Callable[..., Any]) ->
     with attach(engine):
         capture = capture_of(engine.query("q"))
     assert capture is not None
-    assert capture.is_complete == (ask is handed_on)
+    assert is_complete(capture) == (ask is handed_on)
     assert (capture.retrieval().error is None) == (ask is handed_on)
 
 
@@ -226,7 +227,7 @@ def test_blocks_and_observed_things_side_by_side_are_complete() -> None:
     def asked(n: int) -> bool:
         with capture_retrievals() as capture:
             Both(ask=handed_on).query(str(n))
-        return capture.is_complete
+        return is_complete(capture)
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(asked, range(40)))

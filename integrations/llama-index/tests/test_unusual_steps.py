@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from known_engines import asked, retrieved as retrieved_by
 from llama_index.core import Settings, SummaryIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -28,7 +29,7 @@ from llama_index.core.schema import IndexNode, NodeWithScore, QueryBundle, TextN
 from llama_index.core.tools import FunctionTool, RetrieverTool
 
 from llama_index.evaluation.fullrecall import capture_retrievals
-from llama_index.evaluation.fullrecall.observation import Capture
+from llama_index.evaluation.fullrecall.capture import Capture
 
 
 class Brings(BaseRetriever):
@@ -73,12 +74,12 @@ def nodes(*names: str) -> list[NodeWithScore]:
 
 def retrieved(capture: Capture) -> list[str]:
     """Return the IDs of what was retrieved."""
-    return [item.node.node_id for item in capture.retrieved]
+    return [item.id for item in retrieved_by(capture)]
 
 
 def final(capture: Capture) -> list[str]:
     """Return the IDs of what reached the model."""
-    return [item.node.node_id for item in capture.final]
+    return [str(item.id) for item in capture.contexts() or ()]
 
 
 def stages(capture: Capture) -> dict[str, str | None]:
@@ -108,7 +109,7 @@ def test_what_a_reranker_of_a_retriever_looks_up_is_a_part_of_it() -> None:
     with capture_retrievals() as capture:
         outer.retrieve("q")
     assert retrieved(capture) == ["a"]
-    assert [(one.is_part, len(one.nodes or ())) for one in capture.retrievals] == [
+    assert [(one.is_part, len(one.nodes or ())) for one in asked(capture)] == [
         (False, 1),
         (True, 1),
     ]
@@ -226,14 +227,14 @@ def test_a_tool_that_returns_an_empty_list_may_have_retrieved_nothing() -> None:
     """Where no retriever is behind it, the list may be of anything: nothing was seen."""
     with capture_retrievals() as capture:
         FunctionTool.from_defaults(list, name="orders", description="d").call()
-    assert not capture.observed
+    assert capture.contexts() is None
 
 
 def test_a_tool_may_bring_nodes_without_a_retriever() -> None:
     """Nodes that it read from a store itself reached whoever called it."""
     with capture_retrievals() as capture:
         FunctionTool.from_defaults(lambda: nodes("a"), name="store", description="d").call()
-    assert capture.observed
+    assert capture.contexts() is not None
     assert final(capture) == ["a"]
     assert capture.sample().retrieval_error is None
     with capture_retrievals(scored="retrieved") as capture:
@@ -320,7 +321,7 @@ def test_what_an_evaluator_reads_again_is_no_retrieval(llm: MockLLM) -> None:
     engine = engine_over(Brings("a", "b"), get_response_synthesizer(llm=llm))
     with capture_retrievals() as capture:
         RelevancyEvaluator(llm=llm).evaluate_response("q", engine.query("q"))
-    assert [one.retriever for one in capture.retrievals] == ["Brings"]
+    assert [one.retriever for one in asked(capture)] == ["Brings"]
     assert retrieved(capture) == final(capture) == ["a", "b"]
 
 
@@ -332,7 +333,7 @@ def test_retrying_an_engine_without_text(llm: MockLLM, monkeypatch: pytest.Monke
     )
     with capture_retrievals() as capture:
         engine.query("q")
-    assert {one.retriever for one in capture.retrievals} == {"Brings"}
+    assert {one.retriever for one in asked(capture)} == {"Brings"}
     assert retrieved(capture) == final(capture) == ["a"]
 
 
@@ -355,4 +356,4 @@ def test_two_retrievers_of_one_text_in_a_retried_engine(
     )
     with capture_retrievals() as capture:
         engine.query("q")
-    assert [one.retriever for one in capture.retrievals][:2] == ["Brings", "Copies"]
+    assert [one.retriever for one in asked(capture)][:2] == ["Brings", "Copies"]
