@@ -240,7 +240,7 @@ def test_a_call_that_fails_after_its_retrieval_shows_it(echo: BaseQueryEngine) -
     with attach(engine) as attachment, pytest.raises(RuntimeError):
         engine.query("a")
     (capture,) = attachment.captures
-    assert retrieved_by(capture)[0].node.node_id == "for a"
+    assert retrieved_by(capture)[0].id == "for a"
     assert capture.sample().retrieval_error == "RuntimeError: quota used up"
     assert repr(capture) == "<Capture of 'a': RuntimeError: quota used up>"
 
@@ -371,7 +371,7 @@ def test_nodes_of_several_media_stand_as_they_were() -> None:
     with capture_retrievals() as capture:
         (found,) = SummaryIndex([node]).as_retriever().retrieve("q")
         found.node.text_resource.text = "changed"  # type: ignore[attr-defined]
-    assert [item.node.get_content() for item in retrieved_by(capture)] == ["a"]
+    assert [item.text for item in retrieved_by(capture)] == ["a"]
 
 
 def test_a_retriever_that_filters_in_a_method_of_its_own_is_seen_by_what_it_returns() -> None:

@@ -105,6 +105,11 @@ class Scope:
     def __init__(self, buckets: Sequence[Bucket]) -> None:
         self.buckets = buckets
 
+    def lists(self) -> Iterator[HandedList]:
+        """Yield every list in reach."""
+        for bucket in self.buckets:
+            yield from bucket.lists
+
     def nearest(self, document: Document) -> list[HandedList]:
         """Return the lists in use with this document, of the nearest caller that has any."""
         for bucket in self.buckets:

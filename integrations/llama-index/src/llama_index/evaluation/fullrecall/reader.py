@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
 from llama_index.core.memory import BaseMemory
 from llama_index.core.schema import (
     BaseComponent,
@@ -19,9 +18,13 @@ from llama_index.core.schema import (
 from llama_index.core.tools import ToolOutput
 from llama_index.core.workflow import Context, Event, Workflow
 
-from fullrecall.steps import DocumentCopy, ValueReader
+from fullrecall.steps import Contents, DocumentCopy, ValueReader
 from fullrecall.steps.values import Fields
-from llama_index.evaluation.fullrecall.responses import is_response
+from llama_index.evaluation.fullrecall.responses import (
+    is_response,
+    response_text,
+    says_that_nothing_was_retrieved,
+)
 
 
 class NodeCopy(NamedTuple):
@@ -34,6 +37,19 @@ class NodeCopy(NamedTuple):
 class NodeValueReader(ValueReader):
     """Copies nodes with `node_id` as their ID; `id_key` is applied to the record."""
 
+    def read(self, value: object) -> Contents:
+        """Return what stands in a value; a response, or a tool's output, is its nodes."""
+        if isinstance(value, ToolOutput):
+            return Contents(self.read(value.raw_output).lists, super().read(value.content).texts)
+        if not is_response(value):
+            return super().read(value)
+        texts = super().read(response_text(value)).texts
+        nodes = value.source_nodes
+        # An engine that names no sources has an empty list too.
+        if not nodes and not says_that_nothing_was_retrieved(value):
+            return Contents((), texts)
+        return Contents(super().read(list(nodes)).lists, texts)
+
     def document(self, value: Any) -> DocumentCopy | None:
         """Return a node, scored or not, as a copy; what is looked up as a tool is none."""
         if isinstance(value, NodeWithScore):
@@ -45,7 +61,9 @@ class NodeValueReader(ValueReader):
         text = _text(node)
         if stands_for_object(node, text):
             return None
-        return DocumentCopy(0, node.node_id, text, NodeCopy(_copied(node), score))
+        # A source that is numbered for citation has an ID of its own in some versions.
+        own_id = None if _is_numbered(node) else node.node_id
+        return DocumentCopy(0, own_id, text, NodeCopy(_copied(node), score))
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
         """Return whether a node has the text, ID, metadata and score that were copied."""
@@ -56,7 +74,7 @@ class NodeValueReader(ValueReader):
         node = value.node if scored else value
         return (
             _text(node) == copy.text
-            and node.node_id == copy.id
+            and (copy.id is None or node.node_id == copy.id)
             and (not scored or value.score == own.score)
             and _equal(node.metadata, own.node.metadata)
         )
@@ -67,18 +85,8 @@ class NodeValueReader(ValueReader):
 
     def opened(self, value: Any) -> Fields | None:
         """Return what a response, a tool's output or an event holds; nothing of what acts."""
-        if isinstance(value, (AgentChatResponse, StreamingAgentChatResponse)):
-            nodes = value.source_nodes
-            return (
-                ("response", value.response),
-                ("source_nodes", nodes),
-                ("sources", value.sources),
-            )
         if is_response(value):
-            return (
-                ("response", getattr(value, "response", None)),
-                ("source_nodes", value.source_nodes),
-            )
+            return (("response", response_text(value)), ("source_nodes", value.source_nodes))
         if isinstance(value, ToolOutput):
             return (("raw_output", value.raw_output), ("content", value.content))
         if isinstance(value, Event):
@@ -105,7 +113,11 @@ _NUMBER = re.compile(r"\ASource \d+:\n")
 
 def _text(node: BaseNode) -> str:
     text = node.get_content(metadata_mode=MetadataMode.NONE)
-    return _NUMBER.sub("", text) if text.startswith("Source ") else text
+    return _NUMBER.sub("", text).strip() if _NUMBER.match(text) else text
+
+
+def _is_numbered(node: BaseNode) -> bool:
+    return _NUMBER.match(node.get_content(metadata_mode=MetadataMode.NONE)) is not None
 
 
 def _copied(node: BaseNode) -> BaseNode:
@@ -124,6 +136,18 @@ def _equal(first: object, second: object) -> bool:
         return bool(first == second)
     except Exception:  # noqa: BLE001 - metadata may hold arrays, and objects of any class
         return False
+
+
+def stand_for_objects(value: object) -> bool:
+    """Return whether a value is a list of nodes that are no contexts."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(each, NodeWithScore) and stands_for_object(each.node, _text(each.node))
+            for each in value
+        )
+    )
 
 
 def stands_for_object(node: BaseNode, text: str) -> bool:

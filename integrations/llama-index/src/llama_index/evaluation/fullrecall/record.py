@@ -99,7 +99,7 @@ class _Named:
         for part in self._reader.parts(node, rank):
             own_id = self._reader.id_of(part, rank)
             if part is node:
-                yield copy._replace(id=own_id)
+                yield copy if copy.id is None else copy._replace(id=own_id)
             else:
                 yield DocumentCopy(0, own_id, part.get_content(), NodeCopy(part, score))
 

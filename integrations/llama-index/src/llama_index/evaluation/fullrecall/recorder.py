@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from llama_index.core.agent.workflow import AgentWorkflow, BaseWorkflowAgent
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.base import BaseLLM
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
@@ -23,13 +24,15 @@ from llama_index.core.instrumentation.events.llm import LLMChatStartEvent, LLMCo
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
 from llama_index.core.instrumentation.span import BaseSpan
 from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
+from llama_index.core.node_parser import NodeParser
 from llama_index.core.postprocessor import LongContextReorder
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
 
 from fullrecall.steps import Kind, Step, StepLog
-from llama_index.evaluation.fullrecall.reader import NodeValueReader
+from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
 from llama_index.evaluation.fullrecall.strays import with_strays
 
 _logger = logging.getLogger(__name__)
@@ -53,6 +56,10 @@ def _kind_of(instance_type: Any) -> Kind:
     return next((kind for known, kind in _KINDS if issubclass(instance_type, known)), "chain")
 
 
+_SILENT = (BaseLLM, BaseEmbedding, NodeParser)
+"""What handles texts, and hands no documents on: what models are sent is known from events."""
+
+
 class Recorder:
     """Writes down the steps of one call or block until `close`; safe under threads.
 
@@ -71,6 +78,8 @@ class Recorder:
         self._steps: list[Step] = []
         self._strays: set[str] = set()
         self._same: dict[str, tuple[object, str]] = {}
+        self._threads: dict[str | None, int] = {}
+        self._silent: set[str] = set()
 
     @property
     def steps(self) -> list[Step]:
@@ -108,15 +117,22 @@ class Recorder:
         caller = parent if around is None else around[1]
         if is_stray and self._log.step(caller) is None:
             self._strays.add(id_)
-        query = None if kind == "llm" else _query(arguments)
+        is_silent = isinstance(instance, _SILENT)
+        if is_silent:
+            self._silent.add(id_)
+        query = None if is_silent else _query(arguments)
+        here = self._threads[id_] = threading.get_ident()
+        is_beside = self._threads.get(caller, self.thread) != here
         self._log.begin(
             id_,
             caller,
             kind,
             _name(instance, id_),
-            None if kind == "llm" else arguments,
+            None if is_silent else arguments,
             query=query,
             callee=None if query is None else self._log.reader.identity(instance) or None,
+            group="threads" if is_beside else None,
+            answers=isinstance(instance, BaseSynthesizer),
             reorders=isinstance(instance, LongContextReorder),
         )
 
@@ -127,10 +143,14 @@ class Recorder:
         failure = None if error is None else brief(error)
         if isinstance(output, ToolOutput) and output.is_error:
             failure = brief(output.content or "the tool failed")
-        step = self._log.step(id_)
-        self._log.end(
-            id_, None if step is not None and step.kind == "llm" else output, error=failure
-        )
+        silent = id_ in self._silent
+        step = self._log.end(id_, None if silent else output, error=failure)
+        if step is None:
+            return
+        if step.kind == "retriever" and stand_for_objects(output):
+            step.kind = "chain"  # it looks up tools, engines or earlier messages
+        if step.answers:
+            step.output = 0  # engines return it: that makes no earlier failure good
 
     def prompt(self, span: str | None, texts: list[str]) -> None:
         """Write down what a model was sent."""
@@ -424,7 +444,7 @@ def brief(error: BaseException | str) -> str:
 def _name(instance: Any, id_: str) -> str:
     if isinstance(instance, BaseTool):
         return str(instance.metadata.name)
-    return id_.rpartition("-")[0] if instance is None else type(instance).__name__
+    return id_.partition("-")[0] if instance is None else type(instance).__name__
 
 
 _QUESTIONS = ("str_or_query_bundle", "query_bundle", "query", "message", "query_str")
