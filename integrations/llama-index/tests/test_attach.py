@@ -67,7 +67,7 @@ def test_two_attachments_to_one_engine_end_apart(echo: BaseQueryEngine) -> None:
     second.detach()
     assert [capture.question for capture in first.captures] == ["a"]
     assert [capture.question for capture in second.captures] == ["a", "b"]
-    assert registry._attached == {}
+    assert recorder._attached == {}
 
 
 def test_attached_parts_of_an_attached_engine_have_captures_of_their_own(
@@ -95,7 +95,7 @@ def test_an_attached_engine_is_not_kept_alive(llm: MockLLM) -> None:
     del engine
     gc.collect()
     assert alive() is None
-    assert registry._attached == {}
+    assert recorder._attached == {}
     attachment.detach()
 
 
@@ -103,7 +103,7 @@ def test_the_place_of_a_dropped_engine_may_be_anothers() -> None:
     """An identity is used again: an object is attached only if the entry is its own."""
     old, new = Pipeline(work=str), Pipeline(work=str)
     entry = registry.Entry(weakref.ref(old), (registry.Deliver(lambda *_: None),))
-    registry._attached[id(new)] = entry
+    recorder._attached[id(new)] = entry
     try:
         assert registry.attached(new) is None
         attachment = attach(new)
@@ -111,7 +111,7 @@ def test_the_place_of_a_dropped_engine_may_be_anothers() -> None:
         assert registry.attached(new).deliver == (registry.Deliver(attachment._deliver),)
         attachment.detach()
     finally:
-        registry._attached.clear()
+        recorder._attached.clear()
 
 
 @pytest.mark.parametrize(

@@ -270,7 +270,6 @@ def test_of_two_texts_one_may_begin_the_other() -> None:
     short = "The tower of Paris was built for the fair of 1889."
     texts = {"short": short, "long": f"{short} It is 330 metres high, and made of wrought iron."}
     assert asked(texts, lambda found: found[1]) == ("yes", "yes")
-    assert asked(texts, lambda found: found[0]) == ("yes", "partly")
     assert asked(dict(reversed(texts.items())), lambda found: found[1]) == ("partly", "yes")
 
 

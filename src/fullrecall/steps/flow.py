@@ -100,7 +100,11 @@ class Flow:
             return known[1]
         if not listed.certain and not self._known_texts(listed):
             return None
-        passages = tuple(self._documents.passage(c, before) for c in listed.documents)
+        passages = tuple(
+            # Of a copy with an ID of its own, the text may be that of another document.
+            self._documents.passage(c, before if c.id is None else NOTHING_IN_VIEW)
+            for c in listed.documents
+        )
         for passage in passages:
             passage.document.from_outside = passage.document.origin is None
         self._known_lists[id(listed)] = (listed, passages)

@@ -33,7 +33,7 @@ from llama_index.core.tools.types import BaseTool, ToolOutput
 
 from fullrecall.steps import Kind, Step, StepLog
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
-from llama_index.evaluation.fullrecall.strays import with_strays
+from llama_index.evaluation.fullrecall.strays import Claim, Problem, with_strays
 
 _logger = logging.getLogger(__name__)
 _numbers = count(1)
@@ -76,10 +76,14 @@ class Recorder:
         self.error: str | None = None
         self._log = StepLog(NodeValueReader())
         self._steps: list[Step] = []
-        self._strays: set[str] = set()
+        self._strays: dict[str, Claim] = {}
+        self._problems: tuple[Problem, ...] = ()
         self._same: dict[str, tuple[object, str]] = {}
         self._threads: dict[str | None, int] = {}
         self._silent: set[str] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_log": None, "instance": None, "is_open": False}
 
     @property
     def steps(self) -> list[Step]:
@@ -89,7 +93,10 @@ class Recorder:
     @property
     def problem(self) -> str | None:
         """Why the record is known to be partial."""
-        return self._gathered()[1] if self.is_open else self.partial
+        problems = self._gathered()[1] if self.is_open else self._problems
+        unclaimed = (text for claim, text in problems if not claim.made)
+        partial = self._log.partial if self.is_open else None
+        return self.partial or partial or next(unclaimed, None)
 
     def begin_call(self, given: object) -> None:
         """Write down that the call itself began, if it is no span."""
@@ -101,7 +108,7 @@ class Recorder:
 
     def begin(
         self, id_: str, parent: str | None, instance: Any, arguments: Mapping[str, Any], *,
-        is_stray: bool,
+        stray: Claim | None = None,
     ) -> None:  # fmt: skip
         """Write down that a span began.
 
@@ -115,8 +122,8 @@ class Recorder:
                 return
             self._same[id_] = instance, id_
         caller = parent if around is None else around[1]
-        if is_stray and self._log.step(caller) is None:
-            self._strays.add(id_)
+        if stray is not None and self._log.step(caller) is None:
+            self._strays[id_] = stray
         is_silent = isinstance(instance, _SILENT)
         if is_silent:
             self._silent.add(id_)
@@ -171,15 +178,15 @@ class Recorder:
         """Write down nothing any more, and let go of all objects but the copies."""
         if not self.is_open:
             return
-        self._steps, self.partial = self._gathered()
+        self._steps, self._problems = self._gathered()
+        self.partial = self.partial or self._log.partial
         self.is_open = False
         self.instance = None
         self._log = StepLog(NodeValueReader())
         self._same = {}
 
-    def _gathered(self) -> tuple[list[Step], str | None]:
-        steps, problem = with_strays(self._log.steps, self._strays)
-        return steps, self.partial or self._log.partial or problem
+    def _gathered(self) -> tuple[list[Step], tuple[Problem, ...]]:
+        return with_strays(self._log.steps, self._strays)
 
     def _caller(self, span: str | None) -> str | None:
         return self._same.get(span or "", (None, span))[1]
@@ -239,10 +246,11 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         if not (seen_by or strays or call):
             return
         _running[id_] = [*seen_by, *strays, *([] if call is None else [call])]
+        claim = Claim()
         for recorder in _running[id_]:
             try:
                 parent = None if recorder is call else parent_id
-                recorder.begin(id_, parent, instance, arguments, is_stray=recorder in strays)
+                recorder.begin(id_, parent, instance, arguments, stray=claim if recorder in strays else None)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with the nodes
                 recorder.fail(error)
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from fullrecall.steps import Step
 
 
-def with_strays(steps: Sequence[Step], strays: Collection[str]) -> tuple[list[Step], str | None]:
-    """Return the steps of a call, and the problem if the record may be partial.
+class Claim:
+    """Whether a record is known that a stray is a part of; all that may be share it."""
+
+    made = False
+
+
+Problem: TypeAlias = tuple[Claim, str]
+"""Why a record may be partial, unless the stray turns out to be a part of another one."""
+
+
+def with_strays(
+    steps: Sequence[Step], strays: Mapping[str, Claim]
+) -> tuple[list[Step], tuple[Problem, ...]]:
+    """Return the steps of a call, and why its record may be partial.
 
     A stray is a part of the call if the call handled the very nodes that it returned. Any other
     one may be a part, or somebody else's.
     """
     if not strays:
-        return list(steps), None
+        return list(steps), ()
     outermost: dict[Hashable, Hashable] = {}
     for step in steps:
         if step.id in strays:
@@ -34,18 +47,15 @@ def with_strays(steps: Sequence[Step], strays: Collection[str]) -> tuple[list[St
                 parent = _caller(stray, users)
                 known += [replace(s, parent=parent) if s is stray else s for s in below]
                 left.remove(stray)
+                strays[str(stray.id)].made = True
                 adopted = True
-    return known, _problem(left[0]) if left else None
+    return known, tuple((strays[str(stray.id)], _problem(stray)) for stray in left)
 
 
 def _uses(step: Step, stray: Step) -> bool:
-    own = _objects([stray])
+    own = {copy.token for each in stray.returned for copy in each.documents} - {0}
     used = {copy.token for each in (*step.given, *step.returned) for copy in each.documents}
     return not own.isdisjoint(used)
-
-
-def _objects(steps: Iterable[Step]) -> set[int]:
-    return {copy.token for step in steps for each in step.returned for copy in each.documents} - {0}
 
 
 def _caller(stray: Step, users: Sequence[Step]) -> Hashable:
