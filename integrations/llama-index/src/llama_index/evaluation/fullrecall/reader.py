@@ -93,11 +93,9 @@ class NodeValueReader(ValueReader):
             return _event_fields(value)
         if isinstance(value, QueryBundle):
             return (("query_str", value.query_str),)
-        if isinstance(value, (BaseNode, NodeWithScore)):
-            return ()  # a node that stands for a tool
-        if isinstance(value, (BaseComponent, BaseMemory, Workflow, Context)):
-            return ()
-        return None
+        # Nodes that stand for tools among them: others are documents.
+        closed = (BaseNode, NodeWithScore, BaseComponent, BaseMemory, Workflow, Context)
+        return () if isinstance(value, closed) else None
 
 
 def _event_fields(event: Event) -> Fields:

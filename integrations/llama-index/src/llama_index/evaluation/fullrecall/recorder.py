@@ -139,7 +139,7 @@ class Recorder:
             query=query,
             callee=None if query is None else self._log.reader.identity(instance) or None,
             group="threads" if is_beside else None,
-            answers=isinstance(instance, BaseSynthesizer),
+            answers="nodes" in arguments and isinstance(instance, BaseSynthesizer),
             reorders=isinstance(instance, LongContextReorder),
         )
 
@@ -250,7 +250,9 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         for recorder in _running[id_]:
             try:
                 parent = None if recorder is call else parent_id
-                recorder.begin(id_, parent, instance, arguments, stray=claim if recorder in strays else None)
+                recorder.begin(
+                    id_, parent, instance, arguments, stray=claim if recorder in strays else None
+                )
             except Exception as error:  # noqa: BLE001 - whatever is wrong with the nodes
                 recorder.fail(error)
 

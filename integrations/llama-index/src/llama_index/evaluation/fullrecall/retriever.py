@@ -60,10 +60,9 @@ def observed(
       `failed_calls`, `other_tools`.
 
     Each question is asked of a chat engine, and of an agent, in a conversation of its own. A
-    streamed answer is not read, and has no text. What the thing itself returns comes first: nodes,
-    texts, dicts or `Context`s, whatever was retrieved on the way. Where neither is known, the sample
-    is unscored. Warns
-    once where a sample's expected IDs are those of another `id_key`.
+    streamed answer is not read, and has no text. What the thing itself returns comes first:
+    nodes, texts, dicts or `Context`s. Where nothing is known, the sample is unscored. Warns once
+    where a sample's expected IDs are those of another `id_key`.
 
     Raises `ParameterError` for what cannot be asked.
     """

@@ -19,7 +19,10 @@ _TEXTS = {"1": "the first document", "2": "the second document"}
 
 
 class _Inner(BaseRetriever):
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+    def _retrieve(
+        self,
+        query_bundle: QueryBundle,  # noqa: ARG002 - LlamaIndex's signature, as below
+    ) -> list[NodeWithScore]:
         return [NodeWithScore(node=TextNode(id_=id_, text=text)) for id_, text in _TEXTS.items()]
 
 
@@ -30,7 +33,9 @@ class _Outer(BaseRetriever):
 
 class _First(BaseNodePostprocessor):
     def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+        self,
+        nodes: list[NodeWithScore],
+        query_bundle: QueryBundle | None = None,  # noqa: ARG002
     ) -> list[NodeWithScore]:
         return nodes[:1]
 
