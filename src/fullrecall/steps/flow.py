@@ -85,6 +85,9 @@ class Flow:
         ]
         for group in given:
             self._unite(group, step, scope)
+            if step.answers:
+                for handed in scope.nearest_of_all(p.document for p in _sourced(group.passages)):
+                    handed.answered = True
         self._opened[step.id] = _Opened(given)
         if step.prompt and not self._serves_retrieval(step):
             self.prompts_seen = True
@@ -412,6 +415,8 @@ class _HandingOn:
 
         Not where a model read them: then the text is an answer.
         """
+        if any(handed.answered for handed in lists):
+            self._set_aside_unanswered(lists)
         if not self._step.texts or not lists or any(handed.read for handed in lists):
             return
         told = self._told()
@@ -429,6 +434,14 @@ class _HandingOn:
             rest.take([handed])
             if left:
                 self._put(rest)
+
+    def _set_aside_unanswered(self, lists: list[HandedList]) -> None:
+        """Set aside what nobody was given, if the answer was made from other lists."""
+        for handed in lists:
+            if not (
+                handed.answered or handed.read or not self._told().isdisjoint(handed.documents)
+            ):
+                handed.replaced = handed.set_aside = True
 
     def _replace(self, replaced: list[HandedList], made: list[HandedList]) -> None:
         for handed in made:
