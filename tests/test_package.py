@@ -196,6 +196,7 @@ ORDER = (
     ),
     ("context",),
     ("hits", "reordering", "retrieval"),
+    ("steps",),
     ("sample",),
     ("findings",),
     ("measures",),

@@ -8,8 +8,8 @@ call, and the order in which the calls came changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -112,6 +112,8 @@ class Retrieval:
       failed calls included; None where that is unknown.
     - `seconds`: of each final context when that call ended, in seconds since the beginning; None
       where that is unknown, for one context or for all.
+    - `other_ids`: of each final context the IDs that the same document had at other steps; None
+      where each has one. A reference may name any of them.
 
     Raises `ValueError` for values of another kind.
     """
@@ -125,6 +127,7 @@ class Retrieval:
     retrieved: tuple[Context, ...] | None
     call_numbers: tuple[int, ...] | None
     seconds: tuple[float | None, ...] | None = field(compare=False)
+    other_ids: tuple[tuple[str, ...], ...] | None
 
     def __init__(
         self,
@@ -138,6 +141,7 @@ class Retrieval:
         retrieved: Iterable[ContextLike] | None = None,
         call_numbers: Iterable[int] | None = None,
         seconds: Iterable[float | None] | None = None,
+        other_ids: Iterable[Iterable[str]] | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "contexts", None if contexts is None else as_contexts(contexts))
@@ -149,6 +153,8 @@ class Retrieval:
         put(self, "retrieved", None if retrieved is None else as_contexts(tuple(retrieved)))
         numbers = None if call_numbers is None else _checked_numbers(call_numbers, self.contexts)
         put(self, "call_numbers", numbers)
+        others = None if other_ids is None else tuple(map(tuple, other_ids))
+        put(self, "other_ids", others)
         put(self, "seconds", None if seconds is None else _checked_seconds(seconds, self.contexts))
 
     @classmethod
@@ -198,6 +204,35 @@ class Retrieval:
             error = _some_failed(failed, roots)
         read = None if prompts is None or final is None else read_in(final, prompts)
         return cls(final, calls=roots, ranks=ranks, response=response, read=read, error=error)
+
+    def named(self, wanted: Collection[str]) -> Retrieval:
+        """Return the same record, documents under the IDs that are wanted where they have them."""
+        names: dict[Hashable, Context] = {}
+        for context, others in zip(self.contexts or (), self.other_ids or (), strict=True):
+            own = next((other for other in others if other in wanted), None)
+            if own is not None and context.id not in wanted:
+                names[_identity(context)] = Context(**{**context.to_dict(), "id": own})
+        if not names:
+            return self
+
+        def renamed(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
+            if contexts is None:
+                return None
+            return tuple(names.get(_identity(context), context) for context in contexts)
+
+        def call(each: Call) -> Call:
+            below = tuple(map(call, each.children))
+            return replace(each, contexts=renamed(each.contexts), children=below)
+
+        fields = {name: getattr(self, name) for name in ("ranks", "response", "read", "error")}
+        return Retrieval(
+            renamed(self.contexts),
+            calls=map(call, self.calls),
+            retrieved=renamed(self.retrieved),
+            call_numbers=self.call_numbers,
+            seconds=self.seconds,
+            **fields,
+        )
 
     def view(self, name: View) -> Retrieval | None:
         """Return the same record of another of its three lists; None where it is not known.
@@ -344,7 +379,7 @@ class Retrieval:
             plain["retrieved"] = known.plain(self.retrieved)
         if self.calls:
             plain["calls"] = [_plain_call(call, known) for call in self.calls]
-        for name in ("ranks", "read", "call_numbers", "seconds"):
+        for name in ("ranks", "read", "call_numbers", "seconds", "other_ids"):
             value = getattr(self, name)
             if value is not None:
                 plain[name] = list(value)
@@ -376,6 +411,7 @@ class Retrieval:
             retrieved=None if retrieved is None else known.contexts(retrieved),
             call_numbers=plain.get("call_numbers"),
             seconds=plain.get("seconds"),
+            other_ids=plain.get("other_ids"),
         )
 
 
@@ -685,7 +721,7 @@ def _as_call(value: object) -> Call:
 
 _FIELDS = (
     "contexts", "calls", "ranks", "read", "response", "error", "retrieved", "dropped",
-    "call_numbers", "seconds",
+    "call_numbers", "seconds", "other_ids",
 )  # fmt: skip
 
 

@@ -364,6 +364,9 @@ class Sample(_Given):
         fields = {name: getattr(self, name) for name in _CONVERT}
         fields |= {"retrieved_contexts": None, "retrieved_context_ids": None, "retrieval": None}
         if isinstance(retrieval, Retrieval):
+            if retrieval.other_ids is not None and self.reference_context_ids is not None:
+                wanted = {own for group in self.reference_context_ids for own in group.any_of}
+                retrieval = retrieval.named(wanted)
             fields["retrieval"] = retrieval
             if retrieval.response is not None:
                 fields["response"] = retrieval.response

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Context, Retrieval
+from fullrecall import Context, IdRecall, Retrieval, Sample
 from fullrecall.steps import retrieval_of
 
 
@@ -488,3 +488,16 @@ def test_one_retriever_is_the_general_way_made_short(
                 call.returns(found)
         records.append(one.retrieval(response="x"))
     assert records[0] == records[1]
+
+
+def test_a_reference_may_name_any_id_of_a_document(program: Any, docs: Any) -> None:
+    """A chunk and the parent that takes its place are one document under two IDs."""
+    child = program.retrieve(docs["a"])
+    whole = Context(f"Chapter one. {child[0].text} And more.", id="parent")
+    program.function("parents", child, [whole])
+    record = program.retrieval()
+    assert record.other_ids == (("a",),)
+    assert Retrieval.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+    for reference in ("a", "parent", "z"):
+        sample = Sample(reference_context_ids=[reference]).with_retrieval(record)
+        assert IdRecall().score(sample).score == (0.0 if reference == "z" else 1.0)

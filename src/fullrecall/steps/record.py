@@ -131,6 +131,7 @@ class _Record:
             retrieved=map(self._context, numbers.in_order(self._flow.retrieved)),
             call_numbers=[number for number, _ in origins],
             seconds=[second for _, second in origins],
+            other_ids=_other_ids(passages, contexts),
         )
 
     def _in_order(self, lists: Iterable[HandedList]) -> list[HandedList]:
@@ -327,6 +328,18 @@ def _unread_whole(whole: HandedList, kept: Sequence[HandedList]) -> bool:
         and not any(document.read_in for document in whole.documents - part.documents)
         for part in (kept if len(kept) > 1 else ())
     )
+
+
+def _other_ids(
+    passages: Sequence[Passage], contexts: Sequence[Context]
+) -> list[tuple[str, ...]] | None:
+    """Return the IDs of each document beside the one that is shown; None where each has one."""
+    if all(len(passage.document.ids) < 2 for passage in passages):  # noqa: PLR2004
+        return None
+    return [
+        tuple(own for own in passage.document.ids if own != context.id)
+        for passage, context in zip(passages, contexts, strict=True)
+    ]
 
 
 def _key(handed: HandedList) -> str:

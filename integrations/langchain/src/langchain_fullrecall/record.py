@@ -20,7 +20,7 @@ from fullrecall.steps import (
 from langchain_fullrecall.documents import DocumentReader, Original
 from langchain_fullrecall.outputs import declared, declared_error, declares_nothing
 from langchain_fullrecall.recorder import brief
-from langchain_fullrecall.selection import OUTERMOST, Selection
+from langchain_fullrecall.selection import OUTERMOST, Selection, missing, selected
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Reading:
         alone = all(step.id == root for step in steps)
         final = declared(output, self.reader, self.documents_key, alone=alone)
         if self.selection != OUTERMOST and self.documents_key is None:
-            chosen = self.selection.steps(steps)
-            unseen = self.selection.missing(steps) if self.selection.filters else unseen
+            chosen = selected(self.selection, steps)
+            unseen = missing(self.selection, steps) if self.selection.filters else unseen
             steps, root = chosen, None
         elif final is not None and root is not None:
             steps = [_declaring(step, final) if step.id == root else step for step in steps]

@@ -80,49 +80,51 @@ class Selection:
         named += [] if self.take == "union" else [self.take]
         return ",".join(named)
 
-    def steps(self, steps: Sequence[Step]) -> list[Step]:
-        """Return the calls that are meant, failed ones included, each as if it were alone."""
-        tree = Tree(steps)
-        good = failures_of(tree).recovered
-        gone = {below.id for step in good for below in tree.below(step)}
-        calls = [s for s in _calls(steps) if s.id not in gone and (s.error or s.returned)]
-        meant = [step for step in calls if self._means(step)]
-        parents = {step.id: step.parent for step in steps}
-        wanted = {step.id for step in meant}
-        if self.level == "outermost":
-            nested = {s.id for s in meant if not wanted.isdisjoint(_above(s, parents))}
-        else:
-            nested = {over for step in meant for over in _above(step, parents)}
-        chosen = [replace(s, parent=None, given=()) for s in meant if s.id not in nested]
-        succeeded = [step for step in chosen if step.error is None and step.returned]
-        if self.take == "union" or not succeeded:
-            return chosen
-        return [succeeded[0 if self.take == "first" else -1]]
-
-    def missing(self, steps: Sequence[Step]) -> str:
-        """Return why no call is meant: there was none, or none fits."""
-        calls = _calls(steps)
-        if not calls:
-            return "no retriever was called"
-        wanted = ", ".join(
-            f"{parameter}={getattr(self, parameter)!r}"
-            for parameter in ("name", "tag", "where")
-            if getattr(self, parameter) is not None
-        )
-        there = ", ".join(map(repr, dict.fromkeys(step.name for step in calls)))
-        return f"no retriever call fits {wanted}: there were {there}"
-
-    def _means(self, step: Step) -> bool:
-        tags, metadata = step.labels or ((), {})
-        call = SelectedCall(step.name, step.query, tags, metadata)
-        return (
-            (self.name is None or step.name in self.name)
-            and (self.tag is None or any(tag in self.tag for tag in tags))
-            and (self.where is None or bool(self.where(call)))
-        )
-
 
 OUTERMOST = Selection()
+
+
+def selected(selection: Selection, steps: Sequence[Step]) -> list[Step]:
+    """Return the calls that are meant, failed ones included, each as if it were alone."""
+    tree = Tree(steps)
+    good = failures_of(tree).recovered
+    gone = {below.id for step in good for below in tree.below(step)}
+    calls = [s for s in _calls(steps) if s.id not in gone and (s.error or s.returned)]
+    meant = [step for step in calls if _means(selection, step)]
+    wanted = {step.id for step in meant}
+    if selection.level == "outermost":
+        nested = {s.id for s in meant if any(over.id in wanted for over in tree.above(s))}
+    else:
+        nested = {over.id for step in meant for over in tree.above(step)}
+    chosen = [replace(s, parent=None, given=()) for s in meant if s.id not in nested]
+    succeeded = [step for step in chosen if step.error is None]
+    if selection.take == "union" or not succeeded:
+        return chosen
+    return [succeeded[0 if selection.take == "first" else -1]]
+
+
+def missing(selection: Selection, steps: Sequence[Step]) -> str:
+    """Return why no call is meant: there was none, or none fits."""
+    calls = _calls(steps)
+    if not calls:
+        return "no retriever was called"
+    wanted = ", ".join(
+        f"{parameter}={getattr(selection, parameter)!r}"
+        for parameter in ("name", "tag", "where")
+        if getattr(selection, parameter) is not None
+    )
+    there = ", ".join(map(repr, dict.fromkeys(step.name for step in calls)))
+    return f"no retriever call fits {wanted}: there were {there}"
+
+
+def _means(selection: Selection, step: Step) -> bool:
+    tags, metadata = step.labels or ((), {})
+    call = SelectedCall(step.name, step.query, tags, metadata)
+    return (
+        (selection.name is None or step.name in selection.name)
+        and (selection.tag is None or any(tag in selection.tag for tag in tags))
+        and (selection.where is None or bool(selection.where(call)))
+    )
 
 
 def as_selection(which: Level | Selection) -> Selection:
@@ -138,12 +140,3 @@ def as_selection(which: Level | Selection) -> Selection:
 
 def _calls(steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if step.kind in ("retriever", "tool")]
-
-
-def _above(step: Step, parents: Mapping[Any, Any]) -> list[Any]:
-    above: list[Any] = []
-    parent = step.parent
-    while parent is not None and parent not in above:
-        above.append(parent)
-        parent = parents.get(parent)
-    return above
