@@ -51,8 +51,13 @@ _KINDS: tuple[tuple[type, Kind], ...] = (
 )
 
 
+def _kind_of(instance: object) -> Kind:
+    instance_type: Any = type(instance)
+    return _kind_of_type(instance_type)
+
+
 @lru_cache(maxsize=4096)
-def _kind_of(instance_type: Any) -> Kind:
+def _kind_of_type(instance_type: Any) -> Kind:
     return next((kind for known, kind in _KINDS if issubclass(instance_type, known)), "chain")
 
 
@@ -114,7 +119,7 @@ class Recorder:
 
         What an object calls of itself, as `retrieve` calls `_retrieve`, is no step of its own.
         """
-        kind = _kind_of(type(instance))
+        kind = _kind_of(instance)
         around = self._same.get(parent or "")
         if kind in ("retriever", "reranker", "tool"):
             if around is not None and around[0] is instance:
@@ -327,7 +332,7 @@ def _beside(instance: Any, arguments: Mapping[str, Any], call: Recorder | None) 
 
     A call of an attached object is asked one question; a block may ask anything.
     """
-    if _kind_of(type(instance)) not in ("retriever", "reranker"):
+    if _kind_of(instance) not in ("retriever", "reranker"):
         return []
     here, query = threading.get_ident(), _query(arguments)
     found = []
@@ -376,11 +381,15 @@ def _listen() -> None:
     """Have LlamaIndex tell us of steps while anybody records, and no longer."""
     dispatcher = get_dispatcher()
     wanted = bool(_open or _attached)
-    for handlers, own in ((dispatcher.span_handlers, _spans), (dispatcher.event_handlers, _events)):
+    lists: list[tuple[list[Any], object]] = [
+        (dispatcher.span_handlers, _spans),
+        (dispatcher.event_handlers, _events),
+    ]
+    for handlers, own in lists:
         # By identity: Pydantic takes equal handlers of another user for the same.
         place = next((n for n, each in enumerate(handlers) if each is own), None)
         if wanted and place is None:
-            handlers.append(own)  # type: ignore[attr-defined]
+            handlers.append(own)
         elif not wanted and place is not None:
             del handlers[place]
     if not _open:
