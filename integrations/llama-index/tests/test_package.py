@@ -23,7 +23,6 @@ def test_the_public_names_are_these() -> None:
         "RecallEvaluator",
         "RecallMetric",
         "attach",
-        "capture_of",
         "capture_retrievals",
         "contexts",
         "observed",

@@ -19,7 +19,6 @@ from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.node_parser import TokenTextSplitter
-from llama_index.core.postprocessor import LLMRerank
 from llama_index.core.query_engine import (
     CitationQueryEngine,
     CustomQueryEngine,
@@ -138,19 +137,6 @@ def test_a_stream_tells_what_it_sent() -> None:
     assert capture.retrieval().read == ("yes", "yes", "yes")
 
 
-def test_what_a_reranker_asks_is_not_read_by_the_model_that_answers() -> None:
-    """Its prompt has all texts; the one that is answered has those that it chose."""
-    llm = Keeps(reply=lambda p: "Doc: 1, Relevance: 9" if "Relevance" in p else "an answer")
-    engine = RetrieverQueryEngine.from_args(
-        Brings(), llm=llm, node_postprocessors=[LLMRerank(llm=llm, top_n=1)]
-    )
-    with capture_retrievals(scored="retrieved") as before:
-        found = observed(engine).retrieve(Sample(user_input="q"))
-    assert [context.id for context in found.contexts or ()] == ["short"]
-    assert found.read == ("yes",)
-    assert before.retrieval().read is None, "of what was retrieved first, nothing is said"
-
-
 class Sends(CustomQueryEngine):
     """An engine of the user's own: it sends what a function makes of the texts."""
 
@@ -208,7 +194,7 @@ ENGINES: dict[str, tuple[Callable[[Keeps], Any], str]] = {
         lambda llm: CitationQueryEngine(
             Brings(), llm=llm, text_splitter=TokenTextSplitter(chunk_size=40, chunk_overlap=0)
         ),
-        "yes partly yes",
+        "yes yes yes",
     ),
     "template": (lambda llm: templated(llm, lambda **all_: all_["context_str"]), "yes yes yes"),
     "other white space": (
@@ -263,15 +249,6 @@ def asked(texts: dict[str, str], makes: Callable[[list[str]], str]) -> tuple[Any
             return str(self.llm.complete(makes(found)))
 
     return observed(Own(llm=Keeps())).retrieve(Sample(user_input="q")).read or ()
-
-
-def test_of_two_texts_one_may_begin_the_other() -> None:
-    """What the model was sent is in the longer one, or is the shorter one alone."""
-    short = "The tower of Paris was built for the fair of 1889."
-    texts = {"short": short, "long": f"{short} It is 330 metres high, and made of wrought iron."}
-    assert asked(texts, lambda found: found[1]) == ("yes", "yes")
-    assert asked(texts, lambda found: found[0]) == ("yes", "partly")
-    assert asked(dict(reversed(texts.items())), lambda found: found[1]) == ("partly", "yes")
 
 
 def test_a_text_that_the_prompt_has_from_elsewhere_was_read() -> None:

@@ -18,17 +18,16 @@ from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import ClaimRecall, IdRecall, SpanRecall
-from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
 from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import (
     RecallEvaluationResult,
     RecallEvaluator,
     attach,
-    capture_of,
     capture_retrievals,
     report_of,
 )
+from llama_index.evaluation.fullrecall.capture import capture_of
 
 QUESTION = "Where in Paris does the Eiffel Tower stand?"
 EXPECTED = ["place", "capital"]
@@ -127,19 +126,6 @@ def test_without_attaching_there_are_no_stages(engine: RetrieverQueryEngine) -> 
     assert answer.feedback == "1 of 2 found in 2 retrieved; missed: place"
 
 
-def test_the_list_before_reranking_can_be_the_score(engine: RetrieverQueryEngine) -> None:
-    """`scored="retrieved"` measures the retriever; a response that does not know is unscored."""
-    evaluator = RecallEvaluator(scored="retrieved")
-    plain = evaluator.evaluate_response(QUESTION, engine.query(QUESTION), expected_ids=EXPECTED)
-    assert (plain.score, plain.result.status) == (None, Status.UNSCORED)
-    assert "attach(engine)" in (plain.invalid_reason or "")
-    with attach(engine):
-        known = evaluator.evaluate_response(QUESTION, engine.query(QUESTION), expected_ids=EXPECTED)
-    assert (known.score, known.stages) == (1.0, {})
-    with pytest.raises(ParameterError, match="scored must be 'final' or 'retrieved', got 'first'"):
-        RecallEvaluator(scored="first")  # type: ignore[arg-type]
-
-
 def test_nodes_given_as_such_come_before_the_capture(
     engine: RetrieverQueryEngine, scored: Nodes
 ) -> None:
@@ -192,22 +178,6 @@ def test_source_nodes_count_where_nothing_was_seen() -> None:
         response = engine.query(QUESTION)
     answer = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["place"])
     assert (answer.score, answer.stages) == (1.0, {})
-
-
-def test_a_list_that_stays_the_same_is_scored_once(index: VectorStoreIndex) -> None:
-    """New scores alone change no recall: a model is not asked a second time about the same list."""
-    counted.clear()
-    evaluator = RecallEvaluator(Counting())
-    for postprocessors, asked in (((NewScores(),), 1), ((NewScores(), JustTheLast()), 2)):
-        engine = reranked(index, *postprocessors)
-        with attach(engine):
-            response = engine.query(QUESTION)
-        answer = evaluator.evaluate_response(QUESTION, response, reference_contexts=[HEIGHT])
-        assert len(counted) == asked
-        assert answer.stages["VectorIndexRetriever"].score == 1.0
-        counted.clear()
-    assert list(answer.stages) == ["VectorIndexRetriever", "NewScores"]
-    assert answer.score == 0.0
 
 
 def test_stages_can_be_left_out(index: VectorStoreIndex) -> None:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from known_engines import retrieved as retrieved_by
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.chat_engine import CondensePlusContextChatEngine
 from llama_index.core.llms import MockLLM
@@ -23,14 +24,9 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import IdRecall
 from fullrecall.retrieval import Call
-from llama_index.evaluation.fullrecall import (
-    RecallEvaluator,
-    attach,
-    capture_of,
-    capture_retrievals,
-)
-from llama_index.evaluation.fullrecall.observation import Capture, handlers
-from llama_index.evaluation.fullrecall.observation.recording import recordings
+from llama_index.evaluation.fullrecall import RecallEvaluator, attach, capture_retrievals, recorder
+from llama_index.evaluation.fullrecall.capture import Capture, capture_of
+from llama_index.evaluation.fullrecall.recorder import recorders
 
 
 def collected() -> None:
@@ -68,9 +64,9 @@ class LastFirst(BaseNodePostprocessor):
 def nothing_is_left_open() -> Iterator[None]:
     """After every test, no recording is active here, and no step or call is kept."""
     yield
-    assert not recordings.get()
-    assert handlers._running == {}
-    assert handlers._calls == {}
+    assert not recorders.get()
+    assert recorder._running == {}
+    assert recorder._calls == {}
 
 
 @pytest.fixture
@@ -243,6 +239,6 @@ def test_generators_that_tasks_take_turns_at(engine: RetrieverQueryEngine, runs:
     kept = asyncio.run(run())
     assert len(kept) == len(range(2, runs, 3))
     for question, capture in kept:
-        ids = [item.node.node_id for item in capture.retrieved]
+        ids = [item.id for item in retrieved_by(capture)]
         assert ids == [f"{own} {question}" for own in "abc"]
         assert capture.error is None

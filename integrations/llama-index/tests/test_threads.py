@@ -8,10 +8,11 @@ import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from threading import Barrier, Thread
+from threading import Thread
 from typing import Any
 
 import pytest
+from known_engines import is_complete
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import CustomQueryEngine
@@ -23,8 +24,8 @@ from llama_index.core.tools.types import BaseTool, ToolMetadata
 from fullrecall import IdRecall, Sample
 from fullrecall.result import Status
 from fullrecall.retrieval import Call
-from llama_index.evaluation.fullrecall import attach, capture_of, capture_retrievals, observed
-from llama_index.evaluation.fullrecall.observation import Capture
+from llama_index.evaluation.fullrecall import attach, capture_retrievals, observed
+from llama_index.evaluation.fullrecall.capture import capture_of
 
 
 class Brings(BaseRetriever):
@@ -151,36 +152,6 @@ def tree(call: Call) -> str:
     return f"{call.source}: {ids}{parts}"
 
 
-@pytest.mark.parametrize("name", TAKEN_OVER)
-def test_nodes_that_are_taken_over_tell_whose_they_are(name: str, runs: int) -> None:
-    """Whatever thread they were retrieved in: side by side, each call has its own record."""
-    thing, expected = TAKEN_OVER[name]
-
-    def ask(_: int) -> Capture:
-        with capture_retrievals() as capture:
-            thing("q")
-        return capture
-
-    # Which of two empty lists is whose, nothing tells.
-    with ThreadPoolExecutor(1 if name == "tool that found nothing" else 4) as pool:
-        captures = list(pool.map(ask, range(runs)))
-    records = [one.retrieval() for one in captures]
-    assert {" + ".join(map(tree, one.calls)) for one in records} == {expected}
-    assert {one.error for one in records} == {None}
-
-
-def test_a_thread_whose_nodes_nobody_took_over_leaves_the_sample_unscored() -> None:
-    """One of two is known to be a part: the record is not complete, and names the other one."""
-
-    def half(question: str) -> str:
-        bare(Brings("lost"), question)
-        return str(Search(Brings("a"))(question))
-
-    found = observed(half).retrieve(Sample(user_input="q"))
-    assert (found.error or "").count("Brings was asked in a thread") == 1
-    assert [tree(call) for call in found.calls] == ["search: a (Brings: a)"]
-
-
 @pytest.mark.parametrize("ask", [bare, handed_on])
 def test_an_attached_engine_is_told_of_its_own_parts(ask: Callable[..., Any]) -> None:
     """Asked in a thread without the context they are no complete record."""
@@ -188,36 +159,8 @@ def test_an_attached_engine_is_told_of_its_own_parts(ask: Callable[..., Any]) ->
     with attach(engine):
         capture = capture_of(engine.query("q"))
     assert capture is not None
-    assert capture.is_complete == (ask is handed_on)
+    assert is_complete(capture) == (ask is handed_on)
     assert (capture.retrieval().error is None) == (ask is handed_on)
-
-
-def test_who_else_retrieves_at_the_same_time_changes_nothing() -> None:
-    """Other threads' engines, attached or not, and their retrievers, another question or object."""
-    at_once = Barrier(2, timeout=30)
-
-    def waiting(retriever: Any, question: str) -> Any:
-        at_once.wait()
-        at_once.wait()
-        return retriever.retrieve(question)
-
-    engine, other = Both(ask=waiting), Both(ask=handed_on)
-
-    def beside() -> None:
-        at_once.wait()
-        engine.first.retrieve("another question")
-        Brings("c").retrieve("q")
-        other.query("q")
-        at_once.wait()
-
-    with attach(engine):
-        thread = Thread(target=beside)
-        thread.start()
-        capture = capture_of(engine.query("q"))
-        thread.join()
-    assert capture is not None
-    assert capture.retrieval().error is None
-    assert [context.id for context in capture.contexts() or ()] == ["a", "b"]
 
 
 def test_blocks_and_observed_things_side_by_side_are_complete() -> None:
@@ -226,7 +169,7 @@ def test_blocks_and_observed_things_side_by_side_are_complete() -> None:
     def asked(n: int) -> bool:
         with capture_retrievals() as capture:
             Both(ask=handed_on).query(str(n))
-        return capture.is_complete
+        return is_complete(capture)
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(asked, range(40)))

@@ -113,11 +113,21 @@ class Documents:
 
 
 class View:
-    """The documents that a step was given, or that steps inside it returned."""
+    """The documents that a step was given, or that steps inside or before it returned.
+
+    `passages` is gone through when it is first needed: most copies are known without it.
+    """
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
-        self._passages = list(passages)
+        self._source = passages
+        self._listed: list[Passage] | None = None
         self._texts: dict[str, Document] | None = None
+
+    @property
+    def _passages(self) -> list[Passage]:
+        if self._listed is None:
+            self._listed = list(self._source)
+        return self._listed
 
     def with_text(self, text: str) -> Document | None:
         """Return the first document in view that has this text."""

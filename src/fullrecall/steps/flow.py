@@ -77,13 +77,17 @@ class Flow:
 
     def _begin(self, step: Step) -> None:
         scope = self._scope(step)
+        before = View(passage for handed in scope.lists() for passage in handed.passages)
         given = [
             _Group(each.path, passages)
             for each in step.given
-            if (passages := self._given(each)) is not None
+            if (passages := self._given(each, before)) is not None
         ]
         for group in given:
             self._unite(group, step, scope)
+            if step.answers:
+                for handed in scope.nearest_of_all(p.document for p in _sourced(group.passages)):
+                    handed.answered = True
         self._opened[step.id] = _Opened(given)
         if step.prompt and not self._serves_retrieval(step):
             self.prompts_seen = True
@@ -93,13 +97,17 @@ class Flow:
         """Return whether a retriever or a reranker asks this model: that is not the reader."""
         return any(over.retrieves for over in self._tree.above(step))
 
-    def _given(self, listed: DocumentList) -> tuple[Passage, ...] | None:
+    def _given(self, listed: DocumentList, before: View) -> tuple[Passage, ...] | None:
         known = self._known_lists.get(id(listed))
         if known is not None:
             return known[1]
         if not listed.certain and not self._known_texts(listed):
             return None
-        passages = tuple(self._documents.passage(c, NOTHING_IN_VIEW) for c in listed.documents)
+        passages = tuple(
+            # Of a copy with an ID of its own, the text may be that of another document.
+            self._documents.passage(c, before if c.id is None else NOTHING_IN_VIEW)
+            for c in listed.documents
+        )
         for passage in passages:
             passage.document.from_outside = passage.document.origin is None
         self._known_lists[id(listed)] = (listed, passages)
@@ -111,15 +119,23 @@ class Flow:
         )
 
     def _unite(self, group: _Group, step: Step, scope: Scope) -> None:
-        """Note a list that the framework put together: it takes the place of its parts."""
+        """Note a list that the framework put together: it takes the place of its parts.
+
+        Nor does anything else of a list count that was cut by hand before it was answered from.
+        """
         passages = _sourced(group.passages)
         signature = signature_of(passages)
         if not passages or signature in self.signatures:
             return
         self.signatures.add(signature)
         inside = {passage.document for passage in passages}
-        parts = [each for each in scope.nearest_of_all(inside) if each.documents <= inside]
-        if len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
+        parts = [
+            each
+            for each in scope.nearest_of_all(inside)
+            if step.answers or each.documents <= inside
+        ]
+        cut = step.answers and any(not each.documents <= inside for each in parts)
+        if cut or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
             whole = HandedList(passages, step, group.path)
             whole.take(parts)
             scope.buckets[0].put(whole)
@@ -297,12 +313,22 @@ class _HandingOn:
                 first = (passage.document for passage in group.passages[:1])
                 self._scope.take_up(first, signature)
             elif signature in self._flow.signatures:
-                old[signature] = group
+                if self._is_in_use(group):
+                    carried = True  # it went past the record, as in a state that steps share
+                else:
+                    old[signature] = group
             else:
                 fresh[signature] = group
         if old and not (fresh or passed or carried):
             fresh = old  # nothing newer stands beside it
         return list(fresh.values()), passed
+
+    def _is_in_use(self, group: _Group) -> bool:
+        """Return whether a step that retrieves nothing itself returned a list still in use."""
+        if self._step.kind in ("retriever", "reranker", "tool"):
+            return False
+        in_use = self._scope.nearest(group.passages[0].document)
+        return any(handed.signature == group.signature for handed in in_use)
 
     def _is_a_result(self, empty: _Group) -> bool:
         """Return whether an empty list says that nothing is left: where documents were expected."""
@@ -389,6 +415,8 @@ class _HandingOn:
 
         Not where a model read them: then the text is an answer.
         """
+        if any(handed.answered for handed in lists):
+            self._set_aside_unanswered(lists)
         if not self._step.texts or not lists or any(handed.read for handed in lists):
             return
         told = self._told()
@@ -406,6 +434,14 @@ class _HandingOn:
             rest.take([handed])
             if left:
                 self._put(rest)
+
+    def _set_aside_unanswered(self, lists: list[HandedList]) -> None:
+        """Set aside what nobody was given, if the answer was made from other lists."""
+        for handed in lists:
+            if not (
+                handed.answered or handed.read or not self._told().isdisjoint(handed.documents)
+            ):
+                handed.replaced = handed.set_aside = True
 
     def _replace(self, replaced: list[HandedList], made: list[HandedList]) -> None:
         for handed in made:

@@ -20,13 +20,14 @@ class HandedList:
     """A list that a step returned, until another list takes its place.
 
     `taken` are the lists whose place it took: the stages before it. `beside` is the ID of the last
-    step that returned it, maybe beside others. It is `set_aside` if a step that was given it
+    step that returned it, maybe beside others. It is `answered` if a step is known to have answered
+    from it. It is `set_aside` if a step that was given it
     returned others, and nothing of it.
     """
 
     __slots__ = (
-        "beside", "documents", "passages", "path", "read", "replaced", "set_aside", "signature",
-        "step", "taken",
+        "answered", "beside", "documents", "passages", "path", "read", "replaced", "set_aside",
+        "signature", "step", "taken",
     )  # fmt: skip
 
     def __init__(self, passages: Sequence[Passage], step: Step, path: Path) -> None:
@@ -37,6 +38,7 @@ class HandedList:
         self.path = path
         self.replaced = False
         self.read = False
+        self.answered = False
         self.set_aside = False
         self.taken: list[HandedList] = []
         self.beside = step.id
@@ -104,6 +106,11 @@ class Scope:
 
     def __init__(self, buckets: Sequence[Bucket]) -> None:
         self.buckets = buckets
+
+    def lists(self) -> Iterator[HandedList]:
+        """Yield every list in reach."""
+        for bucket in self.buckets:
+            yield from bucket.lists
 
     def nearest(self, document: Document) -> list[HandedList]:
         """Return the lists in use with this document, of the nearest caller that has any."""

@@ -58,6 +58,7 @@ class Step:
     - `callee`: what is addressed, where the framework knows it: an object's identity, a tool.
     - `task`: the unit of work of which this is one attempt, where the framework says.
     - `tries`: what it calls are alternatives or attempts: its own success is what counts.
+    - `answers`: it is known to answer from what it is given, and from nothing else.
     - `group`, `branch`: steps of one caller and group run at once by construction, whatever their
       times; they stand in the order of their branches: "map:key:x", the first of two tool calls.
     - `reorders`: it is known to serve the model's attention: its order is no ranking.
@@ -79,6 +80,7 @@ class Step:
     callee: Hashable | None = None
     task: Hashable | None = None
     tries: bool = False
+    answers: bool = False
     group: Hashable | None = None
     branch: str = ""
     reorders: bool = False

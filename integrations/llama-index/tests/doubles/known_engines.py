@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.memory import ChatMemoryBuffer
@@ -12,7 +12,7 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import CustomQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from llama_index.evaluation.fullrecall.observation import Capture
+from llama_index.evaluation.fullrecall.capture import Capture
 
 
 class Echo(BaseRetriever):
@@ -52,10 +52,51 @@ class Pipeline(CustomQueryEngine):
         return self.work(query_str)
 
 
+class Asked(NamedTuple):
+    """What one retriever returned at one time; `is_part` says that another one asked it."""
+
+    retriever: str
+    question: str | None
+    nodes: int
+    error: str | None
+    is_part: bool
+
+
+def asked(capture: Capture) -> list[Asked]:
+    """Return every retrieval, in the order in which they began."""
+    steps = [step for step in capture.steps if step.kind == "retriever"]
+    known = {step.id: step for step in capture.steps}
+
+    def is_part(step: Any) -> bool:
+        over = known.get(step.parent)
+        return over is not None and (over.kind == "retriever" or is_part(over))
+
+    return [
+        Asked(
+            step.name,
+            step.query,
+            sum(len(each.documents) for each in step.returned),
+            step.error,
+            is_part(step),
+        )
+        for step in steps
+    ]
+
+
+def retrieved(capture: Capture) -> list[Any]:
+    """Return the contexts that were retrieved, whether kept or not."""
+    return list(capture.retrieval().retrieved or ())
+
+
+def is_complete(capture: Capture) -> bool:
+    """Return whether nothing may be missing from a record."""
+    return "not recorded completely" not in (capture.retrieval().error or "")
+
+
 def finals(capture: Capture | None) -> list[str]:
     """Return the IDs of what reached the model."""
     assert capture is not None
-    return [item.node.node_id for item in capture.final]
+    return [str(context.id) for context in capture.contexts() or ()]
 
 
 def run(agent: Any, question: str) -> Any:

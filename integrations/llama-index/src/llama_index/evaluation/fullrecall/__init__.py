@@ -1,10 +1,10 @@
 """fullrecall for LlamaIndex: context recall of what its retrievers, engines and agents return."""
 
+from llama_index.evaluation.fullrecall.capture import attach, capture_retrievals
 from llama_index.evaluation.fullrecall.chat_model import LlamaIndexChatModel
 from llama_index.evaluation.fullrecall.evaluator import RecallEvaluator
 from llama_index.evaluation.fullrecall.metric import RecallMetric
 from llama_index.evaluation.fullrecall.nodes import contexts
-from llama_index.evaluation.fullrecall.observation import attach, capture_of, capture_retrievals
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult, report_of
 from llama_index.evaluation.fullrecall.retriever import observed
 
@@ -14,7 +14,6 @@ __all__ = [
     "RecallEvaluator",
     "RecallMetric",
     "attach",
-    "capture_of",
     "capture_retrievals",
     "contexts",
     "observed",

@@ -20,7 +20,7 @@ from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.redaction import hide_fields, public_url, redacted
 from fullrecall.run.event_loop import loop_ends_with_run
 from llama_index.evaluation.fullrecall.messages import got
-from llama_index.evaluation.fullrecall.observation import unrecorded
+from llama_index.evaluation.fullrecall.recorder import unrecorded
 
 _MOST_AT_ONCE = 256
 """Threads that wait for answers: none is made before it is needed."""

@@ -47,7 +47,7 @@ class RecallEvaluator(BaseEvaluator):
     - `threshold`: the score from which on a result is `passing`; without one, it is None.
     - `score_stages`: whether the lists before the one that is scored are scored too, see below.
     - `options`: how nodes are read: `id_key`, `metadata_mode`, `offsets` and `expand` of
-      `contexts`, `scored` and `failed_calls` of `observed`.
+      `contexts`, `failed_calls` and `other_tools` of `observed`.
 
     `evaluate`, `evaluate_response` and their async forms take the same and return a
     `RecallEvaluationResult`:

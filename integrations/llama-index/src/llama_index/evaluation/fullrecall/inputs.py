@@ -11,9 +11,9 @@ from llama_index.core.schema import QueryBundle
 from fullrecall import Retrieval, Sample
 from fullrecall.errors import InputError
 from llama_index.evaluation.fullrecall.agents import agent_nodes, agent_retrieval, agent_text
+from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 from llama_index.evaluation.fullrecall.nodes import NodeLike, are_nodes
-from llama_index.evaluation.fullrecall.observation import Capture, capture_of, read_capture
-from llama_index.evaluation.fullrecall.options import Reading
+from llama_index.evaluation.fullrecall.record import UNSEEN, Reading
 from llama_index.evaluation.fullrecall.responses import (
     RESPONSE_TYPES,
     AnyResponse,
@@ -84,42 +84,33 @@ def read_call(
     return Given(Sample(**fields), found.nodes, sorted(unused))
 
 
-def found_in(response: object, reading: Reading, capture: Capture | None = None) -> Found:
+def found_in(response: object, reading: Reading) -> Found:
     """Return what was retrieved for a response: what was seen of its call, else its source nodes.
 
-    `capture` is of the call, where the caller has made one; else it is the one that the response
-    carries. What was seen comes first: source nodes may be rewritten, or invented by the engine.
-    They count where nothing was seen, unless they are not what `scored` asks for, or there are
-    none and the response does not say that none were found; the reason is then in the error. A
-    list of nodes is what was retrieved; for a text, or None, nothing is known, and nothing is
-    wrong.
+    What was seen comes first: source nodes may be rewritten, or invented by the engine. Where
+    nothing was seen and there are none, they count if the response says that none were found;
+    else the reason is in the error. A list of nodes is what was retrieved; for a text, or None,
+    nothing is known, and nothing is wrong.
 
     Raises `InputError` for nodes that the options cannot read.
     """
-    if capture is None:
-        capture = response if isinstance(response, Capture) else capture_of(response)
-    if capture is not None and (capture.observed or isinstance(response, Capture)):
-        nodes = capture.final if reading.scored == "final" else capture.retrieved
-        return Found(read_capture(capture, reading), nodes)
+    capture = response if isinstance(response, Capture) else capture_of(response)
+    if capture is not None:
+        seen = capture.read(reading)
+        own = source_nodes(response) if is_response(response) else None
+        if seen.error != UNSEEN or not own:
+            return Found(seen, capture.nodes)
     if are_nodes(response):
         return Found(Retrieval(reading.reader.contexts(response)), response)
     if isinstance(response, AgentOutput):
         return Found(agent_retrieval(response, reading), agent_nodes(response))
     if is_response(response):
-        return _found_in_response(response, reading, capture)
-    return Found(None if capture is None else read_capture(capture, reading))
+        return _found_in_response(response, reading)
+    return Found()
 
 
-def _found_in_response(response: AnyResponse, reading: Reading, capture: Capture | None) -> Found:
+def _found_in_response(response: AnyResponse, reading: Reading) -> Found:
     text, own = response_text(response), source_nodes(response)
-    if reading.scored == "retrieved":
-        problem = (
-            "a response has what was left after postprocessing: attach(engine), and it carries "
-            "what was retrieved before"
-        )
-        return Found(Retrieval(error=problem, response=text))
-    if not own and capture is not None:
-        return Found(read_capture(capture, reading))
     if own is None or (not own and not says_that_nothing_was_retrieved(response)):
         problem = (
             "the response names no source nodes, so what was retrieved is unknown: "
@@ -142,18 +133,26 @@ def _text(query: object) -> Any:
     return query.query_str if isinstance(query, QueryBundle) else query
 
 
+def answer_text(answer: object) -> str | None:
+    """Return the text of what an application returned, None where it has none."""
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, Capture):
+        return answer.answer
+    if isinstance(answer, AgentOutput):
+        return agent_text(answer)
+    return response_text(answer) if is_response(answer) else None
+
+
 def _answer(response: object) -> str | None:
-    """Return the text of what was given as the response, None where it has none."""
-    if response is None or isinstance(response, str):
-        return response
-    if are_nodes(response):
-        return None
-    if isinstance(response, Capture):
-        return response.answer
-    if isinstance(response, AgentOutput):
-        return agent_text(response)
-    if is_response(response):
-        return response_text(response)
+    known = (str, Capture, AgentOutput)
+    if (
+        response is None
+        or isinstance(response, known)
+        or is_response(response)
+        or are_nodes(response)
+    ):
+        return answer_text(response)
     names = ", ".join(kind.__name__ for kind in (*RESPONSE_TYPES, AgentOutput, Capture))
     raise InputError(
         f"response must be a str, a list of nodes, or one of {names}, "

@@ -28,6 +28,8 @@ def mismatch(reader: NodeReader, sample: Sample, nodes: Sequence[NodeLike]) -> s
     plain = [item.node if isinstance(item, NodeWithScore) else item for item in nodes]
     own = reader.id_key if isinstance(reader.id_key, str) else "what id_key returns"
     for level, way_out, ids in _levels(reader, plain):
+        if level == own:
+            continue  # it was retrieved, and dropped on the way
         if not wanted.isdisjoint(ids):
             return f"expected IDs match {level}, not {own}: use {way_out}"
     return ""

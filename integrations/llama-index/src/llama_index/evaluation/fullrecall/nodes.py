@@ -82,36 +82,32 @@ class NodeReader:
         self._mode = _mode(metadata_mode)
         self._offsets = offsets
 
-    def contexts(self, nodes: Iterable[NodeLike], first: int = 1) -> list[Context]:
-        """Return `nodes`, the first at the rank `first`, as contexts.
-
-        Raises `InputError` for items that are not nodes.
-        """
+    def contexts(self, nodes: Iterable[NodeLike]) -> list[Context]:
+        """Return `nodes` as contexts; raise `InputError` for items that are not nodes."""
         return [
-            self._context(node, score, rank)
-            for rank, item in enumerate(_several(nodes), start=first)
-            for node, score in self._parts(item, rank)
+            self.context(part, score, self.id_of(part, rank))
+            for rank, item in enumerate(_several(nodes), start=1)
+            for node, score in [_scored(item, rank)]
+            for part in self.parts(node, rank)
         ]
 
-    def _parts(self, item: object, rank: int) -> Iterator[tuple[BaseNode, float | None]]:
-        """Yield a node with its score, or the smallest nodes that it was cut into."""
-        node, score = (item.node, item.score) if isinstance(item, NodeWithScore) else (item, None)
-        if not isinstance(node, BaseNode):
-            raise InputError(f"rank {rank}: expected a node, got {type(item).__name__}")
-        for part in (node,) if self.expand is None else _leaves(node, self.expand, rank):
-            yield part, score
+    def parts(self, node: BaseNode, rank: int) -> Iterable[BaseNode]:
+        """Return a node, or the smallest nodes that it was cut into if `expand` is set."""
+        return (node,) if self.expand is None else _leaves(node, self.expand, rank)
 
-    def _context(self, node: BaseNode, score: float | None, rank: int) -> Context:
+    def context(self, node: BaseNode, score: float | None, id: str | None) -> Context:  # noqa: A002
+        """Return a node as a context of this ID."""
         place: dict[str, Any] = _place(node) if self._offsets else {}
         return Context(
             node.get_content(metadata_mode=self._mode),
-            id=self._id_of(node, rank),
+            id=id,
             score=score if score is not None and isfinite(score) else None,
             metadata=node.metadata,
             **place,
         )
 
-    def _id_of(self, node: BaseNode, rank: int) -> str | None:
+    def id_of(self, node: BaseNode, rank: int) -> str | None:
+        """Return the ID of a node; raise `InputError` where `id_key` returns none."""
         try:
             found = self._get_id(node)
             return None if found is None else as_id(found)
@@ -120,6 +116,13 @@ class NodeReader:
                 f"rank {rank}, node {node.node_id!r}: id_key={self.id_key!r} returns no ID: "
                 f"{type(error).__name__}: {error}"
             ) from error
+
+
+def _scored(item: object, rank: int) -> tuple[BaseNode, float | None]:
+    node, score = (item.node, item.score) if isinstance(item, NodeWithScore) else (item, None)
+    if not isinstance(node, BaseNode):
+        raise InputError(f"rank {rank}: expected a node, got {type(item).__name__}")
+    return node, score
 
 
 def are_nodes(items: object) -> TypeGuard[list[NodeLike] | tuple[NodeLike, ...]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias, TypedDict, get_args
+from collections.abc import Collection
+from typing import TypedDict, get_args
 
 from llama_index.core.schema import MetadataMode
 from llama_index.core.storage.docstore.types import BaseDocumentStore
@@ -10,35 +11,25 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 from fullrecall.errors import ParameterError
 from fullrecall.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.nodes import IdKey, NodeReader
-
-ScoredList: TypeAlias = Literal["final", "retrieved"]
-"""The list that is scored: what the answer was made from, or what was retrieved at first."""
+from llama_index.evaluation.fullrecall.record import Reading
 
 
 class Options(TypedDict, total=False):
     """How retrieved nodes are read.
 
     - `id_key`, `metadata_mode`, `offsets`, `expand`: those of `contexts`.
-    - `scored`: "final" (default) is what the answer was made from, after reranking and filtering;
-      "retrieved" is what the retrievers returned before.
     - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
       retry succeeded; "score" scores what the other calls returned, and says so.
+    - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
+      long text of which no node is known leaves a sample unscored otherwise.
     """
 
     id_key: IdKey
     metadata_mode: MetadataMode | str
     offsets: bool
     expand: BaseDocumentStore | None
-    scored: ScoredList
     failed_calls: FailedCalls
-
-
-class Reading(NamedTuple):
-    """Options, checked."""
-
-    reader: NodeReader
-    scored: ScoredList = "final"
-    failed_calls: FailedCalls = "unscored"
+    other_tools: Collection[str]
 
 
 def reading_of(
@@ -47,13 +38,13 @@ def reading_of(
     metadata_mode: MetadataMode | str = MetadataMode.NONE,
     offsets: bool = False,
     expand: BaseDocumentStore | None = None,
-    scored: ScoredList = "final",
     failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
 ) -> Reading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
-    if scored not in get_args(ScoredList):
-        raise ParameterError(f"scored must be 'final' or 'retrieved', got {scored!r}")
     if failed_calls not in get_args(FailedCalls):
         raise ParameterError(f"failed_calls must be 'unscored' or 'score', got {failed_calls!r}")
+    if isinstance(other_tools, str):
+        raise ParameterError(f"other_tools must be several names, got {other_tools!r}: wrap it")
     reader = NodeReader(id_key, metadata_mode, offsets=offsets, expand=expand)
-    return Reading(reader, scored, failed_calls)
+    return Reading(reader, failed_calls, tuple(other_tools))

@@ -19,15 +19,15 @@ from llama_index.core.workflow import StartEvent, Workflow
 from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import contexts_of
-from llama_index.evaluation.fullrecall.agents import agent_text
 from llama_index.evaluation.fullrecall.depth import deeper
-from llama_index.evaluation.fullrecall.inputs import Found, found_in
+from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
 from llama_index.evaluation.fullrecall.messages import got
 from llama_index.evaluation.fullrecall.mismatch import MismatchWatch
-from llama_index.evaluation.fullrecall.nodes import are_nodes
-from llama_index.evaluation.fullrecall.observation import Capture, capture_retrievals, unrecorded
-from llama_index.evaluation.fullrecall.options import Options, Reading, reading_of
-from llama_index.evaluation.fullrecall.responses import is_response, response_text
+from llama_index.evaluation.fullrecall.options import Options, reading_of
+from llama_index.evaluation.fullrecall.record import UNSEEN, Reading, nodes_in
+from llama_index.evaluation.fullrecall.recorder import ROOT, Recorder, recording, unrecorded
+from llama_index.evaluation.fullrecall.responses import is_response
+from llama_index.evaluation.fullrecall.selfcheck import broken
 
 Observable: TypeAlias = (
     BaseRetriever
@@ -56,13 +56,13 @@ def observed(
 
     - `argument`: the name under which a workflow's `run` takes the question. Default: `user_msg`
       for agents; the only required field of the workflow's start event; else `query`.
-    - `options`: those of `Options`: `id_key`, `metadata_mode`, `offsets`, `expand`, `scored`,
-      `failed_calls`.
+    - `options`: those of `Options`: `id_key`, `metadata_mode`, `offsets`, `expand`,
+      `failed_calls`, `other_tools`.
 
     Each question is asked of a chat engine, and of an agent, in a conversation of its own. A
-    streamed answer is not read, and has no text. Where nothing was seen of a retrieval, the nodes
-    that the thing returns count; where there are none either, the sample is left unscored. Warns
-    once where a sample's expected IDs are those of another `id_key`.
+    streamed answer is not read, and has no text. What the thing itself returns comes first:
+    nodes, texts, dicts or `Context`s. Where nothing is known, the sample is unscored. Warns once
+    where a sample's expected IDs are those of another `id_key`.
 
     Raises `ParameterError` for what cannot be asked.
     """
@@ -96,17 +96,23 @@ class ObservedRetriever:
         if self._ways.ask is None:
             found: Retrieval = asyncio_run(self.aretrieve(sample))
             return found
-        with capture_retrievals() as capture:
-            answer = self._ways.ask(self._thing, _question(sample))
-        return self._read(sample, answer, capture)
+        question = _question(sample)
+        with recording(ROOT) as recorder:
+            recorder.begin_call(question)
+            answer = self._ways.ask(self._thing, question)
+            recorder.end_call(answer)
+        return self._read(sample, answer, recorder)
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
         """Return the same as `retrieve`, without blocking where the thing itself does not."""
-        with capture_retrievals() as capture:
-            answer = self._ways.aask(self._thing, _question(sample))
+        question = _question(sample)
+        with recording(ROOT) as recorder:
+            recorder.begin_call(question)
+            answer = self._ways.aask(self._thing, question)
             if isawaitable(answer):
                 answer = await answer
-        return self._read(sample, answer, capture)
+            recorder.end_call(answer)
+        return self._read(sample, answer, recorder)
 
     def __call__(self, question: str, k: int) -> list[Context]:
         """Return what a retriever finds as deep as `k`; no more than there is.
@@ -119,8 +125,8 @@ class ObservedRetriever:
             nodes = deeper(self._thing, k).retrieve(question)
         return self._reading.reader.contexts(nodes)[:k]
 
-    def _read(self, sample: Sample, answer: object, capture: Capture) -> Retrieval:
-        found = self._found(answer, capture)
+    def _read(self, sample: Sample, answer: object, recorder: Recorder) -> Retrieval:
+        found = self._found(answer, recorder)
         retrieval = found.retrieval
         if retrieval is None:
             raise InputError(f"nothing was retrieved that can be read, {got(answer)}")
@@ -128,17 +134,21 @@ class ObservedRetriever:
             self._watch.see(sample.with_retrieval(retrieval), found.nodes)
         return retrieval
 
-    def _found(self, answer: object, capture: Capture) -> Found:
-        known = is_response(answer) or isinstance(answer, AgentOutput) or are_nodes(answer)
-        if capture.observed:
-            found = found_in(answer if known else None, self._reading, capture)
-            return found._replace(retrieval=_with_response(found.retrieval, answer))
-        if known:
-            return found_in(answer, self._reading, None if capture.is_complete else capture)
+    def _found(self, answer: object, recorder: Recorder) -> Found:
         if isinstance(answer, Retrieval):
             return Found(answer)
+        seen = self._reading.retrieval(
+            recorder.steps,
+            root=ROOT,
+            response=answer_text(answer),
+            partial=broken() or recorder.problem,
+        )
+        if seen.error != UNSEEN:
+            return Found(seen, nodes_in(recorder.steps))
+        if is_response(answer) or isinstance(answer, AgentOutput):
+            return found_in(answer, self._reading)
         if answer is None or isinstance(answer, str):
-            return found_in(capture, self._reading)
+            return Found(seen)
         return Found(Retrieval(contexts_of(answer)))
 
 
@@ -198,27 +208,6 @@ def _argument(workflow: Workflow) -> str:
     event: type[StartEvent] = workflow.start_event_class
     required = [name for name, field in event.model_fields.items() if field.is_required()]
     return required[0] if len(required) == 1 else "query"
-
-
-def _with_response(retrieval: Retrieval | None, answer: object) -> Retrieval | None:
-    """Return the record with the text that the thing answered, where it has none."""
-    if retrieval is None or retrieval.response is not None:
-        return retrieval
-    text = answer if isinstance(answer, str) else None
-    if isinstance(answer, AgentOutput):
-        text = agent_text(answer)
-    elif is_response(answer):
-        text = response_text(answer)
-    if text is None:
-        return retrieval
-    return Retrieval(
-        retrieval.contexts,
-        calls=retrieval.calls,
-        ranks=retrieval.ranks,
-        response=text,
-        read=retrieval.read,
-        error=retrieval.error,
-    )
 
 
 def _question(sample: Sample) -> str:

@@ -1,0 +1,498 @@
+"""LlamaIndex's spans and events as the steps of a record. Holds no rule about what counts."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, Token
+from functools import lru_cache
+from inspect import BoundArguments
+from itertools import count
+from typing import Any, NamedTuple
+
+from llama_index.core.agent.workflow import AgentWorkflow, BaseWorkflowAgent
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.base.llms.base import BaseLLM
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.events.llm import LLMChatStartEvent, LLMCompletionStartEvent
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
+from llama_index.core.instrumentation.span import BaseSpan
+from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.postprocessor import LongContextReorder
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.response_synthesizers import BaseSynthesizer
+from llama_index.core.schema import QueryBundle
+from llama_index.core.tools.types import BaseTool, ToolOutput
+
+from fullrecall.steps import Kind, Step, StepLog
+from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
+from llama_index.evaluation.fullrecall.strays import Claim, Problem, with_strays
+
+_logger = logging.getLogger(__name__)
+_numbers = count(1)
+
+ROOT = "root"
+"""The ID of the step that is the call itself."""
+
+_KINDS: tuple[tuple[type, Kind], ...] = (
+    (BaseRetriever, "retriever"),
+    (BaseNodePostprocessor, "reranker"),
+    (BaseTool, "tool"),
+    (BaseLLM, "llm"),
+    (BaseWorkflowAgent, "agent"),
+    (AgentWorkflow, "agent"),
+)
+
+
+def _kind_of(instance: object) -> Kind:
+    instance_type: Any = type(instance)
+    return _kind_of_type(instance_type)
+
+
+@lru_cache(maxsize=4096)
+def _kind_of_type(instance_type: Any) -> Kind:
+    return next((kind for known, kind in _KINDS if issubclass(instance_type, known)), "chain")
+
+
+_SILENT = (BaseLLM, BaseEmbedding, NodeParser)
+"""What handles texts, and hands no documents on: what models are sent is known from events."""
+
+
+class Recorder:
+    """Writes down the steps of one call or block until `close`; safe under threads.
+
+    - `root`: the ID of the step that is the call itself, None for a block.
+    - `instance`: the attached object whose call this is.
+    """
+
+    def __init__(self, root: str | None = None, instance: object = None) -> None:
+        self.root = root
+        self.instance = instance
+        self.thread = threading.get_ident()
+        self.is_open = True
+        self.partial: str | None = None
+        self.error: str | None = None
+        self._log = StepLog(NodeValueReader())
+        self._steps: list[Step] = []
+        self._strays: dict[str, Claim] = {}
+        self._problems: tuple[Problem, ...] = ()
+        self._same: dict[str, tuple[object, str]] = {}
+        self._threads: dict[str | None, int] = {}
+        self._silent: set[str] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_log": None, "instance": None, "is_open": False}
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps until now."""
+        return self._gathered()[0] if self.is_open else self._steps
+
+    @property
+    def problem(self) -> str | None:
+        """Why the record is known to be partial."""
+        problems = self._gathered()[1] if self.is_open else self._problems
+        unclaimed = (text for claim, text in problems if not claim.made)
+        partial = self._log.partial if self.is_open else None
+        return self.partial or partial or next(unclaimed, None)
+
+    def begin_call(self, given: object) -> None:
+        """Write down that the call itself began, if it is no span."""
+        self._log.begin(ROOT, None, "chain", "call", given)
+
+    def end_call(self, output: object) -> None:
+        """Write down what the call itself returned."""
+        self._log.end(ROOT, output)
+
+    def begin(
+        self, id_: str, parent: str | None, instance: Any, arguments: Mapping[str, Any], *,
+        stray: Claim | None = None,
+    ) -> None:  # fmt: skip
+        """Write down that a span began.
+
+        What an object calls of itself, as `retrieve` calls `_retrieve`, is no step of its own.
+        """
+        kind = _kind_of(instance)
+        around = self._same.get(parent or "")
+        if kind in ("retriever", "reranker", "tool"):
+            if around is not None and around[0] is instance:
+                self._same[id_] = around
+                return
+            self._same[id_] = instance, id_
+        caller = parent if around is None else around[1]
+        if stray is not None and self._log.step(caller) is None:
+            self._strays[id_] = stray
+        is_silent = isinstance(instance, _SILENT)
+        if is_silent:
+            self._silent.add(id_)
+        query = None if is_silent else _query(arguments)
+        here = self._threads[id_] = threading.get_ident()
+        is_beside = self._threads.get(caller, self.thread) != here
+        self._log.begin(
+            id_,
+            caller,
+            kind,
+            _name(instance, id_),
+            None if is_silent else arguments,
+            query=query,
+            callee=None if query is None else self._log.reader.identity(instance) or None,
+            group="threads" if is_beside else None,
+            answers="nodes" in arguments and isinstance(instance, BaseSynthesizer),
+            reorders=isinstance(instance, LongContextReorder),
+        )
+
+    def end(self, id_: str, output: Any = None, error: BaseException | None = None) -> None:
+        """Write down that a span ended."""
+        if self._same.get(id_, (None, id_))[1] != id_:
+            return
+        failure = None if error is None else brief(error)
+        if isinstance(output, ToolOutput) and output.is_error:
+            failure = brief(output.content or "the tool failed")
+        silent = id_ in self._silent
+        step = self._log.end(id_, None if silent else output, error=failure)
+        if step is None:
+            return
+        if step.kind == "retriever" and stand_for_objects(output):
+            step.kind = "chain"  # it looks up tools, engines or earlier messages
+        if step.answers:
+            step.output = 0  # engines return it: that makes no earlier failure good
+
+    def prompt(self, span: str | None, texts: list[str]) -> None:
+        """Write down what a model was sent."""
+        self._event(span, "llm", "model", prompt=texts)
+
+    def retrieved(self, span: str | None, query: Any, nodes: Any) -> None:
+        """Write down a retrieval that code of another kind than a retriever reports."""
+        step = self._log.step(self._caller(span))
+        if step is None or step.kind != "retriever":
+            self._event(span, "retriever", "retrieval", nodes, query=question_text(query))
+
+    def fail(self, error: Exception) -> None:
+        """Note that something could not be written down."""
+        _logger.error("a step of a retrieval was not recorded", exc_info=error)
+        self.partial = f"the call was not recorded completely: {brief(error)}"
+
+    def close(self) -> None:
+        """Write down nothing any more, and let go of all objects but the copies."""
+        if not self.is_open:
+            return
+        self._steps, self._problems = self._gathered()
+        self.partial = self.partial or self._log.partial
+        self.is_open = False
+        self.instance = None
+        self._log = StepLog(NodeValueReader())
+        self._same = {}
+
+    def _gathered(self) -> tuple[list[Step], tuple[Problem, ...]]:
+        return with_strays(self._log.steps, self._strays)
+
+    def _caller(self, span: str | None) -> str | None:
+        return self._same.get(span or "", (None, span))[1]
+
+    def _event(
+        self, span: str | None, kind: Kind, name: str, output: Any = None, **fields: Any
+    ) -> None:
+        id_ = f"event {next(_numbers)}"
+        self._log.begin(id_, self._caller(span), kind, name, **fields)
+        self._log.end(id_, output)
+
+
+Deliver = Callable[[Recorder, Any], None]
+"""Takes the record of a call that has ended, and what the call returned."""
+
+
+class _Call(NamedTuple):
+    recorder: Recorder
+    token: Token[tuple[Recorder, ...] | None]
+    deliver: tuple[Deliver, ...]
+
+
+recorders: ContextVar[tuple[Recorder, ...] | None] = ContextVar(
+    "fullrecall_recorders", default=None
+)
+"""The recorders that the current call belongs to, outermost first; None in a context that never
+had any, as in a new thread. LlamaIndex hands it on to its own threads, tasks and steps."""
+
+_open: dict[int, weakref.ref[Recorder]] = {}
+_running: dict[str, list[Recorder]] = {}
+_calls: dict[str, _Call] = {}
+_attached: dict[int, tuple[weakref.ref[Any], list[Deliver]]] = {}
+_lock = threading.RLock()
+
+
+class _Spans(BaseSpanHandler[BaseSpan]):
+    """Hands spans on to the recorders of the current call."""
+
+    def span_enter(
+        self, id_: str, bound_args: BoundArguments, instance: Any = None,
+        parent_id: str | None = None, tags: Any = None, **_: Any,  # noqa: ARG002
+    ) -> None:  # fmt: skip
+        """Note that a span begins."""
+        current = recorders.get()
+        seen_by = [each for each in current or () if each.is_open]
+        deliver = _delivery(instance)
+        arguments = bound_args.arguments
+        call = None
+        if (
+            deliver
+            and all(each.instance is not instance for each in seen_by)
+            and _question(arguments) is not None
+        ):
+            call = opened(id_, instance)
+            _calls[id_] = _Call(call, recorders.set((*seen_by, call)), deliver)
+        strays = _beside(instance, arguments, call) if current is None and _open else []
+        if not (seen_by or strays or call):
+            return
+        _running[id_] = [*seen_by, *strays, *([] if call is None else [call])]
+        claim = Claim()
+        for recorder in _running[id_]:
+            try:
+                parent = None if recorder is call else parent_id
+                recorder.begin(
+                    id_, parent, instance, arguments, stray=claim if recorder in strays else None
+                )
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with the nodes
+                recorder.fail(error)
+
+    def span_exit(
+        self, id_: str, bound_args: BoundArguments, instance: Any = None,  # noqa: ARG002
+        result: Any = None, **_: Any,
+    ) -> None:  # fmt: skip
+        """Note that a span has ended."""
+        _end(id_, result, None)
+
+    def span_drop(
+        self, id_: str, bound_args: BoundArguments, instance: Any = None,  # noqa: ARG002
+        err: BaseException | None = None, **_: Any,
+    ) -> None:  # fmt: skip
+        """Note that a span has failed."""
+        _end(id_, None, err or RuntimeError("no error was reported"))
+
+    def new_span(self, *_: Any, **__: Any) -> None:
+        """Make nothing: steps are noted in recorders."""
+
+    def prepare_to_exit_span(self, *_: Any, **__: Any) -> None:
+        """Do nothing: steps are noted in recorders."""
+
+    def prepare_to_drop_span(self, *_: Any, **__: Any) -> None:
+        """Do nothing: steps are noted in recorders."""
+
+
+class _Events(BaseEventHandler):
+    """Hands prompts, and retrievals without a span, on to the recorders of the current call."""
+
+    def handle(self, event: BaseEvent, **_: Any) -> None:
+        """Note an event."""
+        for recorder in recorders.get() or ():
+            if not recorder.is_open:
+                continue
+            try:
+                if isinstance(event, LLMChatStartEvent):
+                    texts = [message.content or "" for message in event.messages]
+                    recorder.prompt(event.span_id, texts)
+                elif isinstance(event, LLMCompletionStartEvent):
+                    recorder.prompt(event.span_id, [event.prompt])
+                elif isinstance(event, RetrievalEndEvent):
+                    recorder.retrieved(event.span_id, event.str_or_query_bundle, event.nodes)
+            except Exception as error:  # noqa: BLE001 - told in the record
+                recorder.fail(error)
+
+
+_spans, _events = _Spans(), _Events()
+
+
+def _end(id_: str, output: Any, error: BaseException | None) -> None:
+    for recorder in _running.pop(id_, ()):
+        if not recorder.is_open:
+            continue
+        try:
+            recorder.end(id_, output, error)
+        except Exception as problem:  # noqa: BLE001 - told in the record
+            recorder.fail(problem)
+    call = _calls.pop(id_, None)
+    if call is None:
+        return
+    call.recorder.error = None if error is None else brief(error)
+    closed(call.recorder)
+    with suppress(ValueError):  # it may end in another context than it began in
+        recorders.reset(call.token)
+    for deliver in call.deliver:
+        deliver(call.recorder, output)
+
+
+def _beside(instance: Any, arguments: Mapping[str, Any], call: Recorder | None) -> list[Recorder]:
+    """Return the recorders that a retrieval in a context without any may belong to.
+
+    A call of an attached object is asked one question; a block may ask anything.
+    """
+    if _kind_of(instance) not in ("retriever", "reranker"):
+        return []
+    here, query = threading.get_ident(), _query(arguments)
+    found = []
+    for each in list(_open.values()):
+        recorder = each()
+        if recorder is None or recorder is call or not recorder.is_open:
+            continue
+        if recorder.root is not None and recorder.root != ROOT:
+            first = recorder.steps[:1]
+            if recorder.thread == here or not first or first[0].query != query:
+                continue
+        elif recorder.thread == here and call is not None:
+            continue
+        found.append(recorder)
+    return found
+
+
+def _delivery(instance: Any) -> tuple[Deliver, ...]:
+    entry = _attached.get(id(instance))
+    return tuple(entry[1]) if entry is not None and entry[0]() is instance else ()
+
+
+def opened(root: str | None = None, instance: object = None) -> Recorder:
+    """Return a recorder that sees what happens from now on."""
+    recorder = Recorder(root, instance)
+    key = id(recorder)
+    with _lock:
+        _open[key] = weakref.ref(recorder, lambda _: _forget(key))
+        _listen()
+    return recorder
+
+
+def closed(recorder: Recorder) -> None:
+    """End a recorder."""
+    recorder.close()
+    _forget(id(recorder))
+
+
+def _forget(key: int) -> None:
+    with _lock:
+        _open.pop(key, None)
+        _listen()
+
+
+def _listen() -> None:
+    """Have LlamaIndex tell us of steps while anybody records, and no longer."""
+    dispatcher = get_dispatcher()
+    wanted = bool(_open or _attached)
+    lists: list[tuple[list[Any], object]] = [
+        (dispatcher.span_handlers, _spans),
+        (dispatcher.event_handlers, _events),
+    ]
+    for handlers, own in lists:
+        # By identity: Pydantic takes equal handlers of another user for the same.
+        place = next((n for n, each in enumerate(handlers) if each is own), None)
+        if wanted and place is None:
+            handlers.append(own)
+        elif not wanted and place is not None:
+            del handlers[place]
+    if not _open:
+        _running.clear()
+
+
+def attach_to(thing: Any, deliver: Deliver) -> None:
+    """Have the records of all calls of an object delivered."""
+    key = id(thing)
+
+    def gone(_: object) -> None:
+        with _lock:
+            _attached.pop(key, None)
+            _listen()
+
+    with _lock:
+        entry = _attached.get(key)
+        if entry is None or entry[0]() is not thing:
+            _attached[key] = entry = weakref.ref(thing, gone), []
+        entry[1].append(deliver)
+        _listen()
+
+
+def detach_from(thing: Any, deliver: Deliver) -> None:
+    """Deliver no further records."""
+    with _lock:
+        entry = _attached.get(id(thing))
+        if entry is not None and deliver in entry[1]:
+            entry[1].remove(deliver)
+            if not entry[1]:
+                del _attached[id(thing)]
+        _listen()
+
+
+@contextmanager
+def recording(root: str | None = None) -> Iterator[Recorder]:
+    """Record what happens in the block; with a root, the block is one call."""
+    recorder = opened(root)
+    around = tuple(each for each in recorders.get() or () if each.is_open)
+    token = recorders.set((*around, recorder))
+    try:
+        yield recorder
+    except BaseException as error:
+        recorder.error = brief(error)
+        raise
+    finally:
+        closed(recorder)
+        # Another task may end an async generator than the one that began it, in its own context.
+        with suppress(ValueError):
+            recorders.reset(token)
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Record nothing in the block: a judge's requests are none of the application's."""
+    token = recorders.set(())
+    try:
+        yield
+    finally:
+        recorders.reset(token)
+
+
+def brief(error: BaseException | str) -> str:
+    """Return an error as one line of at most 200 characters."""
+    if isinstance(error, BaseException):
+        error = f"{type(error).__name__}: {error}"
+    line = " ".join(error.split()) if "\n" in error else error
+    return line if len(line) <= 200 else line[:199] + "…"  # noqa: PLR2004
+
+
+def _name(instance: Any, id_: str) -> str:
+    if isinstance(instance, BaseTool):
+        return str(instance.metadata.name)
+    return id_.partition("-")[0] if instance is None else type(instance).__name__
+
+
+_QUESTIONS = ("str_or_query_bundle", "query_bundle", "query", "message", "query_str")
+
+
+def _question(arguments: Mapping[str, Any]) -> str | None:
+    """Return the text of the first argument that may be a question."""
+    for name in _QUESTIONS:
+        if name in arguments:
+            return question_text(arguments[name])
+    # A tool is called with whatever the model chose: one text is the question.
+    texts = [
+        *arguments.get("args", ()),
+        *arguments.get("kwargs", {}).values(),
+        arguments.get("input"),
+    ]
+    texts = [each for each in texts if isinstance(each, str)]
+    return texts[0] if len(texts) == 1 else None
+
+
+def _query(arguments: Mapping[str, Any]) -> str | None:
+    question = _question(arguments)
+    if question is None and ("kwargs" in arguments or "args" in arguments):
+        return repr((arguments.get("args", ()), arguments.get("kwargs", {})))
+    return question
+
+
+def question_text(question: object) -> str | None:
+    """Return a question as a text."""
+    if isinstance(question, QueryBundle):
+        return question.query_str
+    return question if isinstance(question, str) else None

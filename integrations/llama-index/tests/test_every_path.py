@@ -1,0 +1,306 @@
+"""What a function, an engine or a block retrieved: one number on every path.
+
+The fuzz runs `FULLRECALL_PROGRAMS` random programs, 60 by default.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import random
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any
+
+import pytest
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.llms.types import CompletionResponse, CompletionResponseGen, LLMMetadata
+from llama_index.core.llms import CustomLLM, MockLLM
+from llama_index.core.llms.callbacks import llm_completion_callback
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
+
+from fullrecall import Context, Sample
+from fullrecall.retrieval import Retrieval
+from llama_index.evaluation.fullrecall import attach, capture_retrievals, observed, selfcheck
+from llama_index.evaluation.fullrecall.recorder import recorders
+
+SAMPLE = Sample(user_input="q", reference_context_ids=["a"])
+
+
+def text_of(name: str) -> str:
+    """Return the text of a node, with a marker in it."""
+    return f"All that is known about <{name}> stands here."
+
+
+class Brings(BaseRetriever):
+    """Returns nodes of these IDs, all new objects."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [
+            NodeWithScore(node=TextNode(id_=name, text=text_of(name)), score=1 / (n + 1))
+            for n, name in enumerate(self.names)
+        ]
+
+
+class Down(Brings):
+    """Fails."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        raise TimeoutError("down")
+
+
+class Keeps(BaseNodePostprocessor):
+    """Turns a list round, and keeps the first of it."""
+
+    top_n: int
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[::-1][: self.top_n]
+
+
+def answered(nodes: list[NodeWithScore]) -> Any:
+    """Return the answer of a model to nodes."""
+    return get_response_synthesizer(llm=MockLLM(max_tokens=5)).synthesize("q", nodes)
+
+
+def with_fallback(question: str) -> list[NodeWithScore]:
+    """Ask one retriever, and another one if it fails."""
+    try:
+        return Down().retrieve(question)
+    except TimeoutError:
+        return Brings("c").retrieve(question)
+
+
+def in_a_loop(question: str) -> list[NodeWithScore]:
+    """Ask two stores, one of which is down."""
+    found = []
+    for retriever in (Down(), Brings("a")):
+        try:
+            found += retriever.retrieve(question)
+        except TimeoutError:
+            continue
+    return found
+
+
+class Swallows(CustomQueryEngine):
+    """Answers from what one of two retrievers returned."""
+
+    def custom_query(self, query_str: str) -> Any:
+        """Swallow a failure."""
+        return answered(in_a_loop(query_str))
+
+
+def in_threads(question: str) -> list[NodeWithScore]:
+    """Ask two retrievers at once."""
+    with ThreadPoolExecutor(2) as pool:
+        asked = [
+            pool.submit(copy_context().run, Brings(name, f"{name}2").retrieve, question)
+            for name in "ab"
+        ]
+        return [one.result()[0] for one in asked]
+
+
+class Flow(Workflow):
+    """Retrieves, and returns the nodes that are left."""
+
+    @step
+    async def find(self, event: StartEvent) -> StopEvent:
+        """Cut by hand."""
+        return StopEvent(result=(await Brings("a", "b").aretrieve(event.query))[1:])
+
+
+SHAPES: dict[str, tuple[Any, str]] = {
+    "reranks": (lambda q: Brings("a", "b", "c").retrieve(q)[::-1][:2], "c b"),
+    "returns texts": (lambda q: [n.text for n in Brings("a", "b", "c").retrieve(q)[:2]], "a b"),
+    "returns a mapping": (lambda q: {"x": "y", "nodes": Brings("a", "b").retrieve(q)[1:]}, "b"),
+    "returns mappings": (
+        lambda q: [{"id": n.node_id, "text": n.text} for n in Brings("a", "b").retrieve(q)[1:]],
+        "b",
+    ),
+    "returns contexts": (
+        lambda q: [Context(n.text, id=n.node_id) for n in Brings("a", "b").retrieve(q)[1:]],
+        "b",
+    ),
+    "joins texts": (lambda q: "\n".join(n.text for n in Brings("a", "b").retrieve(q)[:1]), "a"),
+    "returns nothing": (lambda q: Brings("a", "b").retrieve(q)[:0], ""),
+    "answers from a part": (lambda q: str(answered(Brings("a", "b").retrieve(q)[:1])), "a"),
+    "falls back": (with_fallback, "c"),
+    "loops": (in_a_loop, "unscored"),
+    "swallows": (Swallows(), "unscored"),
+    "threads": (in_threads, "a b"),
+    "workflow": (Flow(), "b"),
+    "engine": (
+        RetrieverQueryEngine.from_args(
+            Brings("a", "b", "c"),
+            llm=MockLLM(max_tokens=5),
+            node_postprocessors=[Keeps(top_n=2)],
+        ),
+        "c b",
+    ),
+}
+
+
+def listed(found: Retrieval) -> str:
+    """Return the IDs, or that the record is unscored."""
+    return "unscored" if found.error else " ".join(str(c.id) for c in found.contexts or ())
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_observed_is_what_was_handed_on(name: str, runs: int) -> None:
+    """Asked one by one, in threads, and awaited, with collections at random."""
+    thing, expected = SHAPES[name]
+    retriever = observed(thing)
+
+    def ask(_: int) -> str:
+        gc.collect() if random.random() < 0.02 else None
+        return listed(retriever.retrieve(SAMPLE))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(ask, range(runs))) == {expected}
+    assert listed(asyncio.run(retriever.aretrieve(SAMPLE))) == expected
+    assert recorders.get() is None
+
+
+@pytest.mark.parametrize("name", ["engine", "swallows"])
+def test_an_attached_engine_has_the_same_record(name: str) -> None:
+    """As a block around its call has."""
+    engine, expected = SHAPES[name]
+    with attach(engine) as attachment, capture_retrievals() as block:
+        engine.query("q")
+    assert listed(attachment.captures[0].retrieval()) == expected
+    assert listed(block.retrieval()) == expected
+
+
+def test_a_cache_changes_nothing() -> None:
+    """What is returned counts, whether it was retrieved for this question or before."""
+    cache: dict[str, list[NodeWithScore]] = {}
+
+    def cached(question: str) -> list[NodeWithScore]:
+        if question not in cache:
+            cache[question] = Brings("a", "b", "c").retrieve(question)[:2]
+        return cache[question]
+
+    retriever = observed(cached)
+    assert [listed(retriever.retrieve(SAMPLE)) for _ in range(2)] == ["a b", "a b"]
+
+
+def test_a_version_that_reports_otherwise_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason names the versions."""
+    selfcheck.broken.cache_clear()
+    monkeypatch.setattr(selfcheck, "_problem", lambda _: "spans have no callers")
+    try:
+        found = observed(Brings("a")).retrieve(SAMPLE)
+    finally:
+        selfcheck.broken.cache_clear()
+    assert "llama-index-core 0." in (found.error or "")
+    assert "spans have no callers" in (found.error or "")
+
+
+class Scripted(CustomLLM):
+    """Keeps the prompts that it is sent."""
+
+    prompts: list[str]
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        """A model with a large window."""
+        return LLMMetadata(model_name="scripted", context_window=100_000)
+
+    @llm_completion_callback()
+    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
+        """Return the same answer to any prompt."""
+        self.prompts.append(prompt)
+        return CompletionResponse(text="an answer")
+
+    @llm_completion_callback()
+    def stream_complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponseGen:
+        """Yield it."""
+        yield self.complete(prompt)
+
+
+class Program:
+    """A random program: retrievers, postprocessors, cuts by hand, a synthesizer or none."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.llm = Scripted(prompts=[])
+        self.names = (f"d{n}" for n in range(1000))
+        self.truth: set[str] | None = None
+
+    def __call__(self, question: str) -> Any:
+        """Retrieve, change the nodes, and return them in some form, or an answer to them."""
+        chance = self.chance
+        nodes = self._found(question)
+        for _ in range(chance.randrange(3)):
+            nodes = self._changed(nodes)
+        form = chance.choice(["nodes", "texts", "mapping", "answer", "response", "text"])
+        if form in ("answer", "response"):
+            response = get_response_synthesizer(llm=self.llm).synthesize(question, nodes)
+            self.truth = set(re.findall(r"<(\w+)>", "\n".join(self.llm.prompts)))
+            return response if form == "response" else str(response)
+        self.truth = set(re.findall(r"<(\w+)>", " ".join(n.text for n in nodes)))
+        if form == "texts":
+            return [node.text for node in nodes]
+        if form == "text":
+            return "\n\n".join(node.text for node in nodes)
+        return {"documents": nodes, "answer": "x"} if form == "mapping" else nodes
+
+    def _found(self, question: str) -> list[NodeWithScore]:
+        found: list[NodeWithScore] = []
+        for _ in range(self.chance.choice([1, 1, 2, 3])):
+            names = [next(self.names) for _ in range(self.chance.randrange(1, 5))]
+            if self.chance.random() < 0.15:
+                found += self._tried(names, question)
+            else:
+                found += Brings(*names).retrieve(question)
+        return found
+
+    def _tried(self, names: list[str], question: str) -> list[NodeWithScore]:
+        try:
+            return Down().retrieve(question)
+        except TimeoutError:
+            return Brings(*names).retrieve(question)
+
+    def _changed(self, nodes: list[NodeWithScore]) -> list[NodeWithScore]:
+        most = max(1, len(nodes) - self.chance.randrange(3))
+        changes: list[Callable[[], list[NodeWithScore]]] = [
+            lambda: Keeps(top_n=most).postprocess_nodes(nodes),
+            lambda: nodes[:most],
+            lambda: sorted(nodes, key=lambda node: node.text)[:most],
+            lambda: [NodeWithScore(node=node.node, score=0.5) for node in nodes],
+            lambda: [NodeWithScore(node=node.node.model_copy(), score=1) for node in nodes[:most]],
+        ]
+        return self.chance.choice(changes)()
+
+
+def outcomes(programs: int, first: int = 0) -> Iterator[tuple[int, str]]:
+    """Yield the seed of each program, and whether its record is right, wrong or unscored."""
+    for seed in range(first, first + programs):
+        program = Program(seed)
+        found = observed(program).retrieve(SAMPLE)
+        if found.error is not None:
+            yield seed, "unscored"
+        else:
+            same = {str(context.id) for context in found.contexts or ()} == program.truth
+            yield seed, "right" if same else "wrong"
+
+
+def test_random_programs_are_never_wrong() -> None:
+    """The truth is the markers in the model's prompts, and in what the program returned."""
+    programs = int(os.environ.get("FULLRECALL_PROGRAMS", "60"))
+    found = list(outcomes(programs))
+    assert [seed for seed, outcome in found if outcome == "wrong"] == []
+    assert sum(outcome == "unscored" for _, outcome in found) <= programs / 3
