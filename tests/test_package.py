@@ -46,6 +46,7 @@ LAZY = (
     "fullrecall.evaluation",
     "fullrecall.judges",
     "fullrecall.report",
+    "fullrecall.results",
     "fullrecall.scorers",
     "fullrecall.testset",
 )
@@ -146,7 +147,7 @@ def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
     unused = {
         "asyncio", "sqlite3", "scipy", "pandas", "pyarrow", "jinja2", "rapidfuzz",
         "fullrecall.calibration", "fullrecall.read.csv_files", "fullrecall.read.traces",
-        "fullrecall.distributed", "fullrecall.run.engine", "fullrecall.judges.evidence",
+        "fullrecall.batches", "fullrecall.run.engine", "fullrecall.judges.evidence",
         "fullrecall.records", "fullrecall.scorers.text", "fullrecall.traces.conventions",
     }  # fmt: skip
     assert loaded & unused == set()
