@@ -56,7 +56,7 @@ def core(session: nox.Session) -> None:
     """The core alone: no framework is installed, so none can be needed."""
     session.install(
         "-e",
-        ".[embedded,openai,otel,pandas,parquet,plot]",
+        ".[openai,otel,pandas,parquet,plot]",
         *CORE_TOOLS,
         env={"UV_LINK_MODE": "copy"},
     )

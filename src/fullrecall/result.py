@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from fullrecall.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from fullrecall.table.found import FoundColumns
 
 _NAMED = 5
 """Missed targets that a printed result names."""
@@ -92,14 +95,17 @@ class Result:
             return None
         if self._read is not None:
             return self._read(measure)
-        from fullrecall.table.found import FoundColumns
-
-        found = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
-        value = float(measure.values(found, lambda _: self.ranked)[0])
+        value = float(measure.values(self._columns, lambda _: self.ranked)[0])
         return None if value != value else value  # noqa: PLR0124 - NaN
 
+    @cached_property
+    def _columns(self) -> FoundColumns:
+        from fullrecall.table import found
+
+        return found.FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_read": None}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"_read": None}
 
     def read_by(self, read: Reading) -> Result:
         """Return this result with its measures read of the table that it is a view of."""

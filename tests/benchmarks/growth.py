@@ -1,7 +1,7 @@
 """Time per row and peak memory of ID recall as the rows grow, of files of each kind and of lists.
 
 Every file, of 10 retrieved and 2 reference IDs a row, is scored in a process of its own by
-`evaluate(…, keep="summary")`; lists by `IdRecall().score_columns`. Time is CPU time from the first
+`evaluate(…, output=…)`; lists by `evaluate`. Time is CPU time from the first
 row to the summary; what was scored is compared with what was written. Memory is the most that the
 process had: of lists, the most above what it had with the lists alone; of Parquet, beside what
 importing pyarrow.parquet takes.
@@ -57,14 +57,15 @@ if kind == "lists":
     del rows
     before = memory("VmRSS:")
     start = process_time()
-    scores = fullrecall.IdRecall().score_columns(retrieved, references, ks=(10,))
-    scored, mean = len(retrieved), scores.mean(10)
+    samples = ({"retrieved_ids": r, "expected_ids": e} for r, e in zip(retrieved, references))
+    score = fullrecall.evaluate(samples, fullrecall.IdRecall(), progress=False).summary()[0]
 else:
     start = process_time()
     samples = read_trec(path + ".qrels", path) if kind == "run" else read(path)
-    report = fullrecall.evaluate(samples, fullrecall.IdRecall(), keep="summary", progress=False)
+    scorer, output = fullrecall.IdRecall(), path + ".report.parquet"
+    report = fullrecall.evaluate(samples, scorer, output=output, progress=False)
     score = report.summary()[0]
-    scored, mean = score.scored, score.mean
+scored, mean = score.scored, score.mean
 seconds = process_time() - start
 print(json.dumps([scored, mean, seconds, memory("VmHWM:") - before]))
 """

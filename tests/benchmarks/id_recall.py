@@ -12,19 +12,18 @@ import argparse
 import asyncio
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import starmap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from side_by_side import CLOCKS, Contender, comparison, interleaved, say, setting
 
 from fullrecall import IdRecall, Sample, evaluate
+from fullrecall.evaluation.run import SampleLike
 from fullrecall.measures import AllFound, Recall, nDCG
 from fullrecall.result import Result
-
-if TYPE_CHECKING:
-    from fullrecall.scorers.columns import ColumnScores
+from fullrecall.table.lists import Floats
 
 KS = (1, 3, 5, 10, 20, 100)
 RETRIEVED, RELEVANT = 100, 10
@@ -136,9 +135,15 @@ def summarized(samples: Sequence[Sample]) -> dict[str, float | None]:
     return {measure.name: summary[measure].mean for measure in THREE}
 
 
-def columns(queries: Queries) -> ColumnScores:
-    """Return recall of the raw columns."""
-    return SCORER.score_columns(queries.retrieved, queries.relevant, ks=KS)
+def mappings_of(queries: Queries) -> list[dict[str, list[str]]]:
+    """Return the queries as rows of a file."""
+    return [{"retrieved_ids": ids, "expected_ids": wanted} for ids, wanted in queries.pairs()]
+
+
+def values(rows: Iterable[SampleLike]) -> list[Floats]:
+    """Return recall at each k of all rows, as arrays, by `evaluate` and `Report.values`."""
+    report = evaluate(rows, SCORER, progress=False)
+    return [report.values(measure) for measure in AT_K]
 
 
 def ours(queries: Queries) -> list[Contender]:
@@ -147,11 +152,10 @@ def ours(queries: Queries) -> list[Contender]:
     return [
         Contender("set loop", lambda: set_loop(queries)),
         Contender("set loop, leaner", lambda: lean_set_loop(queries)),
-        Contender("IdRecall.score_columns", lambda: columns(queries), remark="end to end"),
         Contender(
-            "IdRecall.score_columns",
-            lambda: SCORER.score_columns(queries.retrieved, queries.relevant, ks=()),
-            remark="end to end; one value",
+            "evaluate(…, IdRecall).values(…)",
+            lambda: values(mappings_of(queries)),
+            remark="end to end",
         ),
         Contender("IdRecall.score", lambda: scored(samples), remark="prepared"),
         Contender(
@@ -180,9 +184,8 @@ def check_ours(queries: Queries) -> None:
     _equal("IdRecall.score", scored(samples), expected)
     _equal("IdRecall.score, all findings read", scored_with_findings(samples), expected)
     _equal("IdRecall.score, building the Sample", built_and_scored(queries), expected)
-    by_column = columns(queries)
-    by_row = list(zip(*map(by_column.at, KS), strict=True))
-    _equal("IdRecall.score_columns", by_row, expected)
+    by_row = list(zip(*values(mappings_of(queries)), strict=True))
+    _equal("evaluate(…, IdRecall).values(…)", by_row, expected)
     means = [sum(column) / len(queries) for column in zip(*expected, strict=True)]
     mean = evaluated(samples)
     _equal("evaluate", [[mean[k] or 0.0 for k in KS]], [means])
@@ -447,7 +450,7 @@ def main() -> None:
     check_ours(queries)
     contenders = ours(queries) + ([] if asked.no_peers else peers(queries, asked.part))
     seconds = interleaved(contenders, asked.rounds, CLOCKS[asked.clock])
-    units = {"set loop": "set loop", "score_columns": "IdRecall.score_columns (end to end)"}
+    units = {"set loop": "set loop", "values": "evaluate(…, IdRecall).values(…) (end to end)"}
     say(comparison(contenders, seconds, units=units, per=len(queries), per_name="query"))
     names = ("pytrec_eval-terrier", "ir-measures", "ranx", "llama-index-core", "ragas")
     if not asked.no_peers:

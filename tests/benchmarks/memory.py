@@ -1,4 +1,4 @@
-"""Peak memory of `evaluate(…, keep="summary")` over files of growing length, of IDs or of texts.
+"""Peak memory of `evaluate(…, output=…)` over files of growing length, of IDs or of texts.
 
 Files are JSON Lines or, with `--format parquet`, Parquet with 100,000 rows in each of its groups.
 
@@ -6,7 +6,7 @@ Each file is scored in a process of its own, whose peak is read when it is done:
 the system tells it, else `ru_maxrss`. The latter is no less than the parent's own peak on Linux,
 where a child begins as its copy, and so hides what is below that.
 
-`--keep rows` measures the default instead, which keeps every sample and grows. `--scores text`
+`--keep` measures the default instead, which keeps every sample in memory and grows. `--scores text`
 measures `TextRecall` and `ClaimRecall` with the built-in judge, `--scores asked` a judge that
 asks a model, here one that answers at once.
 """
@@ -53,7 +53,7 @@ scorers = {
     "text": lambda: [fullrecall.TextRecall(), fullrecall.ClaimRecall()],
     "asked": lambda: [fullrecall.ClaimRecall(judge=fullrecall.LLMJudge(Model()))],
 }[sys.argv[3]]()
-report = fullrecall.evaluate(samples, scorers, keep=sys.argv[2], progress=False)
+report = fullrecall.evaluate(samples, scorers, output=sys.argv[2] or None, progress=False)
 score = report.summary()[0]
 try:
     with open("/proc/self/status") as status:
@@ -139,11 +139,12 @@ def _write_parquet(path: Path, samples: Iterator[dict[str, Any]]) -> None:
             table = pa.Table.from_pylist(rows, schema=table.schema)
 
 
-def measure(path: Path, keep: str = "summary", scores: str = "id") -> Run:
+def measure(path: Path, *, keep: bool = False, scores: str = "id") -> Run:
     """Score the file in a process of its own; return its numbers."""
+    output = "" if keep else f"{path}.{random.randrange(10**9)}.report.parquet"
     start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM, str(path), keep, scores],
+        [sys.executable, "-c", _PROGRAM, str(path), output, scores],
         capture_output=True,
         text=True,
         check=True,
@@ -155,7 +156,7 @@ def main() -> None:
     """Measure each length and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
-    parser.add_argument("--keep", choices=("summary", "rows"), default="summary")
+    parser.add_argument("--keep", action="store_true", help="keep all rows in memory")
     parser.add_argument("--scores", choices=("id", "text", "asked"), default="id")
     parser.add_argument("--format", choices=("jsonl", "parquet"), default="jsonl")
     asked = parser.parse_args()
@@ -167,7 +168,7 @@ def main() -> None:
             path = Path(folder, f"samples.{asked.format}")
             mean = write(path, (ids if asked.scores == "id" else texts)(length))
             mean = 1.0 if asked.scores == "asked" else mean
-            run = measure(path, asked.keep, asked.scores)
+            run = measure(path, keep=asked.keep, scores=asked.scores)
             if run.scored != length or abs(run.mean - mean) > 1e-9:
                 raise ValueError(f"{length} rows of mean {mean} gave {run}")
             first = first or run.peak_mib

@@ -178,13 +178,13 @@ def test_memory_scores_every_row_of_its_file(
 
 @with_script("memory")
 def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
-    """The peak is the child's own: keeping all rows shows in it, keeping the totals does not."""
+    """The peak is the child's own: keeping all rows shows in it, writing them does not."""
     if not Path("/proc/self/status").exists():
         pytest.skip("the system tells no peak that is the child's own")
     script.write(tmp_path / "samples.jsonl", script.ids(5_000))
-    kept = script.measure(tmp_path / "samples.jsonl", "rows")
-    totals = script.measure(tmp_path / "samples.jsonl", "summary")
-    assert kept.peak_mib > totals.peak_mib * 1.2
+    kept = script.measure(tmp_path / "samples.jsonl", keep=True)
+    streamed = script.measure(tmp_path / "samples.jsonl")
+    assert kept.peak_mib > streamed.peak_mib * 1.2
 
 
 @with_script("growth")
@@ -420,24 +420,3 @@ def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
                 assert (scored.score < 0.3) == ("dots" in name), (name, scored.score)
         table = script.growth(kinds(script.Writer()), [size, 2 * size], rounds=1)
         assert [len(row) for row in table] == [4] * len(kinds(script.Writer()))
-
-
-@with_script("workers")
-def test_workers_come_to_the_same_totals(script: Any, tmp_path: Path) -> None:
-    """Files and shares of them, scored here: one report; the table goes to its place."""
-    data = script.Data(tmp_path)
-    data.make("small", 30, 3)
-    how = script.BatchScorer(script.IdRecall(), position="row", keep="summary", part_size=10)
-    _, report = data.timed(script.in_process, how, "small")
-    files = sorted((tmp_path / "small").iterdir())
-    shares = [script.scored_files(how, files[nth::2]) for nth in range(2)]
-    assert how.report(shares, rows=30).totals() == report.totals()
-    with pytest.raises(ValueError, match="must be complete"):
-        data.timed(lambda scorer, *_: scorer.report(shares[:1], rows=30), how, "small")
-    figures = [script.Figures("one process", 0.25, 151_400.0, 99.6, 0.0012, None)]
-    table = script.table(figures, {"small": 30, "large": 300, "judged": 3})
-    assert "| ID rows per second, 30 rows | 151,000 |" in table
-    assert "| one more part, ms | 1.2 |" in table
-    page = script.written(script.PAGE.read_text("utf-8"), table)
-    assert script.written(page, table) == page
-    assert page.count(table) == 1

@@ -245,6 +245,55 @@ def test_llama_index(name: str, tracing: Tracing) -> None:
     assert lists(seen) == lists(expected)
 
 
+def graph() -> Any:
+    """Return a graph that retrieves three documents, keeps one, and answers from it."""
+    from langgraph.graph import END, START, StateGraph
+
+    def generate(state: dict[str, Any]) -> dict[str, Any]:
+        prompt = ChatPromptTemplate.from_template("{context}")
+        model = FakeListChatModel(responses=["330 metres."])
+        return {"answer": (prompt | model).invoke({"context": texts(state["documents"])}).content}
+
+    made: Any = StateGraph(dict)  # type: ignore[type-var]
+    made.add_node("retrieve", lambda state: {**state, "documents": Documents(count=3).invoke("q")})
+    made.add_node("grade", lambda state: {**state, "documents": state["documents"][:1]})
+    made.add_node("generate", generate)
+    for edge in ((START, "retrieve"), ("retrieve", "grade"), ("grade", "generate")):
+        made.add_edge(*edge)
+    made.add_edge("generate", END)
+    return made.compile()
+
+
+def first_three_of_four(question: str) -> list[Document]:
+    """Return what is left of what a retriever returned."""
+    return Documents().invoke(question)[:3]
+
+
+APPLICATIONS: dict[str, tuple[Callable[[str], Any], float]] = {
+    "a graph's answer": (lambda q: graph().invoke({"question": q})["answer"], 0.5),
+    "a graph's state": (lambda q: graph().invoke({"question": q}), 0.5),
+    "a function that cuts": (first_three_of_four, 1.0),
+    "a function that cuts more": (lambda q: first_three_of_four(q)[:1], 0.5),
+    "a function that caches": (lambda _: first_two([Document(id="d1", page_content="F")]), 0.5),
+}
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_one_number(name: str, tracing: Tracing) -> None:
+    """Through spans and through the adapter: of what was handed on last."""
+    application, expected = APPLICATIONS[name]
+    samples = [Sample(user_input=QUESTION, reference_context_ids=["d0", "d1"])]
+    live = tracing.processor.observed(application)
+    report = evaluate(samples, IdRecall(), retriever=live, progress=False)
+    assert report.rows[0].results[0].score == expected
+    if name.startswith("a graph"):
+        (exported,) = tracing.exported()
+        assert exported.retrieved_context_ids == ("d0",)
+    through_adapter = langchain_observed(application)
+    report = evaluate(samples, IdRecall(), retriever=through_adapter, progress=False)
+    assert report.rows[0].results[0].score == expected
+
+
 class ToolCalling(FakeMessagesListChatModel):
     """A model that calls tools as its messages say."""
 

@@ -61,7 +61,7 @@ def test_conventions(name: str) -> None:
 
 
 def test_a_later_reranker_has_the_final_list() -> None:
-    """Its documents count; what it took are its stages."""
+    """Its documents count; its stages are what was retrieved, and the list that it was given."""
     reranker = span(5, "rerank", 1, attributes={
         "openinference.span.kind": "RERANKER",
         **documents("c", "a", prefix="reranker.output_documents"),
@@ -69,7 +69,8 @@ def test_a_later_reranker_has_the_final_list() -> None:
     })  # fmt: skip
     sample = read(ROOT, retriever(2, 1, "a", "b"), retriever(3, 1, "c"), reranker)
     assert sample.retrieved_context_ids == ("c", "a")
-    assert [stage.name for stage in sample.stages] == ["search 2", "search 3"]
+    assert [stage.name for stage in sample.stages] == ["search 2", "search 3", "rerank"]
+    assert [context.id for context in sample.stages[-1].contexts] == ["a", "b", "c"]
 
 
 def test_a_reranker_of_another_list_leaves_this_one() -> None:
@@ -135,7 +136,7 @@ UNSCORED: dict[str, tuple[list[Span], str]] = {
     "a failed run": ([span(1, "run", error="ValueError: x")], "the run failed: ValueError: x"),
     "nothing readable": (
         [span(1, "s", attributes={"openinference.span.kind": "RETRIEVER", "output.value": "42"})],
-        "s returned nothing that can be read as contexts",
+        "s returned nothing that can be read as documents",
     ),
 }  # fmt: skip
 
@@ -148,12 +149,67 @@ def test_what_is_not_whole_is_unscored(name: str) -> None:
     assert why in str(sample.retrieval_error)
 
 
-def test_a_call_that_failed_and_was_made_again() -> None:
-    """The retry's list counts."""
-    failed = retriever(2, 1, error="TimeoutError", name="search")
-    sample = read(ROOT, failed, retriever(3, 1, "a", name="search"))
+def tool(number: int, **given: Any) -> Span:
+    """Return the span of a tool's call."""
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "search", "input.value": "q"}
+    return span(number, "call", 1, attributes=attributes, **given)
+
+
+def test_a_tool_that_failed_and_was_called_again() -> None:
+    """With the same arguments: it is one tool, so the second call made the failure good."""
+    sample = read(ROOT, tool(2, error="TimeoutError"), tool(4, end=9), retriever(5, 4, "a"))
     assert sample.retrieval_error is None
     assert sample.retrieved_context_ids == ("a",)
+
+
+def test_a_retriever_that_failed_beside_one_of_its_name() -> None:
+    """Two stores of one class have one name: nothing says that the second was a retry."""
+    failed = retriever(2, 1, error="TimeoutError", name="Store.retrieve")
+    sample = read(ROOT, failed, retriever(3, 1, "a", name="Store.retrieve"))
+    assert "1 of 2 calls failed (Store: TimeoutError)" in str(sample.retrieval_error)
+
+
+def test_a_tool_that_reports_its_failure() -> None:
+    """It retrieved, raised, and a message said so: what it retrieved went nowhere."""
+    message = {"content": "Error: down", "type": "tool", "status": "error"}
+    failed = span(2, "call", 1, end=9, attributes={
+        "openinference.span.kind": "TOOL",
+        "output.value": json.dumps({"type": "tool", "data": message}),
+    })  # fmt: skip
+    sample = read(ROOT, failed, retriever(3, 2, "a"))
+    assert "Error: down" in str(sample.retrieval_error)
+    assert sample.retrieved_contexts is None
+
+
+@pytest.mark.parametrize("order", ["children first", "parents first"])
+def test_times_of_a_coarse_clock(order: str) -> None:
+    """Spans of one millisecond stand in the order of their export below their parent."""
+    spans = [
+        span(1, "chain", start=5, end=5, attributes={"input.value": "q"}),
+        retriever(2, 1, "a", "b", start=5, end=5, name="a search"),
+        span(3, "rerank", 1, start=5, end=5, attributes={
+            "openinference.span.kind": "RERANKER",
+            **documents("b", prefix="reranker.output_documents"),
+            **documents("a", "b", prefix="reranker.input_documents"),
+        }),
+    ]  # fmt: skip
+    sample = read(*(spans if order == "parents first" else spans[::-1]))
+    assert sample.retrieved_context_ids == ("b",)
+
+
+def test_a_state_hands_on() -> None:
+    """What a node of a graph returned under the same key takes the place of what it was given."""
+
+    def state(*ids: str) -> str:
+        listed = [{"page_content": f"text {own}", "id": own, "type": "Document"} for own in ids]
+        return json.dumps({"documents": listed})
+
+    grade = span(4, "grade", 1, attributes={"input.value": state("a", "b"),
+                                            "output.value": state("a")})  # fmt: skip
+    answer = span(5, "generate", 1, attributes={"input.value": state("a"), "output.value": "42"})
+    sample = read(ROOT, retriever(2, 1, "a", "b"), grade, answer)
+    assert sample.retrieved_context_ids == ("a",)
+    assert [context.id for context in sample.retrieval.retrieved or ()] == ["a", "b"]  # type: ignore[union-attr]
 
 
 def test_failed_calls_may_be_left_out() -> None:

@@ -273,7 +273,10 @@ def test_a_call_of_weave_that_failed() -> None:
     assert "ValueError: down" in sample.retrieval_error
 
 
-def test_a_call_of_weave_that_names_no_kind_is_no_retriever() -> None:
-    """`@weave.op(kind="search")` makes one: what just returns a list may be anything."""
-    (sample,) = datasets.from_spans([{**CALLS[0], "attributes": {}}, CALLS[1]])
+def test_a_call_of_weave_that_names_no_kind() -> None:
+    """An op that returns documents brought them; one that returns texts may return anything."""
+    unnamed = {**CALLS[0], "attributes": {}}
+    (sample,) = datasets.from_spans([unnamed, CALLS[1]])
+    assert sample.retrieved_context_ids == ("a", "b")
+    (sample,) = datasets.from_spans([{**unnamed, "output": ["t", "u"]}, CALLS[1]])
     assert sample.retrieved_contexts is None

@@ -21,9 +21,9 @@ from fullrecall.read.text_files import (
 )
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
-from fullrecall.traces.conventions import Step, step_of
 from fullrecall.traces.sources import spans_in
 from fullrecall.traces.trace import Reading, sample_of
+from fullrecall.traces.translation import TracedStep, step_of
 
 
 def read_spans(
@@ -179,9 +179,9 @@ def _samples(
         yield sample_of(trace_id, traces.pop(trace_id), reading)
 
 
-def _traces(rows: Iterable[tuple[int, object]], reading: Reading) -> dict[str, list[Step]]:
+def _traces(rows: Iterable[tuple[int, object]], reading: Reading) -> dict[str, list[TracedStep]]:
     """Return the steps of each trace."""
-    traces: dict[str, list[Step]] = {}
+    traces: dict[str, list[TracedStep]] = {}
     for number, row in rows:
         try:
             for span in spans_in(row):

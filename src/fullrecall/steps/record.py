@@ -111,7 +111,11 @@ class _Record:
         self._make = context
         self._contexts: dict[int, Context] = {}
         kept = [each for each in flow.bucket.lists if not each.replaced]
-        self._kept = self._in_order(each for each in kept if not _unread_whole(each, kept))
+        beside: dict[Hashable, list[HandedList]] = {}
+        for each in kept:
+            beside.setdefault(each.beside, []).append(each)
+        read = (each for each in kept if not _unread_whole(each, beside[each.beside]))
+        self._kept = self._in_order(read)
 
     def retrieval(self, response: str | None, error: str | None) -> Retrieval:
         calls = self._calls()
@@ -318,15 +322,14 @@ def _origin(passage: Passage) -> Step:
     return origin
 
 
-def _unread_whole(whole: HandedList, kept: Sequence[HandedList]) -> bool:
+def _unread_whole(whole: HandedList, beside: Sequence[HandedList]) -> bool:
     """Return whether a prompt had only what was returned beside a list, as a part of it."""
     return any(
-        part.beside == whole.beside
-        and not part.step.retrieves
+        not part.step.retrieves
         and part.documents < whole.documents
         and any(document.read_in for document in part.documents)
         and not any(document.read_in for document in whole.documents - part.documents)
-        for part in (kept if len(kept) > 1 else ())
+        for part in (beside if len(beside) > 1 else ())
     )
 
 

@@ -16,9 +16,9 @@ from weakref import WeakSet
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
-from fullrecall.traces.conventions import Step, step_of
 from fullrecall.traces.sources import of_sdk
 from fullrecall.traces.trace import Reading, retrieval_of, sample_of
+from fullrecall.traces.translation import TracedStep, step_of
 
 try:
     from opentelemetry.sdk.trace import SpanProcessor
@@ -116,7 +116,7 @@ class RetrievalProcessor(SpanProcessor):
                 return
             trace.steps.append(step)
             del trace.open[span_id]
-            trace.root_ended |= step.parent_id is None or step.remote_parent
+            trace.root_ended |= step.step.parent is None or step.remote_parent
             if trace.root_ended and not trace.open:
                 done.append((trace_id, self._traces.pop(trace_id)))
         self._hand_out(done)
@@ -162,7 +162,8 @@ class RetrievalProcessor(SpanProcessor):
         """Return an application as a retriever: what its spans say it retrieves for a question.
 
         `application` is a function of the question, sync or async, such as `chain.invoke` or
-        `engine.query`. What it returns is the response, if that is a text.
+        `engine.query`. Documents that it returns are what was handed on last; a text is the
+        response.
         """
         if not callable(application):
             raise ParameterError(
@@ -191,7 +192,7 @@ class Capture:
         self.owner = owner
         self._reading = reading
         self._lock = threading.Lock()
-        self._steps: list[Step] = []
+        self._steps: list[TracedStep] = []
         self._open: dict[str, Span] = {}
 
     def started(self, span_id: str, span: Span) -> None:
@@ -199,25 +200,27 @@ class Capture:
         with self._lock:
             self._open[span_id] = span
 
-    def ended(self, step: Step) -> None:
+    def ended(self, step: TracedStep) -> None:
         """Add what an ended span says."""
         with self._lock:
             self._steps.append(step)
-            self._open.pop(step.span_id, None)
+            self._open.pop(str(step.step.id), None)
 
-    def retrieval(self, response: str | None = None) -> Retrieval:
+    def retrieval(self, output: object = None) -> Retrieval:
         """Return the record of the block; where nothing was observed, its `error` says so.
 
-        A span that a span from outside of the block called is an outermost one.
+        `output` is what the block returned: documents in it are what was handed on last, and a
+        text is the response. A span that a span from outside of the block called is an outermost
+        one.
         """
         with self._lock:
             steps, open_spans = list(self._steps), list(self._open.values())
         # A stream that nobody has read yet keeps the spans around it open.
         steps += [_unended(span, self._reading) for span in open_spans]
-        inside = {step.span_id for step in steps}
+        inside = {step.step.id for step in steps}
         for step in steps:
-            step.remote_parent = step.parent_id not in inside
-        return retrieval_of(steps, self._reading, response=response)
+            step.remote_parent = step.step.parent not in inside
+        return retrieval_of(steps, self._reading, output)
 
     def sample(self, sample: Sample | None = None, /, **fields: Any) -> Sample:
         """Return a sample, or the one with these fields, with what was retrieved and answered.
@@ -246,7 +249,7 @@ _capturing: ContextVar[Capture | None] = ContextVar("fullrecall_spans", default=
 class _Trace:
     """The spans of one trace: what those say that have ended, and those that go on, by ID."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TracedStep] = field(default_factory=list)
     open: dict[str, Span] = field(default_factory=dict)
     root_ended: bool = False
 
@@ -262,8 +265,8 @@ class _Observed:
     def retrieve(self, sample: Sample) -> Retrieval:
         """Return what the application's spans say it retrieved for the sample's `user_input`."""
         with self._processor.capture() as seen:
-            said = self._application(sample.user_input or "")
-        return seen.retrieval(said if isinstance(said, str) else None)
+            output = self._application(sample.user_input or "")
+        return seen.retrieval(output)
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
         """Return the same as `retrieve`; a sync application runs in a thread."""
@@ -272,17 +275,16 @@ class _Observed:
 
             return await asyncio.to_thread(self.retrieve, sample)
         with self._processor.capture() as seen:
-            said = self._application(sample.user_input or "")
-            said = await said if isawaitable(said) else said
-        return seen.retrieval(said if isinstance(said, str) else None)
+            output = self._application(sample.user_input or "")
+            output = await output if isawaitable(output) else output
+        return seen.retrieval(output)
 
 
-def _unended(span: Span, reading: Reading) -> Step:
+def _unended(span: Span, reading: Reading) -> TracedStep:
     """Return what a span says that goes on still."""
     step = step_of(of_sdk(span), reading.id_key)
-    if step.kind in ("retriever", "reranker"):
-        step.contexts = step.references = step.problem = None
-        step.error = "it had not ended"
+    step.is_open, step.problem = True, None
+    step.step.returned = ()
     return step
 
 

@@ -16,7 +16,7 @@ class Span:
     - `attributes`: flat, under dotted names.
     - `events`: the name and the attributes of each.
     - `error`: why it failed, None where it did not.
-    - `start`, `end`: comparable numbers of one clock, 0 where unknown.
+    - `start`, `end`: in nanoseconds of one clock, 0 where unknown.
     - `dropped`: attributes that the exporter left out.
     """
 

@@ -1,18 +1,19 @@
-"""The steps of one trace as the record of a retrieval."""
+"""The spans of one trace as the record of a retrieval."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from fullrecall.context import Context
-from fullrecall.reordering import is_reordering
-from fullrecall.retrieval import Call, FailedCalls, Retrieval
+from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
-from fullrecall.traces.conventions import Step, identity
+from fullrecall.steps import DocumentCopy, DocumentList, Kind, Step, plain_context
+from fullrecall.steps import retrieval_of as record_of
+from fullrecall.traces.translation import TracedStep, output_step
 
-_FALLBACKS = "RunnableWithFallbacks"
 _UNSEEN = "no retriever was traced"
+_SEARCHES = ("retriever", "reranker", "tool")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +22,7 @@ class Reading:
 
     - `id_key`: the key of a document's metadata that has its ID; by default the document's own.
     - `name`: only calls of this retriever, or of one of several, wherever they stand.
-    - `failed_calls`: see `Retrieval.of_calls`.
+    - `failed_calls`: see `fullrecall.steps.retrieval_of`.
     """
 
     id_key: str | None = None
@@ -37,317 +38,233 @@ class Reading:
 
 
 def sample_of(
-    trace_id: str, steps: Iterable[Step], reading: Reading, *, ended: bool = True
+    trace_id: str, steps: Iterable[TracedStep], reading: Reading, *, ended: bool = True
 ) -> Sample:
     """Return a trace as a sample: its question, its retrieval and its answer.
 
     Its ID is the sample's where a span names one, else the trace's, which is in
     `metadata["trace_id"]` in any case. `ended` says whether its outermost span has ended.
     """
-    tree = _Tree(steps)
-    question = tree.question
+    trace = _Trace(steps)
     return Sample(
-        id=tree.sample_id or trace_id,
-        user_input=question,
-        retrieval=retrieval_of(tree.steps, reading, ended=ended),
+        id=trace.sample_id or trace_id,
+        user_input=trace.question,
+        retrieval=trace.retrieval(reading, ended=ended),
         metadata={"trace_id": trace_id},
     )
 
 
-def retrieval_of(
-    steps: Iterable[Step],
-    reading: Reading,
-    *,
-    response: str | None = None,
-    ended: bool = True,
-) -> Retrieval:
-    """Return what the steps of a trace say was retrieved.
+def retrieval_of(steps: Iterable[TracedStep], reading: Reading, output: object = None) -> Retrieval:
+    """Return what the steps of a call say was retrieved.
 
-    The outermost lists count: what a later reranker, or a chain that turned documents into
-    documents, took is a stage of its call. Several lists that no step merged are united.
-    `response` goes before what the outermost span says.
+    `output` is what the call returned: that goes before what its outermost spans say.
     """
-    tree = _Tree(steps)
-    opened = tree.opened(reading.names)
-    response = tree.response if response is None else response
-    calls = [one.call() for one in opened]
-    if tree.cut and any(one.step.span_id in tree.cut for one in _every(opened)):
-        return Retrieval(
-            calls=calls,
-            response=response,
-            error="the trace is cut: the span that called a retriever is missing. Export whole "
-            "traces",
-        )
-    if not ended:
-        return Retrieval(calls=calls, response=response, error="the trace had not ended")
-    if not calls:
-        return Retrieval(response=response, error=tree.unseen(reading.names))
-    final = None if reading.names else tree.final(opened)
-    return Retrieval.of_calls(
-        calls,
-        contexts=final,
-        response=response,
-        prompts=tree.prompts,
-        failed_calls=reading.failed_calls,
-    )
+    return _Trace(steps).retrieval(reading, output)
 
 
-def source_of(step: Step) -> str:
-    """Return what was called: of `BM25Retriever.retrieve` the class."""
-    owner, _, method = step.name.rpartition(".")
-    return owner if owner and method in _METHODS else step.name
+class _Trace:
+    """The spans of a trace, below each other; numbered in the order of their events."""
 
-
-_METHODS = frozenset({
-    "retrieve", "_retrieve", "aretrieve", "_aretrieve",  # LlamaIndex
-    "postprocess_nodes", "_postprocess_nodes", "apostprocess_nodes", "_apostprocess_nodes",
-    "run", "run_async",  # Haystack
-    "forward", "aforward", "__call__",  # DSPy
-})  # fmt: skip
-
-
-@dataclass(slots=True, eq=False)
-class _Open:
-    """A list that no later step took, with the ones that it was made of."""
-
-    step: Step
-    contexts: tuple[Context, ...] | None
-    taken: list[_Open] = field(default_factory=list)
-    recovered: bool = False
-    later: bool = False
-
-    @property
-    def error(self) -> str | None:
-        return self.step.error if self.step.error is not None else self.step.problem
-
-    def call(self) -> Call:
-        """Return this list as a call of the record."""
-        children = tuple(one.call() for one in self.taken)
-        before = children[0].contexts if len(children) == 1 else None
-        name = source_of(self.step)
-        return Call(
-            name,
-            self.step.query if not self.later else None,
-            None if self.error is not None else self.contexts,
-            self.error,
-            children,
-            self.recovered,
-            is_reordering(name, before, self.contexts),
-        )
-
-
-class _Tree:
-    """The steps of a trace, below each other."""
-
-    def __init__(self, steps: Iterable[Step]) -> None:
-        # An exporter that tries again writes a span twice.
-        by_id = {step.span_id: step for step in steps}
-        self.steps = sorted(by_id.values(), key=lambda one: (one.start, one.end, one.name))
-        self._below: dict[str | None, list[Step]] = {}
-        self._tops: list[Step] = []
-        orphans: list[Step] = []
-        for step in self.steps:
-            if step.parent_id in by_id:
-                self._below.setdefault(step.parent_id, []).append(step)
+    def __init__(self, spans: Iterable[TracedStep]) -> None:
+        # An exporter that tries again writes a span twice. A block may be read while it goes on.
+        copies = (replace(span, step=replace(span.step)) for span in spans)
+        self._spans = {span.step.id: span for span in copies}
+        self._below: dict[Hashable, list[TracedStep]] = {}
+        self._tops: list[TracedStep] = []
+        self._orphans: list[TracedStep] = []
+        for span in sorted(self._spans.values(), key=lambda s: (s.start, s.end, s.step.name)):
+            parent = span.step.parent
+            if parent in self._spans:
+                self._below.setdefault(parent, []).append(span)
             else:
-                self._tops.append(step)
-                if step.parent_id is not None and not step.remote_parent:
-                    orphans.append(step)
-        self.cut = {one.span_id for orphan in orphans for one in self._walk(orphan)}
-        self._known = _known(self.steps)
+                self._tops.append(span)
+                if parent is not None and not span.remote_parent:
+                    self._orphans.append(span)
+        self._number_events()
+        self._fill_in_texts()
+        self._take_off_repeats()
 
     @property
     def sample_id(self) -> str | None:
         """The ID of a sample that a span names, the outermost first."""
-        return next(
-            (s.sample_id for top in self._tops for s in self._walk(top) if s.sample_id), None
-        )
+        spans = (span for top in self._tops for span in self._walk(top))
+        return next((span.sample_id for span in spans if span.sample_id), None)
 
     @property
     def question(self) -> str | None:
         """What was asked: of the outermost span, else the only question that retrievers had."""
-        tops = [top for top in self._tops if top.query is not None]
+        tops = [top.question for top in self._tops if top.question is not None]
         if len(tops) == 1:
-            return tops[0].query
-        asked = {step.query for step in self.steps if step.kind == "retriever" and step.query}
+            return tops[0]
+        spans = self._spans.values()
+        asked = {span.question for span in spans if span.step.kind == "retriever"} - {None}
         return asked.pop() if len(asked) == 1 else None
 
+    def retrieval(
+        self, reading: Reading, output: object = None, *, ended: bool = True
+    ) -> Retrieval:
+        """Return what was retrieved."""
+        steps = [span.step for span in self._spans.values()]
+        if not self._prompts_are_whole():
+            steps = [replace(step, prompt=None) for step in steps]
+        root = self._root
+        if output is not None:
+            call = output_step(output, reading.id_key)
+            call.began, call.ended = 0, 2 * len(steps) + 1
+            root, steps = call.id, [call, *steps]
+        return record_of(
+            _named(steps, reading.names) if reading.names else steps,
+            root=root,
+            response=output if isinstance(output, str) else self._response,
+            context=_context,
+            failed_calls=reading.failed_calls,
+            partial=self._partial(ended=ended),
+            unseen=self._unseen(reading.names),
+        )
+
     @property
-    def response(self) -> str | None:
+    def _root(self) -> Hashable | None:
+        """The span that is the call itself; None if that is a search, or there are several."""
+        if len(self._tops) != 1 or self._tops[0].step.kind in _SEARCHES:
+            return None
+        return self._tops[0].step.id
+
+    @property
+    def _response(self) -> str | None:
         """What the outermost span answered, if that is no retriever."""
-        said = [top.response for top in self._tops if top.kind not in ("retriever", "reranker")]
+        said = [t.response for t in self._tops if t.step.kind not in ("retriever", "reranker")]
         return said[0] if len(said) == 1 else None
 
-    @property
-    def prompts(self) -> list[str] | None:
-        """What models were sent, those aside that a retriever asks; None if not all is known."""
-        found: list[str] = []
-        complete = True
-        seen = False
+    def _walk(self, span: TracedStep) -> Iterator[TracedStep]:
+        stack = [span]
+        while stack:
+            current = stack.pop()
+            yield current
+            stack.extend(reversed(self._below.get(current.step.id, ())))
 
-        def follow(step: Step) -> None:
-            nonlocal complete, seen
-            if step.kind in ("retriever", "reranker"):
-                return
-            below = self._below.get(step.span_id, ())
-            if step.kind == "llm":
-                seen = True
-                inner = any(one.kind == "llm" for one in below)
-                if step.prompts is not None:
-                    found.extend(step.prompts)
-                elif not inner:
-                    complete = False
-            for one in below:
-                follow(one)
-
-        for top in self._tops:
-            follow(top)
-        return found if seen and complete else None
-
-    def opened(self, names: Sequence[str]) -> list[_Open]:
-        """Return the outermost lists; with `names`, the outermost ones of these names."""
-        every: list[_Open] = []
-        for top in self._tops:
-            every = self._joined(self._follow(top), every)
-        every = _placed(every)
-        if names:
-            every = [found for one in every for found in _named(one, names)]
-        failed = [
-            _Open(step, None)
-            for step in self.steps
-            if step.kind == "tool" and step.error is not None and not self._retrieves(step)
-        ]
-        if names:
-            return every + [one for one in failed if source_of(one.step) in names]
-        brought = {self._tool(one.step) for one in every}
-        # Of a tool that failed nothing says that it would have retrieved, unless it did so
-        # elsewhere or nothing else did.
-        return every + [one for one in failed if not brought or one.step.name in brought]
-
-    def final(self, opened: Sequence[_Open]) -> tuple[Context, ...] | None:
-        """Return the list that the outermost span returned, if it did and another one."""
-        for top in self._tops:
-            if top.holds is None:
+    def _number_events(self) -> None:
+        """Number beginnings and ends by their times; at one time as the calls are nested."""
+        events: list[tuple[float, int, TracedStep, bool]] = []
+        first = min((span.start for span in self._spans.values()), default=0)
+        stack = [(top, False) for top in reversed(self._tops)]
+        reached: set[Hashable] = set()
+        while stack:
+            span, ends = stack.pop()
+            if ends:
+                span.end = max(span.end, span.start)
+                span.step.seconds = (span.end - first) / 1e9
+                if not span.is_open:
+                    events.append((span.end, len(events), span, True))
                 continue
-            held = list(map(identity, top.holds))
-            if [list(map(identity, one.contexts or ())) for one in opened] != [held]:
-                return top.holds
-        return None
+            reached.add(span.step.id)
+            events.append((span.start, len(events), span, False))
+            stack.append((span, True))
+            for child in reversed(self._below.get(span.step.id, ())):
+                child.start = max(child.start, span.start)  # clocks of two machines
+                stack.append((child, False))
+        spans = sorted(self._spans.items(), key=lambda item: item[1].start)
+        self._spans = {own: span for own, span in spans if own in reached}
+        for moment, (_, _, span, ends) in enumerate(sorted(events, key=lambda e: e[:2]), start=1):
+            if ends:
+                span.step.ended = moment
+            else:
+                span.step.began = moment
 
-    def unseen(self, names: Sequence[str]) -> str:
+    def _fill_in_texts(self) -> None:
+        """Give documents that stand in a span by their IDs alone the texts of their IDs."""
+        copies: dict[str, DocumentCopy | None] = {}
+        for span in self._spans.values():
+            for listed in (*span.step.given, *span.step.returned):
+                for copy in listed.documents:
+                    if copy.id is not None and copy.text:
+                        known = copies.setdefault(copy.id, copy)
+                        if known is not None and known.text != copy.text:
+                            copies[copy.id] = None  # an ID of several texts
+
+        def filled(lists: tuple[DocumentList, ...]) -> tuple[DocumentList, ...]:
+            return tuple(
+                listed._replace(
+                    documents=tuple(
+                        copy if copy.text else copies.get(copy.id or "") or copy
+                        for copy in listed.documents
+                    )
+                )
+                for listed in lists
+            )
+
+        for span in self._spans.values():
+            step = span.step
+            step.given, step.returned = filled(step.given), filled(step.returned)
+
+    def _take_off_repeats(self) -> None:
+        """Take off what a span repeats of the one around it.
+
+        That is the graph's task, and the list of a retriever's inner method.
+        """
+        tasks = {own: span.step.task for own, span in self._spans.items()}
+        for parent, spans in self._below.items():
+            around = self._spans[parent].step if parent in self._spans else None
+            for span in spans:
+                if span.step.task == tasks.get(parent):
+                    span.step.task = span.step.group = None
+                if around and span.is_inner and around.name == span.step.name:
+                    _take_off_list(span.step, around)
+
+    def _prompts_are_whole(self) -> bool:
+        """Return whether it is known of each model what it was sent, by itself or one inside."""
+        return not any(
+            span.step.kind == "llm"
+            and span.step.prompt is None
+            and not any(each.step.kind == "llm" for each in self._below.get(own, ()))
+            for own, span in self._spans.items()
+        )
+
+    def _partial(self, *, ended: bool) -> str | None:
+        cut = (span for orphan in self._orphans for span in self._walk(orphan))
+        if any(span.step.kind in _SEARCHES or span.step.returned for span in cut):
+            return (
+                "the trace is cut: the span that called a retriever is missing. Export whole traces"
+            )
+        if not ended:
+            return "the trace had not ended"
+        problems = (
+            f"{span.step.name}: {span.problem}" for span in self._spans.values() if span.problem
+        )
+        return next(problems, None)
+
+    def _unseen(self, names: Sequence[str]) -> str:
         """Return why there is no call."""
-        failed = next((top.error for top in self._tops if top.error is not None), None)
+        failed = next((top.step.error for top in self._tops if top.step.error), None)
         if failed is not None:
             return f"the run failed: {failed}"
-        if names:
-            there = dict.fromkeys(source_of(one.step) for one in _every(self.opened(())))
-            listed = ", ".join(map(repr, there)) or "none"
-            return f"no retriever is named {' or '.join(map(repr, names))}: choose one of {listed}"
-        return _UNSEEN
-
-    def _walk(self, step: Step) -> Iterator[Step]:
-        yield step
-        for child in self._below.get(step.span_id, ()):
-            yield from self._walk(child)
-
-    def _retrieves(self, step: Step) -> bool:
-        return any(one.kind in ("retriever", "reranker") for one in self._walk(step))
-
-    def _tool(self, step: Step) -> str | None:
-        """Return the name of the tool that a step ran in."""
-        by_id = {one.span_id: one for one in self.steps}
-        above: Step | None = step
-        while above is not None and above.kind != "tool":
-            above = by_id.get(above.parent_id or "")
-        return None if above is None else above.name
-
-    def _follow(self, step: Step) -> list[_Open]:
-        """Return the lists that are open at the end of a step."""
-        opened: list[_Open] = []
-        for child in self._below.get(step.span_id, ()):
-            opened = self._joined(self._follow(child), opened)
-        if step.name.startswith(_FALLBACKS) and step.error is None:
-            for one in opened:
-                one.recovered = one.error is not None
-        if step.kind == "retriever":
-            return [self._retriever(step, opened)]
-        contexts = self._list_of(step)
-        if step.kind == "reranker":
-            return [_Open(step, contexts, opened, later=True)]
-        if contexts is None:
-            return opened
-        answered = [one for one in opened if one.contexts is not None]
-        if len(answered) == 1 and answered[0].contexts == contexts:
-            return opened
-        later = step.kind == "other" and not opened
-        return [_Open(step, contexts, opened, later=later)]
-
-    def _retriever(self, step: Step, opened: list[_Open]) -> _Open:
-        contexts = self._list_of(step)
-        if contexts is None and step.error is None and step.problem is None:
-            answered = [one for one in opened if one.contexts is not None]
-            if len(answered) == 1 and len(opened) == 1:
-                return answered[0]  # it only passes on what it calls
-        inner: list[_Open] = []
-        for one in _placed(opened):
-            own = source_of(one.step) == source_of(step) and one.step.name != step.name
-            same = len(opened) == 1 and one.contexts == contexts
-            # A retriever's own inner method, or what it only passes on.
-            inner += one.taken if own or (same and one.error is None) else [one]
-        return _Open(step, contexts, inner)
-
-    def _list_of(self, step: Step) -> tuple[Context, ...] | None:
-        """Return what a step returned; by their IDs, where the documents stand in other spans."""
-        if step.contexts is not None or step.references is None:
-            return step.contexts
-        found = [self._known.get(one) for one in step.references]
-        return None if None in found else tuple(one for one in found if one is not None)
-
-    def _joined(self, found: list[_Open], before: list[_Open]) -> list[_Open]:
-        """Return open lists, those in `before` that a later step of `found` took below it."""
-        opened = list(before)
-        for one in found:
-            if one.later and not one.taken:
-                one.taken = [other for other in opened if _takes(one, other)]
-                opened = [other for other in opened if other not in one.taken]
-            opened.append(one)
-        return opened
+        if not names:
+            return _UNSEEN
+        steps = (span.step for span in self._spans.values())
+        there = sorted({step.name for step in steps if step.kind in _SEARCHES})
+        listed = ", ".join(map(repr, there)) or "none"
+        return f"no retriever is named {' or '.join(map(repr, names))}: choose one of {listed}"
 
 
-def _placed(opened: Iterable[_Open]) -> list[_Open]:
-    """Return lists without those of chains that took none: they may be of anything."""
-    return [one for one in opened if one.taken or not one.later or one.step.kind != "other"]
+def _named(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:
+    """Return the steps; those that are neither named nor below a named one say nothing."""
+    inside: set[Hashable] = set()
+    named = []
+    for step in sorted(steps, key=lambda each: each.began):
+        if step.parent in inside or step.name in names:
+            named.append(step if step.parent in inside else replace(step, given=()))
+            inside.add(step.id)
+        else:
+            kind: Kind = "llm" if step.kind == "llm" else "chain"
+            named.append(replace(step, kind=kind, given=(), returned=(), texts=()))
+    return named
 
 
-def _takes(later: _Open, other: _Open) -> bool:
-    """Return whether a step took a list that was there before."""
-    if other.step.end > later.step.start or other.error is not None:
-        return False
-    before = set(map(identity, other.contexts or ()))
-    if not before:
-        return True
-    if later.step.given is not None:
-        return not before.isdisjoint(later.step.given)
-    after = set(map(identity, later.contexts or ()))
-    return not after or not before.isdisjoint(after)
+def _take_off_list(step: Step, around: Step) -> None:
+    if around.kind == step.kind == "retriever" and step.error is None:
+        step.kind, step.given, step.returned, step.texts = "chain", (), (), ()
 
 
-def _known(steps: Iterable[Step]) -> Mapping[str, Context]:
-    return {
-        context.id: context
-        for step in steps
-        for context in step.contexts or ()
-        if context.id is not None
-    }
-
-
-def _named(one: _Open, names: Sequence[str]) -> list[_Open]:
-    if source_of(one.step) in names:
-        return [one]
-    return [found for child in one.taken for found in _named(child, names)]
-
-
-def _every(opened: Iterable[_Open]) -> Iterator[_Open]:
-    for one in opened:
-        yield one
-        yield from _every(one.taken)
+def _context(copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
+    if copy.detail is None and not copy.text:
+        return Context(id=id)
+    return plain_context(copy, id)

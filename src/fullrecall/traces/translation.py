@@ -1,0 +1,350 @@
+"""One span as a step: what stands in its attributes, and why they are not whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from fullrecall.context import Context
+from fullrecall.hits import contexts_of
+from fullrecall.identifiers import as_id
+from fullrecall.steps import Contents, DocumentCopy, DocumentList, Kind, Step, ValueReader
+from fullrecall.traces.conventions import CONVENTIONS, REFERENCE, SAMPLE_ID, below, parsed
+from fullrecall.traces.dialogue import REDACTED, answer_of, question_of
+from fullrecall.traces.span import Span
+
+_COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
+_HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
+_METHODS = frozenset({
+    "retrieve", "_retrieve", "aretrieve", "_aretrieve",  # LlamaIndex
+    "postprocess_nodes", "_postprocess_nodes", "apostprocess_nodes", "_apostprocess_nodes",
+    "run", "run_async",  # Haystack
+    "forward", "aforward", "__call__",  # DSPy
+})  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class TracedStep:
+    """A span as a step whose place among others is still unknown.
+
+    - `start`, `end`: in nanoseconds.
+    - `is_inner`: it is a method by which a call does its work: `_retrieve` within `retrieve`.
+    - `problem`: why what it returned cannot be read as a whole.
+    - `question`, `response`, `sample_id`: what it says of the whole run, if it is the outermost.
+    """
+
+    step: Step
+    start: float
+    end: float
+    remote_parent: bool
+    problem: str | None = None
+    question: str | None = None
+    response: str | None = None
+    sample_id: str | None = None
+    is_open: bool = False
+    is_inner: bool = False
+
+
+def step_of(span: Span, id_key: str | None = None) -> TracedStep:
+    """Return a span as a step; everything else of it is let go.
+
+    `id_key` names the key of a document's metadata that has its ID; a document without it has
+    none. Without `id_key` the ID is the document's own.
+    """
+    return _Translation(span, id_key).step()
+
+
+def output_step(output: object, id_key: str | None) -> Step:
+    """Return what an application returned as the step that is the call itself."""
+    lists, texts = DocumentReader().read(output)
+    return Step("call", None, "chain", "call", returned=_identified(lists, id_key), texts=texts)
+
+
+class DocumentReader(ValueReader):
+    """Finds documents in JSON, where nodes stand as their repr, and as objects of frameworks."""
+
+    def document(self, value: Any) -> DocumentCopy | None:
+        """Return a document of LangChain, LlamaIndex or Haystack, as JSON, repr or object."""
+        if isinstance(value, str):
+            match = REFERENCE.match(value)
+            return match and DocumentCopy(0, match[1] or match[2], "")
+        if isinstance(value, Mapping):
+            is_document = isinstance(value.get("page_content"), str)
+        else:
+            is_document = any(all(hasattr(value, f) for f in fields) for fields in _DOCUMENT_FIELDS)
+        return copies_of([value])[0] if is_document else None
+
+
+_DOCUMENT_FIELDS = (("page_content",), ("get_content", "metadata"), ("content", "meta", "id"))
+
+
+def copies_of(value: object) -> tuple[DocumentCopy, ...]:
+    """Return what a retriever returned; raise `InputError` for what is no list of documents."""
+    return tuple(
+        DocumentCopy(0, each.id, each.text or "", each) for each in contexts_of(value)
+    )  # fmt: skip
+
+
+class _Translation:
+    """One span in translation."""
+
+    def __init__(self, span: Span, id_key: str | None) -> None:
+        self._span = span
+        self._id_key = id_key
+        self._raw_output = self._first("output")
+        self._input, self._output = parsed(self._first("input")), parsed(self._raw_output)
+        kinds = (each.kind_of(span) for each in CONVENTIONS)
+        self._kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
+        self._problem: str | None = None
+
+    def step(self) -> TracedStep:
+        span, kind = self._span, self._kind
+        query = self._first("query")
+        question = question_of(self._input) if query is None else str(query) or None
+        is_tool = kind == "tool"
+        name = str((is_tool and self._first("tool")) or source_of(span.name))
+        error = span.error or _reported_failure(kind, self._output)
+        metadata = parsed(span.attributes.get("metadata"))
+        metadata = metadata if isinstance(metadata, Mapping) else {}
+        contents = Contents((), ()) if error else self._returned()
+        step = Step(
+            span.span_id,
+            span.parent_id,
+            kind,
+            name,
+            given=_identified(self._given(), self._id_key),
+            returned=_identified(contents.lists, self._id_key),
+            texts=contents.texts,
+            prompt=self._prompt() if kind == "llm" else None,
+            query=str(self._input) if is_tool else question,
+            error=error,
+            callee=name if is_tool else None,
+            task=_told(metadata, "langgraph_checkpoint_ns"),
+            tries=any(name in each.attempts for each in CONVENTIONS),
+            reorders=any(name in each.reorderings for each in CONVENTIONS),
+            group=_told(metadata, "langgraph_step"),
+        )
+        return TracedStep(
+            step,
+            span.start,
+            span.end,
+            span.remote_parent,
+            None if error else self._problem,
+            question,
+            answer_of(self._output),
+            _as_id(span.attributes.get(SAMPLE_ID, metadata.get(SAMPLE_ID))),
+            is_inner=span.name.startswith(f"{name}._"),
+        )
+
+    def _first(self, field: str) -> Any:
+        names = (getattr(each, field) for each in CONVENTIONS)
+        values = (self._span.attributes.get(name) for name in names)
+        return next((value for value in values if value is not None), None)
+
+    # What went in
+
+    def _given(self) -> tuple[DocumentList, ...]:
+        if self._kind == "llm":
+            return ()
+        prefixes = (each.given_documents.get(self._kind, "") for each in CONVENTIONS)
+        single = [_single_documents(self._span, prefix)[0] for prefix in prefixes if prefix]
+        lists = tuple(DocumentList((), copies) for copies in single if copies)
+        return lists or DocumentReader().read(self._input).lists
+
+    def _prompt(self) -> tuple[str, ...] | None:
+        """Return the messages that a model was sent; None if some of them are missing or hidden."""
+        if self._span.dropped:
+            return None
+        attributes = self._span.attributes
+        texts: list[str] = []
+        for each in CONVENTIONS:
+            for prefix, ends in each.messages.items():
+                texts += [str(v) for name, v in below(attributes, prefix) if name.endswith(ends)]
+            for name in each.prompts:
+                texts += ValueReader().read(parsed(attributes.get(name))).texts
+        texts = texts or list(ValueReader().read(self._input).texts)
+        return None if not texts or REDACTED in texts else tuple(texts)
+
+    # What came out
+
+    def _returned(self) -> Contents:
+        if self._kind == "llm":
+            return Contents((), ())
+        if self._kind in ("retriever", "reranker"):
+            copies = self._documents()
+            return Contents(() if copies is None else (DocumentList((), copies),), ())
+        if self._output is None and self._span.dropped:
+            self._problem = self._dropped()
+        return DocumentReader().read(self._output)
+
+    def _documents(self) -> tuple[DocumentCopy, ...] | None:
+        """Return the list that a retriever or a reranker returned; None if it is not whole."""
+        prefixes = (each.documents.get(self._kind, "") for each in CONVENTIONS)
+        single, problem = next(
+            (
+                read
+                for prefix in prefixes
+                if prefix and (read := _single_documents(self._span, prefix))[0] is not None
+            ),
+            (None, None),
+        )
+        whole = None if self._span.dropped or problem else single
+        written = self._written(single)
+        if written is not None and (whole is None or len(written) == len(whole)):
+            # One attribute has the whole list, with the IDs that the others lack.
+            copies: tuple[DocumentCopy, ...] | None = _completed(written, whole)
+        else:
+            copies = whole
+            self._problem = self._cut(whole) if whole else problem
+            if self._span.dropped:
+                self._problem = self._dropped()
+            elif copies is None and self._is_hidden():
+                self._problem = _HIDDEN
+        if copies and all(not copy.id and copy.text in ("", REDACTED) for copy in copies):
+            self._problem = _HIDDEN
+        return None if self._problem else copies
+
+    def _written(self, single: Sequence[DocumentCopy] | None) -> tuple[DocumentCopy, ...] | None:
+        """Return the documents that one value holds; None for what is not beyond doubt a list."""
+        lists = (each.list_in(self._span) for each in CONVENTIONS)
+        value = next((each for each in lists if each is not None), self._output)
+        if isinstance(value, Mapping) and isinstance(value.get("documents"), list):
+            value = value["documents"]
+        if not isinstance(value, list):
+            return None
+        if all(map(_is_document, value)):
+            return copies_of(value)
+        references = [DocumentReader().document(each) if isinstance(each, str) else None
+                      for each in value]  # fmt: skip
+        if None in references:
+            return None
+        copies = tuple(copy for copy in references if copy is not None)
+        left = [copy.id for copy in single or ()]
+        # Of some documents the texts were dropped: rather none, a missing one would be missed.
+        return copies if left == [copy.id for copy in copies[len(copies) - len(left) :]] else None
+
+    def _is_hidden(self) -> bool:
+        names = [each.documents.get(self._kind, "") for each in CONVENTIONS]
+        values = [self._raw_output, *map(self._span.attributes.get, names)]
+        return REDACTED in values
+
+    def _dropped(self) -> str:
+        return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"
+
+    def _cut(self, copies: Sequence[DocumentCopy]) -> str | None:
+        """Return that values were cut by a limit of characters, where an output ends too early."""
+        raw = self._output
+        if not isinstance(raw, str) or raw[:1] not in ("{", "["):
+            return None
+        if any(copy.id is None or len(copy.text) == len(raw) for copy in copies):
+            return (
+                f"its values were cut at {len(raw)} characters: unset "
+                "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT where the application runs"
+            )
+        return None
+
+
+def _identified(lists: Iterable[DocumentList], id_key: str | None) -> tuple[DocumentList, ...]:
+    """Return lists whose documents are no objects, with the IDs that `id_key` names."""
+
+    def own(copy: DocumentCopy) -> DocumentCopy:
+        if id_key is None or not isinstance(copy.detail, Context):
+            return copy._replace(token=0)
+        return copy._replace(token=0, id=_as_id(copy.detail.metadata.get(id_key)))
+
+    return tuple(each._replace(documents=tuple(map(own, each.documents))) for each in lists)
+
+
+def source_of(name: str) -> str:
+    """Return what was called: of `BM25Retriever.retrieve` the class."""
+    owner, _, method = name.rpartition(".")
+    return owner if owner and method in _METHODS else name
+
+
+def _single_documents(
+    span: Span, prefix: str
+) -> tuple[tuple[DocumentCopy, ...] | None, str | None]:
+    """Return the documents in attributes of their own, and why they are not all."""
+    fields: dict[int, dict[str, Any]] = {}
+    for name, value in below(span.attributes, prefix):
+        position, _, field = name.partition(".")
+        if position.isdigit():
+            fields.setdefault(int(position), {})[field.removeprefix("document.")] = value
+    if not fields:
+        empty = span.attributes.get(prefix)
+        return (() if isinstance(empty, (list, tuple)) and not empty else None), None
+    copies = tuple(
+        copy
+        for position in sorted(fields)
+        if (copy := _single_document(fields[position])) is not None
+    )
+    if len(copies) != max(fields) + 1:
+        return copies, f"some of its {max(fields) + 1} documents are missing: {_COUNT_LIMIT}"
+    return copies, None
+
+
+def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
+    text, own_id, score = (fields.get(name) for name in ("content", "id", "score"))
+    metadata = parsed(fields.get("metadata"))
+    if not isinstance(metadata, Mapping):
+        metadata = dict(below(fields, "metadata"))  # Phoenix keeps it as a struct
+    own, text = _as_id(own_id), text if isinstance(text, str) else None
+    if own is None and text is None:
+        return None
+    is_score = isinstance(score, (int, float)) and not isinstance(score, bool) and isfinite(score)
+    context = Context(text, id=own, score=score if is_score else None, metadata=metadata)
+    return DocumentCopy(0, own, text or "", context)
+
+
+def _completed(
+    written: tuple[DocumentCopy, ...], single: Sequence[DocumentCopy] | None
+) -> tuple[DocumentCopy, ...]:
+    """Return documents with the texts, scores and metadata that stand in attributes of theirs."""
+    if not single:
+        return written
+    return tuple(_united(copy, other) for copy, other in zip(written, single, strict=True))
+
+
+def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
+    first: Context = copy.detail or Context(copy.text or None, id=copy.id)
+    second: Context = other.detail
+    context = Context(
+        first.text or second.text,
+        id=first.id if first.id is not None else second.id,
+        score=first.score if first.score is not None else second.score,
+        metadata=first.metadata or second.metadata,
+    )
+    return DocumentCopy(0, context.id, context.text or "", context)
+
+
+def _is_document(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    texts = ("page_content", "content", "text")
+    # GenAI's have an ID and a score, which may be null.
+    return any(isinstance(value.get(name), str) for name in texts) or (
+        value.get("id") is not None and ("score" in value or "text" in value)
+    )
+
+
+def _reported_failure(kind: Kind, output: object) -> str | None:
+    """Return why a tool failed that says so in its message instead of raising."""
+    if kind != "tool" or not isinstance(output, Mapping):
+        return None
+    for fields in (output, output.get("data"), output.get("kwargs")):
+        if isinstance(fields, Mapping) and fields.get("status") == "error":
+            return " ".join(str(fields.get("content") or "the tool failed").split())[:200]
+    return None
+
+
+def _told(metadata: Mapping[str, Any], name: str) -> str | None:
+    return None if metadata.get(name) is None else str(metadata[name])
+
+
+def _as_id(value: object) -> str | None:
+    try:
+        return None if value is None else as_id(value) or None
+    except ValueError:
+        return None
