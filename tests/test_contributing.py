@@ -100,6 +100,15 @@ def test_the_glance_shows_every_folder() -> None:
     assert all((source / name).exists() for name in re.findall(r"`(\w+\.py)`", table))
 
 
+def test_the_walks_name_files_that_are_there() -> None:
+    """A module that is renamed or moved shows in the walks that pass through it."""
+    walks = TEXT[TEXT.index("## Five walks") : TEXT.index("## Add a scorer")]
+    roots = (Path(fullrecall.__file__).parent, ROOT / "integrations" / "langchain" / "src")
+    files = re.findall(r"`([\w/]+\.py)`", walks)
+    assert len(files) >= 30
+    assert [name for name in files if not any((root / name).exists() for root in roots)] == []
+
+
 def test_what_it_links_and_runs_is_there() -> None:
     """Files that it names exist, and the markers that it selects by are known."""
     for target in re.findall(r"\]\(([^)]+)\)", TEXT):

@@ -9,6 +9,7 @@ from collections.abc import Container, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib import import_module
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,7 @@ LAZY = (
     "fullrecall.evaluation",
     "fullrecall.judges",
     "fullrecall.report",
+    "fullrecall.results",
     "fullrecall.scorers",
     "fullrecall.testset",
 )
@@ -63,7 +65,7 @@ def test_names_are_loaded_from_where_type_checkers_see_them(package: str) -> Non
         if isinstance(found, ast.ImportFrom)
         for name in found.names
     }
-    table = {name: f"{package}.{where}" for name, where in module._MODULES.items()}
+    table = {name: resolve_name(f".{where}", package) for name, where in module._MODULES.items()}
     assert seen == table
     assert all(hasattr(module, name) for name in module.__all__)
     assert set(module.__all__) - seen.keys() <= {"JudgeError", "__version__"}
@@ -145,7 +147,7 @@ def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
     unused = {
         "asyncio", "sqlite3", "scipy", "pandas", "pyarrow", "jinja2", "rapidfuzz",
         "fullrecall.calibration", "fullrecall.read.csv_files", "fullrecall.read.traces",
-        "fullrecall.distributed", "fullrecall.run.engine", "fullrecall.judges.evidence",
+        "fullrecall.batches", "fullrecall.run.engine", "fullrecall.judges.evidence",
         "fullrecall.records", "fullrecall.scorers.text", "fullrecall.traces.conventions",
     }  # fmt: skip
     assert loaded & unused == set()
@@ -212,7 +214,7 @@ ORDER = (
     ("read", "collections", "corpus"),
     ("diagnosis",),
     ("run", "evaluation"),
-    ("distributed",),
+    ("batches",),
     ("testset",),
     ("testing",),
     ("demo",),
