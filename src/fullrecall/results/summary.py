@@ -11,6 +11,7 @@ from math import fsum
 from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
+from fullrecall.corpus import STALE
 from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
@@ -26,6 +27,10 @@ _REASONS_SHOWN = 12
 
 _MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
 """Addresses and thread IDs in what libraries raise: they alone make no other reason."""
+
+
+_STALE = re.compile(rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has other words than )")
+"""Stale labels are one reason, whichever they are; a row says which."""
 
 
 def default_measures(method: Method) -> tuple[Measure, ...]:
@@ -309,7 +314,7 @@ def _estimate(table: Table, score: int, measure: Measure) -> Estimate:
 
 def _reasons(notes: Iterable[str]) -> dict[str, int]:
     """Return the most frequent reasons with their counts; the rest together."""
-    counts = Counter(_MOMENTARY.sub("…", note) for note in notes)
+    counts = Counter(_STALE.sub(r"\1…", _MOMENTARY.sub("…", note)) for note in notes)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown_ = dict(ordered[:_REASONS_SHOWN])
     others = sum(count for _, count in ordered[_REASONS_SHOWN:])

@@ -33,6 +33,7 @@ from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
+    from fullrecall.corpus import CorpusIndex
     from fullrecall.run.engine import Engine
     from fullrecall.run.kept import Results
     from fullrecall.run.ledger import Ledger
@@ -65,6 +66,8 @@ class Run:
 
     scorers: Sequence[Scorer]
     limits: Limits = field(default_factory=Limits)
+    corpus: CorpusIndex | None = None
+    """What labels are held against: a score that depends on a stale one is not made."""
     interruption: Interruption = field(default_factory=Interruption)
     beat: Callable[[], None] = _silent
     show: Callable[[Row], None] = _unseen
@@ -110,7 +113,7 @@ class Run:
         if self.seconds_left() == 0:
             return late(position, sample, self.scorers)
         shared = results if results is not None and results.ledger.is_shared else None
-        return prepared(position, sample, self.scorers, shared)
+        return prepared(position, sample, self.scorers, shared, self.corpus)
 
 
 class _Reader:
@@ -168,7 +171,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
 
 
 def _asking_nobody(reader: _Reader, run: Run) -> Iterator[Row]:
-    if run.limits.deadline is not None:
+    if run.limits.deadline is not None or run.corpus is not None:
         while not run.interruption.asked and (drawn := reader.draw()) is not None:
             yield run.work(*drawn, None).row(run.scorers)
         return
