@@ -89,6 +89,15 @@ def evaluate(
             _MEASURING,
         ),
     ] = None,
+    view: Annotated[
+        Literal["contexts", "retrieved", "read"],
+        typer.Option(
+            metavar="contexts|retrieved|read",
+            rich_help_panel=_MEASURING,
+            help="List of each recorded retrieval to score: the final one, all that was retrieved, "
+            "or what the model's prompt had.",
+        ),
+    ] = "contexts",
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -370,6 +379,7 @@ def evaluate(
                 deadline=deadline,
                 store=store,
                 corpus=corpus,
+                view=view,
                 budget=budget_of(
                     calls=budget_calls,
                     tokens=budget_tokens,

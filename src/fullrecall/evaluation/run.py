@@ -16,7 +16,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast, get_args
 
 from fullrecall.corpus import CorpusIndex
 from fullrecall.dataframes import is_frame
@@ -24,6 +24,7 @@ from fullrecall.errors import FullrecallError, InputError, Interrupted, Paramete
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
+from fullrecall.retrieval import View
 from fullrecall.run.interruption import interruptible
 from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
@@ -60,9 +61,13 @@ class Options(Limits):
     sink: Sink | None = None
     output: str | Path | None = None
     corpus: CorpusLike | None = None
+    view: View = "contexts"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.view not in get_args(View):
+            names = ", ".join(map(repr, get_args(View)))
+            raise ParameterError(f"view must be one of {names}, got {self.view!r}")
         for name in ("sink", "on_progress"):
             value = getattr(self, name)
             if value is not None and not callable(value):
@@ -72,7 +77,8 @@ class Options(Limits):
     def reads_no_row(self) -> bool:
         """Whether nothing looks at rows while they are scored."""
         nobody = self.retriever is None and self.sink is None and self.on_progress is None
-        return nobody and self.deadline is None and self.corpus is None
+        as_it_is = self.corpus is None and self.view == "contexts"
+        return nobody and self.deadline is None and as_it_is
 
 
 class RunOptions(TypedDict, total=False):
@@ -91,6 +97,7 @@ class RunOptions(TypedDict, total=False):
     sink: Sink | None
     output: str | Path | None
     corpus: CorpusLike | None
+    view: View
 
 
 def evaluate(
@@ -132,6 +139,10 @@ def evaluate(
       unscored, with that reason, in each score that depends on the label: never 0.0. The report
       keeps the corpus' fingerprint. Spans are compared where the corpus has their documents whole;
       its texts are in memory meanwhile, unless `samples` is a list of `Sample`s.
+    - `view`: which list of each sample's record is scored (`Retrieval.view`): "contexts", the final
+      one, is the default; "retrieved" is all that was retrieved, "read" what the model's prompt
+      had whole. The report's samples have that list. A sample whose record does not tell, or that
+      has none, is unscored with the reason.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
@@ -149,7 +160,7 @@ def evaluate(
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
-    run.corpus = _index_of(given.corpus, samples)
+    run.corpus, run.view = _index_of(given.corpus, samples), given.view
     with interruptible() as run.interruption, _reporting(run, given, samples) as scored:
         if run.asks_nobody and given.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
@@ -206,6 +217,7 @@ async def aevaluate(
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
+    run.view = given.view
     if given.corpus is not None:
         run.corpus = await asyncio.to_thread(_index_of, given.corpus, samples)
     with _reporting(run, given, samples) as scored:

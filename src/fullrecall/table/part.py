@@ -385,6 +385,6 @@ def retrievals_of(samples: Iterable[Sample]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for sample in samples:
         if sample.retrieval is not None:
-            counts["united"] += sample.retrieval.ranks is not None
+            counts["united"] += sample.retrieval.ranks is not None and bool(sample.retrieval.calls)
             counts["failed"] += bool(failures(sample.retrieval.calls))
     return counts
