@@ -134,3 +134,24 @@ def test_the_command_takes_a_view(tmp_path: Path) -> None:
     assert ran.exit_code == 0, ran.output
     assert Report.load(output).rows[0].results[0].score == 0.25
     assert CliRunner().invoke(app, [*arguments, "--view", "kept"]).exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
+def test_the_summary_says_how_many_references_each_list_lost(name: str, tmp_path: Path) -> None:
+    """Over all references of the samples whose records have the lists; saved and loaded, too."""
+    samples = [FULL, recorded("ab", "ab", "a", "ab"), Sample(retrieved_context_ids=["a"])]
+    report = evaluate(samples, IdRecall())
+    report.save(tmp_path / name)
+    for one in (report, Report.load(tmp_path / name)):
+        funnel = one.summary().to_dict()["funnel"]
+        found = {"retrieved": 6, "kept": 4, "read": 2}
+        assert funnel == {"samples": 2, "references": 6, "found": found}
+        line = "recall of 6 references by ID, in 2 samples: retrieved 1.00 → kept 0.67 → read 0.33"
+        assert line in " ".join(str(one.summary()).split())
+        assert line.split(": ")[1] in one.to_markdown()
+
+
+def test_a_funnel_that_loses_nothing_is_not_shown() -> None:
+    """Nor is one of records that have one list only."""
+    for sample in (recorded("ab", "ab", "ab"), recorded(None, "ab", None)):
+        assert evaluate([sample], IdRecall()).summary().funnel is None

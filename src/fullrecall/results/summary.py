@@ -16,6 +16,7 @@ from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.totals import Totals
+from fullrecall.table.funnel import funnel_of
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
 
@@ -218,6 +219,8 @@ class Summary(Sequence[ScoreSummary]):
         """Samples whose contexts are the union of several calls."""
         self.failed_calls = retrievals.get("failed", 0)
         """Samples of which a call failed that nothing made good."""
+        self.funnel = funnel_of(retrievals)
+        """References left in each list of the records; None where no list lost one."""
 
     @overload
     def __getitem__(self, key: int | str) -> ScoreSummary: ...
@@ -247,6 +250,7 @@ class Summary(Sequence[ScoreSummary]):
             "confidence": CONFIDENCE,
             "united": self.united,
             "failed_calls": self.failed_calls,
+            **({} if self.funnel is None else {"funnel": self.funnel.to_dict()}),
             "scores": [score.to_dict() for score in self],
         }
 

@@ -90,6 +90,10 @@ def notes(summary: Summary) -> list[str]:
         )
     if summary.failed_calls:
         sentences.append(f"failed calls in {summary.failed_calls:,} of {every}")
+    if summary.funnel is not None:
+        of = f"{counted(summary.funnel.references, 'reference')} by ID, in "
+        of += counted(summary.funnel.samples, "sample")
+        sentences.append(f"recall of {of}: {summary.funnel.line}")
     for score in summary:
         sentences += _score_notes(score)
     if any(reason.startswith(STALE) for score in summary for reason in score.reasons):
