@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol
@@ -12,6 +12,12 @@ from fullrecall.sample import Sample
 
 ANCHORS = "anchors"
 """The key of a sample's metadata that holds, by reference ID, a digest and a quote of its text."""
+
+LABELS = ("reference_context_ids", "reference_contexts")
+"""The fields of a sample that name texts of a corpus."""
+
+STALE = "stale label"
+"""How the reason begins for a sample whose label no longer names its text."""
 
 
 class CorpusDocument(Protocol):
@@ -53,9 +59,14 @@ class CorpusIndex:
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, documents: Iterable[CorpusDocument], samples: Iterable[Sample] = ()) -> CorpusIndex:
-        """Read a corpus once; of its texts only those that the samples' spans are in are kept."""
-        wanted = {one.source for sample in samples for one in _spans(sample)}
+    def of(
+        cls, documents: Iterable[CorpusDocument], samples: Iterable[Sample] | None = ()
+    ) -> CorpusIndex:
+        """Read a corpus once; of its texts only those that the samples' spans are in are kept.
+
+        Where `samples` is None, nobody knows which these are, and all texts are kept.
+        """
+        wanted = {one.source for sample in samples or () for one in _spans(sample)}
         digests: dict[str, str] = {}
         texts: dict[str, str] = {}
         sources: set[str] = set()
@@ -63,7 +74,7 @@ class CorpusIndex:
             digests[document.id] = text_digest(document.text)
             if document.source is not None:
                 sources.add(document.source)
-            if document.id in wanted:
+            if samples is None or document.id in wanted:
                 texts[document.id] = document.text
         lines = (f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
         return cls(_hash("".join(lines)), digests, frozenset(sources - digests.keys()), texts)
@@ -78,26 +89,38 @@ def anchors_of(sample: Sample) -> Mapping[str, Mapping[str, Any]]:
     return anchors if isinstance(anchors, Mapping) else {}
 
 
-def stale_label(sample: Sample, index: CorpusIndex) -> str | None:
+def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LABELS) -> str | None:
     """Return why a sample's references no longer name what they were made for; None if they do.
 
     A group of alternatives is stale if one of them has other words, or if the corpus has none of
-    them. Other words show where the reference has a digest, or offsets in a text.
+    them. Other words show where the reference has a digest, or offsets in a text. References of
+    grade 0 count nowhere, and are never stale. `fields` says which of `LABELS` are looked at.
     """
+    by_id = LABELS[0] in fields and _stale_id(sample, index)
+    return by_id or (_stale_span(sample, index) if LABELS[1] in fields else None)
+
+
+def _stale_id(sample: Sample, index: CorpusIndex) -> str | None:
     anchors = anchors_of(sample)
     for reference in sample.reference_context_ids or ():
+        if reference.grade <= 0:
+            continue
         changed = [name for name in reference.any_of if _has_changed(name, anchors, index)]
         if changed:
-            return f"stale label: {changed[0]!r} has other words than when it was labeled"
+            return f"{STALE}: {changed[0]!r} has other words than when it was labeled"
         if not any(name in index for name in reference.any_of):
-            return f"stale label: {reference.any_of[0]!r} is not in the corpus"
+            return f"{STALE}: {reference.any_of[0]!r} is not in the corpus"
+    return None
+
+
+def _stale_span(sample: Sample, index: CorpusIndex) -> str | None:
     for group in sample.reference_contexts or ():
         placed = [context for context in group if context.source is not None]
         moved = [context for context in placed if _has_moved(context, index)]
         if moved:
-            return f"stale label: {_place(moved[0])} has other words than when it was labeled"
+            return f"{STALE}: {_place(moved[0])} has other words than when it was labeled"
         if placed and not any(context.source in index for context in placed):
-            return f"stale label: {placed[0].source!r} is not in the corpus"
+            return f"{STALE}: {placed[0].source!r} is not in the corpus"
     return None
 
 

@@ -284,7 +284,7 @@ class Retrieval:
         """
         parts = []
         failed = len(failures(self.calls))
-        if self.ranks is not None:
+        if self.ranks is not None and self.calls:
             answered = sum(call.contexts is not None for call in self.calls)
             whole = max(len(self.calls), answered)
             parts.append(f"union of {whole} calls" + (f", {failed} failed" if failed else ""))

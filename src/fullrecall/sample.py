@@ -20,7 +20,7 @@ from fullrecall.identifiers import (
     shown,
     whole_numbers,
 )
-from fullrecall.retrieval import Retrieval, Stage, as_contexts
+from fullrecall.retrieval import Retrieval, Stage, View, as_contexts
 
 
 class Claim(NamedTuple):
@@ -384,6 +384,20 @@ class Sample(_Given):
             return self.with_retrieval(contexts)
         return self.with_retrieval(Retrieval(error=f"the sample has no stage {name!r}"))
 
+    def in_view(self, name: View) -> Sample:
+        """Return this sample as if another list of its record had been the final one.
+
+        `name` is as in `Retrieval.view`. Where the record does not tell, or there is none, it has
+        no retrieval, and says so. Raises `ParameterError` for another name.
+        """
+        if name == "contexts":
+            return self
+        record = self.retrieval
+        listed = None if record is None else record.view(name)
+        return self.with_retrieval(
+            listed or Retrieval(error=self.retrieval_error or _UNKNOWN_VIEW[name])
+        )
+
     @property
     def stages(self) -> tuple[Stage, ...]:
         """What was handed on before the final list, in the order of the pipeline."""
@@ -439,6 +453,13 @@ class Sample(_Given):
     def has_retrieval(self) -> bool:
         """Whether a retrieval was observed; an empty one was."""
         return self.retrieved_contexts is not None or self.retrieved_context_ids is not None
+
+
+_UNKNOWN_VIEW: dict[View, str] = {
+    "retrieved": "no record of all that was retrieved",
+    "read": "no prompt of a model was seen",
+}
+"""Why a record does not have a view."""
 
 
 _CONVERT: dict[str, Callable[[Any], object]] = {

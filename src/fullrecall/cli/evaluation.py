@@ -39,6 +39,7 @@ Examples:
   fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
   fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
   fullrecall evaluate traces.json --references labels.jsonl
+  fullrecall evaluate questions.jsonl --retriever app.py:search --corpus pages/
 """
 
 _MEASURING = "What to measure"
@@ -88,6 +89,15 @@ def evaluate(
             _MEASURING,
         ),
     ] = None,
+    view: Annotated[
+        Literal["contexts", "retrieved", "read"],
+        typer.Option(
+            metavar="contexts|retrieved|read",
+            rich_help_panel=_MEASURING,
+            help="List of each recorded retrieval to score: the final one, all that was retrieved, "
+            "or what the model's prompt had.",
+        ),
+    ] = "contexts",
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -254,6 +264,17 @@ def evaluate(
             "without references are left out.",
         ),
     ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            exists=True,
+            show_default=False,
+            rich_help_panel=_READING,
+            help="Folder or file of what the retriever searches: samples whose references it no "
+            "longer has, or has with other words, are unscored.",
+        ),
+    ] = None,
     id_key: Annotated[
         str | None,
         typer.Option(
@@ -357,6 +378,8 @@ def evaluate(
                 timeout=timeout,
                 deadline=deadline,
                 store=store,
+                corpus=corpus,
+                view=view,
                 budget=budget_of(
                     calls=budget_calls,
                     tokens=budget_tokens,

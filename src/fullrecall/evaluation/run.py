@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import (
     AsyncIterable,
@@ -15,13 +16,15 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast, get_args
 
+from fullrecall.corpus import CorpusIndex
 from fullrecall.dataframes import is_frame
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
+from fullrecall.retrieval import View
 from fullrecall.run.interruption import interruptible
 from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
@@ -31,6 +34,7 @@ from fullrecall.table.row import Row
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fullrecall.read.documents import DocumentsLike
     from fullrecall.results.files.formats import Writer
     from fullrecall.run.address import StoreLike
     from fullrecall.run.asker import Asker
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 Sink: TypeAlias = Callable[[Row], object]
+CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
+"""What `evaluate` holds labels against."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,14 @@ class Options(Limits):
     log_every: float = 30.0
     sink: Sink | None = None
     output: str | Path | None = None
+    corpus: CorpusLike | None = None
+    view: View = "contexts"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.view not in get_args(View):
+            names = ", ".join(map(repr, get_args(View)))
+            raise ParameterError(f"view must be one of {names}, got {self.view!r}")
         for name in ("sink", "on_progress"):
             value = getattr(self, name)
             if value is not None and not callable(value):
@@ -66,7 +77,8 @@ class Options(Limits):
     def reads_no_row(self) -> bool:
         """Whether nothing looks at rows while they are scored."""
         nobody = self.retriever is None and self.sink is None and self.on_progress is None
-        return nobody and self.deadline is None
+        as_it_is = self.corpus is None and self.view == "contexts"
+        return nobody and self.deadline is None and as_it_is
 
 
 class RunOptions(TypedDict, total=False):
@@ -84,6 +96,8 @@ class RunOptions(TypedDict, total=False):
     log_every: float
     sink: Sink | None
     output: str | Path | None
+    corpus: CorpusLike | None
+    view: View
 
 
 def evaluate(
@@ -119,13 +133,24 @@ def evaluate(
       samples than memory holds. A name that ends in ".parquet" becomes a directory of Parquet
       files, one that ends in ".jsonl" is one file; a killed run leaves what it had written.
     - `sink`: called with each sample's `Row`, in order, as soon as the rows before it are there.
+    - `corpus`: what the retriever searches: whatever `fullrecall.read.documents_of` takes (a
+      folder, a file, documents, contexts), or a `CorpusIndex` of it. It is read once, before
+      anything is scored. A sample whose label is stale in it (`fullrecall.corpus.stale_label`) is
+      unscored, with that reason, in each score that depends on the label: never 0.0. The report
+      keeps the corpus' fingerprint. Spans are compared where the corpus has their documents whole;
+      its texts are in memory meanwhile, unless `samples` is a list of `Sample`s.
+    - `view`: which list of each sample's record is scored (`Retrieval.view`): "contexts", the final
+      one, is the default; "retrieved" is all that was retrieved, "read" what the model's prompt
+      had whole. The report's samples have that list. A sample whose record does not tell, or that
+      has none, is unscored with the reason.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
 
     Raises `ParameterError` for an argument out of its range and for two scorers of one name.
     Raises `StoreError` for a store that cannot be opened, and `ReportError` for an `output` that
-    exists or has another suffix, before anything is scored.
+    exists or has another suffix, and `InputError` for a `corpus` that cannot be read, before
+    anything is scored.
     Raises, with what had been scored until then as its `report`: `InputError` for an item that is
     not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
     reading `samples`, `sink` or `on_progress` raises.
@@ -135,6 +160,7 @@ def evaluate(
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
+    run.corpus, run.view = _index_of(given.corpus, samples), given.view
     with interruptible() as run.interruption, _reporting(run, given, samples) as scored:
         if run.asks_nobody and given.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
@@ -143,6 +169,17 @@ def evaluate(
                 for row in rows_of(drawn, run):
                     scored.add(row)
     return scored.report
+
+
+def _index_of(corpus: CorpusLike | None, samples: object) -> CorpusIndex | None:
+    """Return a corpus by its IDs, with the texts that the samples' spans may be in."""
+    if corpus is None or isinstance(corpus, CorpusIndex):
+        return corpus
+    from fullrecall.read.documents import documents_of
+
+    known = isinstance(samples, (list, tuple)) and all(isinstance(one, Sample) for one in samples)
+    given = cast("Sequence[Sample]", samples) if known else None
+    return CorpusIndex.of(documents_of(corpus), given)
 
 
 def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored) -> None:
@@ -180,6 +217,9 @@ async def aevaluate(
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
+    run.view = given.view
+    if given.corpus is not None:
+        run.corpus = await asyncio.to_thread(_index_of, given.corpus, samples)
     with _reporting(run, given, samples) as scored:
         async with _aretrieved(samples, given.retriever, run) as drawn:
             async for row in arows_of(drawn, run):
@@ -284,7 +324,7 @@ class _Scored:
             return
         from fullrecall.results import files
 
-        with_rows = files.writer(self._output, self.report.methods)
+        with_rows = files.writer(self._output, self.report.methods, self.report.corpus)
         try:
             with with_rows as self._writer:
                 yield
@@ -298,6 +338,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
     from fullrecall.run.progress import Meter, known_length
 
     report = Report([scorer.method for scorer in run.scorers])
+    report.corpus = None if run.corpus is None else run.corpus.fingerprint
     meter = Meter(
         run.account,
         total=known_length(samples),

@@ -13,7 +13,6 @@ from fullrecall.findings import Finding
 from fullrecall.measures import Recall
 from fullrecall.report.report import Report
 from fullrecall.result import Result, Status
-from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
@@ -209,6 +208,8 @@ def _checked(samples: Sequence[Sample], options: Mapping[str, Any]) -> list[str]
         raise ParameterError(
             "evaluate_stages takes no keep=: finding where targets were dropped needs the rows"
         )
+    if options.get("view", "contexts") != "contexts":
+        raise ParameterError("evaluate_stages takes no view=: it scores what each stage returned")
     names = stage_names(samples)
     for taken in (FINAL, PROMPT):
         if taken in names:
@@ -228,13 +229,7 @@ def _each(samples: Sequence[Sample], names: Sequence[str]) -> list[Sample]:
 def _at(sample: Sample, name: str) -> Sample:
     if name == FINAL:
         return sample
-    if name != PROMPT:
-        return sample.at_stage(name)
-    record = sample.retrieval
-    read = None if record is None else record.in_prompt
-    if read is None:
-        return sample.with_retrieval(Retrieval(error="no prompt of a model was seen"))
-    return sample.with_retrieval(read)
+    return sample.in_view("read") if name == PROMPT else sample.at_stage(name)
 
 
 def _apart(report: Report, names: Sequence[str], samples: int) -> StageReports:

@@ -50,6 +50,8 @@ class Report:
         """What the run that made this report sent and paid; None for one that was loaded."""
         self.stopped: str | None = None
         """Why samples are missing: what ended the run early. None where it came to its end."""
+        self.corpus: str | None = None
+        """The fingerprint of the corpus that labels were held against; see `evaluate`."""
         self.bad_rows: dict[int, str] = {}
         """Rows of a batch that are no samples, by position, and why: unscored, and counted so."""
 
@@ -111,7 +113,7 @@ class Report:
 
         numbers: Integers = np.fromiter(rows, np.int64)
         part = Report(self.methods, table=self.table.taken(numbers))
-        part.stopped = self.stopped
+        part.stopped, part.corpus = self.stopped, self.corpus
         return part
 
     def drawn(self, n: int, *, seed: int = 0) -> Report:
@@ -212,7 +214,8 @@ class Report:
     def merged(cls, reports: Iterable[Report]) -> Report:
         """Return the parts of one evaluation as a whole, in the order given.
 
-        It lacks samples if one of them does. Rows of one sample ID are one group. Raises
+        It lacks samples if one of them does. Rows of one sample ID are one group. It has the
+        `corpus` that all parts have; None where they differ. Raises
         `ReportError` where parts were scored in different ways, or there are none.
         """
         parts = list(reports)
@@ -224,6 +227,7 @@ class Report:
         for part in parts:
             for rows in part.table.parts:
                 whole.table.add(rows)
+        whole.corpus = common(part.corpus for part in parts)
         whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
@@ -525,6 +529,12 @@ def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
 
     whole = not measures or any(method.headline in measures for method in report.methods)
     return diagnose(report, k=None if whole else measures[0].k)
+
+
+def common(corpora: Iterable[str | None]) -> str | None:
+    """Return the one fingerprint that all have; None where they differ."""
+    distinct = set(corpora)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:

@@ -177,6 +177,12 @@ class Comparison(Sequence[ScoreComparison]):
         return len(self.scores)
 
     @property
+    def corpus_changed(self) -> bool:
+        """Whether both reports name their corpus, and these differ."""
+        known = {self.before.corpus, self.after.corpus} - {None}
+        return len(known) > 1
+
+    @property
     def pairs(self) -> Sequence[tuple[Row, Row]]:
         """The rows of the samples that both reports have, side by side."""
         return Pairs(self)
@@ -227,6 +233,7 @@ class Comparison(Sequence[ScoreComparison]):
             "only_before": list(self.only_before),
             "only_after": list(self.only_after),
             "unmatched": list(self.unmatched),
+            "corpora": {"before": self.before.corpus, "after": self.after.corpus},
             "confidence": self.confidence,
             "margin": self.margin,
             "range": self.range,

@@ -97,7 +97,8 @@ class Gate:
 
         Raises `ParameterError` for a margin without a baseline and the other way round,
         `ReportError` for scores or measures that a report does not have, and for reports that
-        cannot be compared.
+        cannot be compared. A change that fails is CANNOT TELL where the baseline is of another
+        corpus (`Report.corpus`).
         """
         if (self.margin is None) != (baseline is None):
             raise ParameterError("a baseline and a margin go together: pass both or none")
@@ -110,7 +111,9 @@ class Gate:
             ]
         strictness = Strictness(self.confidence, self.min_coverage, self.point)
         checks = strictness.checks(questions)
-        return GateResult(tuple(_undecided(checks, report, baseline)))
+        changed = [question.scale is CHANGES for question in questions]
+        fair = _of_one_corpus(checks, changed, report, baseline)
+        return GateResult(tuple(_undecided(fair, report, baseline)))
 
     def _parts(self, report: Report, baseline: Report | None) -> Iterator[_Part]:
         """Yield the whole report, then the samples of each value of `slices`."""
@@ -243,6 +246,28 @@ class _Part(NamedTuple):
     suffix: str
     report: Report
     baseline: Report | None
+
+
+def _of_one_corpus(
+    checks: Sequence[Check], changed: Sequence[bool], report: Report, baseline: Report | None
+) -> Sequence[Check]:
+    """Return the checks; CANNOT TELL where a change fails and the baseline is of another corpus.
+
+    What was lost may be the corpus' doing. `changed` says which checks are of a change.
+    """
+    corpora = {None if baseline is None else baseline.corpus, report.corpus}
+    if None in corpora or len(corpora) == 1:
+        return checks
+    reason = (
+        f"the baseline is of another corpus ({baseline and baseline.corpus}, now {report.corpus}): "
+        "evaluate the baseline again on this one"
+    )
+    return [
+        replace(check, outcome=Outcome.CANNOT_TELL, reason=reason, needed=None)
+        if is_change and check.outcome is Outcome.FAIL
+        else check
+        for check, is_change in zip(checks, changed, strict=True)
+    ]
 
 
 def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None) -> Sequence[Check]:

@@ -11,10 +11,12 @@ from math import fsum
 from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
+from fullrecall.corpus import STALE
 from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.totals import Totals
+from fullrecall.table.funnel import funnel_of
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
 
@@ -26,6 +28,10 @@ _REASONS_SHOWN = 12
 
 _MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
 """Addresses and thread IDs in what libraries raise: they alone make no other reason."""
+
+
+_STALE = re.compile(rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has other words than )")
+"""Stale labels are one reason, whichever they are; a row says which."""
 
 
 def default_measures(method: Method) -> tuple[Measure, ...]:
@@ -213,6 +219,8 @@ class Summary(Sequence[ScoreSummary]):
         """Samples whose contexts are the union of several calls."""
         self.failed_calls = retrievals.get("failed", 0)
         """Samples of which a call failed that nothing made good."""
+        self.funnel = funnel_of(retrievals)
+        """References left in each list of the records; None where no list lost one."""
 
     @overload
     def __getitem__(self, key: int | str) -> ScoreSummary: ...
@@ -242,6 +250,7 @@ class Summary(Sequence[ScoreSummary]):
             "confidence": CONFIDENCE,
             "united": self.united,
             "failed_calls": self.failed_calls,
+            **({} if self.funnel is None else {"funnel": self.funnel.to_dict()}),
             "scores": [score.to_dict() for score in self],
         }
 
@@ -309,7 +318,7 @@ def _estimate(table: Table, score: int, measure: Measure) -> Estimate:
 
 def _reasons(notes: Iterable[str]) -> dict[str, int]:
     """Return the most frequent reasons with their counts; the rest together."""
-    counts = Counter(_MOMENTARY.sub("…", note) for note in notes)
+    counts = Counter(_STALE.sub(r"\1…", _MOMENTARY.sub("…", note)) for note in notes)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown_ = dict(ordered[:_REASONS_SHOWN])
     others = sum(count for _, count in ordered[_REASONS_SHOWN:])

@@ -33,6 +33,8 @@ from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
+    from fullrecall.corpus import CorpusIndex
+    from fullrecall.retrieval import View
     from fullrecall.run.engine import Engine
     from fullrecall.run.kept import Results
     from fullrecall.run.ledger import Ledger
@@ -65,7 +67,11 @@ class Run:
 
     scorers: Sequence[Scorer]
     limits: Limits = field(default_factory=Limits)
+    corpus: CorpusIndex | None = None
+    """What labels are held against: a score that depends on a stale one is not made."""
     interruption: Interruption = field(default_factory=Interruption)
+    view: View = "contexts"
+    """Which list of each record is scored."""
     beat: Callable[[], None] = _silent
     show: Callable[[Row], None] = _unseen
     """Shows that there is a row more."""
@@ -105,12 +111,18 @@ class Run:
         flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
         return self.limits.store is None and not flows
 
+    @property
+    def scores_samples_as_they_are(self) -> bool:
+        """Whether nothing is asked of a sample before it is scored."""
+        return self.limits.deadline is None and self.corpus is None and self.view == "contexts"
+
     def work(self, position: int, sample: Sample, results: Results | None) -> Work:
         """Return a sample prepared; one that comes after the deadline is not measured."""
+        sample = sample.in_view(self.view)
         if self.seconds_left() == 0:
             return late(position, sample, self.scorers)
         shared = results if results is not None and results.ledger.is_shared else None
-        return prepared(position, sample, self.scorers, shared)
+        return prepared(position, sample, self.scorers, shared, self.corpus)
 
 
 class _Reader:
@@ -168,7 +180,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
 
 
 def _asking_nobody(reader: _Reader, run: Run) -> Iterator[Row]:
-    if run.limits.deadline is not None:
+    if not run.scores_samples_as_they_are:
         while not run.interruption.asked and (drawn := reader.draw()) is not None:
             yield run.work(*drawn, None).row(run.scorers)
         return

@@ -6,14 +6,15 @@ what asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fullrecall.corpus import LABELS, CorpusIndex, stale_label
 from fullrecall.result import Result, Status
 from fullrecall.run.limits import LATE
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import Scorer
+from fullrecall.scorers.scorer import FindingScorer, Scorer
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
@@ -55,14 +56,23 @@ class Work:
 
 
 def prepared(
-    position: int, sample: Sample, scorers: Sequence[Scorer], results: Results | None
+    position: int,
+    sample: Sample,
+    scorers: Sequence[Scorer],
+    results: Results | None,
+    corpus: CorpusIndex | None = None,
 ) -> Work:
     """Return a sample with all that takes no model: its flows are begun, other scores are made.
 
-    `results` are those of runs before this one, if it shares any.
+    `results` are those of runs before this one, if it shares any. A score that depends on a label
+    which is stale in `corpus` is not made.
     """
     work = Work(position, sample, [None] * len(scorers))
     for index, scorer in enumerate(scorers):
+        stale = None if corpus is None else stale_label(sample, corpus, _labels_of(scorer, sample))
+        if stale is not None:
+            work.results[index] = unscored(scorer, stale)
+            continue
         make = getattr(scorer, "flow", None)
         known = None if make is None or results is None else results.get(scorer, sample)
         if make is None:
@@ -72,6 +82,13 @@ def prepared(
         else:
             _begin(work, index, scorer, make)
     return work
+
+
+def _labels_of(scorer: Scorer, sample: Sample) -> Collection[str]:
+    """Return the labels that a score depends on; all, where a user's scorer does not say."""
+    if not isinstance(scorer, FindingScorer):
+        return LABELS
+    return scorer.labels_read(sample)
 
 
 def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow[Result]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -56,6 +56,10 @@ class ClaimRecall(JudgedScorer):
                 "split='joint' needs a judge that lists claims and judges them in one request: "
                 f"pass judge=LLMJudge(…), got {type(self.judge).__name__}"
             )
+
+    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
+        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
+        return ()
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,6 +34,11 @@ class EntityRecall(JudgedScorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._refuse_without_judge()
+
+    def labels_read(self, sample: Sample) -> Collection[str]:
+        """Return "reference_contexts" where the entities are those of its texts."""
+        given = sample.reference_entities is not None or sample.reference is not None
+        return () if given else ("reference_contexts",)
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         texts = retrieved_texts(sample)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,6 +28,10 @@ class IdRecall(DeterministicScorer):
     """
 
     kind: ClassVar[str] = "id_recall"
+
+    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
+        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
+        return ("reference_context_ids",)
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -53,12 +54,19 @@ class ContextPrecision(JudgedScorer):
         if self.by is not None and self.judge is not None:
             raise ParameterError("judge and by both decide what is relevant: pass one")
 
+    def labels_read(self, sample: Sample) -> Collection[str]:
+        """Return those of the scorer that decides what is relevant; a judge needs none."""
+        return () if self.judge is not None else self._decided_by(sample).labels_read(sample)
+
+    def _decided_by(self, sample: Sample) -> FindingScorer:
+        if self.by is not None:
+            return self.by
+        return TextRecall() if sample.reference_context_ids is None else IdRecall()
+
     def _judged(self, sample: Sample) -> Flow[Found]:
         if self.judge is not None:
             return (yield from self._relevant(sample, reference=sample.reference))
-        by = self.by
-        if by is None:
-            by = TextRecall() if sample.reference_context_ids is None else IdRecall()
+        by = self._decided_by(sample)
         if isinstance(by, JudgedScorer):
             return (yield from by._judged(sample))  # noqa: SLF001 - a scorer asks a scorer
         assert isinstance(by, DeterministicScorer)  # noqa: S101 - checked when it was given
@@ -94,6 +102,10 @@ class ContextUtilization(ContextPrecision):
 
     def _refuse_without_judge(self) -> None:
         """Take every option: there is always a judge here."""
+
+    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
+        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
+        return ()
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         response: str = require(sample.response, "response")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,6 +23,10 @@ class QuestionRecall(JudgedScorer):
     """
 
     kind: ClassVar[str] = "question_recall"
+
+    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
+        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
+        return ()
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)

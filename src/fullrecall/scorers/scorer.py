@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from fullrecall.corpus import LABELS
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.findings import Findings
 from fullrecall.measures import Measure, Recall
@@ -80,6 +81,14 @@ class FindingScorer(ABC):
     @abstractmethod
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the same as `score`, without blocking the event loop."""
+
+    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - others look at it
+        """Return which of "reference_context_ids" and "reference_contexts" a score depends on.
+
+        Where one of these is stale, `evaluate(corpus=…)` does not score the sample. Both, unless
+        a scorer says otherwise.
+        """
+        return LABELS
 
     @property
     def method(self) -> Method:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -46,6 +46,10 @@ class SpanRecall(DeterministicScorer):
             raise ParameterError(
                 f"min_run must be a whole number of at least 1, got {self.min_run!r}"
             )
+
+    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
+        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
+        return ("reference_contexts",)
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)

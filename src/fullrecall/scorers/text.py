@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, nextafter
@@ -63,6 +63,10 @@ class TextRecall(DeterministicScorer):
     def __getstate__(self) -> dict[str, object]:
         # What is cached has functions that may not pickle: workers make their own.
         return {name: value for name, value in self.__dict__.items() if name != "bounded"}
+
+    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
+        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
+        return ("reference_contexts",)
 
     @cached_property
     def bounded(self) -> BoundedSimilarity:

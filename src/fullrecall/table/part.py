@@ -16,6 +16,7 @@ from fullrecall.result import Result, Status
 from fullrecall.retrieval import failures
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
+from fullrecall.table.funnel import funnel_counts
 from fullrecall.table.lists import Integers, offsets_of
 
 Statuses: TypeAlias = NDArray[np.int8]
@@ -381,10 +382,14 @@ def hash_sums(hashes: NDArray[np.uint64], offsets: Integers) -> NDArray[np.uint6
 
 
 def retrievals_of(samples: Iterable[Sample]) -> Counter[str]:
-    """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
+    """Return of how many samples the retrieval was "united" of calls, or had a "failed" one.
+
+    And what their records add to the funnel; see `fullrecall.table.funnel`.
+    """
     counts: Counter[str] = Counter()
     for sample in samples:
         if sample.retrieval is not None:
-            counts["united"] += sample.retrieval.ranks is not None
+            counts["united"] += sample.retrieval.ranks is not None and bool(sample.retrieval.calls)
+            counts += funnel_counts(sample)
             counts["failed"] += bool(failures(sample.retrieval.calls))
     return counts

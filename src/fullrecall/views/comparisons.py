@@ -98,6 +98,11 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         if report.stopped is not None:
             has = f"the report {which} has {counted(len(report), 'sample')}"
             notes.append(partial(has, report.stopped))
+    if comparison.corpus_changed:
+        notes.append(
+            f"the corpora differ: {comparison.before.corpus} before, {comparison.after.corpus} "
+            "after; what changed is not the retriever alone"
+        )
     for score in comparison:
         notes += _score_notes(score)
     for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from fullrecall.corpus import STALE
 from fullrecall.counts import counted
 from fullrecall.measures import DEFAULT_KS
 from fullrecall.results.bounds import CONFIDENCE
@@ -89,8 +90,17 @@ def notes(summary: Summary) -> list[str]:
         )
     if summary.failed_calls:
         sentences.append(f"failed calls in {summary.failed_calls:,} of {every}")
+    if summary.funnel is not None:
+        of = f"{counted(summary.funnel.references, 'reference')} by ID, in "
+        of += counted(summary.funnel.samples, "sample")
+        sentences.append(f"recall of {of}: {summary.funnel.line}")
     for score in summary:
         sentences += _score_notes(score)
+    if any(reason.startswith(STALE) for score in summary for reason in score.reasons):
+        sentences.append(
+            "the corpus is not the one that was labeled: `fullrecall testset follow SET --corpus "
+            "NEW` carries the labels over"
+        )
     if any(score.interval is not None for score in summary):
         sentences.append(
             f"{CONFIDENCE:.0%} intervals of the mean over all such questions, whatever the "

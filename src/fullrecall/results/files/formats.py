@@ -63,25 +63,26 @@ def _written(report: Report, path: Path, suffix: str, default: Callable[[Any], A
     if suffix == ".parquet":
         _parquet().save(report, path, default)
         return
-    with json_lines.Writer(path, report.methods, default=default) as writer:
+    with json_lines.Writer(path, report.methods, report.corpus, default=default) as writer:
         writer.stopped = report.stopped
         for row in report:
             writer.write(row.sample, row.results)
 
 
-def writer(path: str | Path, methods: Sequence[Method]) -> Writer:
+def writer(path: str | Path, methods: Sequence[Method], corpus: str | None = None) -> Writer:
     """Return what writes the rows of a run as they come, to what is not there yet.
 
-    A name that ends in ".parquet" becomes a directory of files, each of which is whole. Raises
+    A name that ends in ".parquet" becomes a directory of files, each of which is whole. `corpus`
+    is that of the report. Raises
     `ReportError` for another suffix, and for a path that exists.
     """
     path = Path(path)
     check_suffix(path)
     check_absent(path, replace=False)
     if path.suffix == ".parquet":
-        made: Writer = _parquet().Writer(path, methods)
+        made: Writer = _parquet().Writer(path, methods, corpus)
         return made
-    return json_lines.Writer(path, methods, default=str)
+    return json_lines.Writer(path, methods, corpus, default=str)
 
 
 def load(path: str | Path) -> Report:
@@ -93,7 +94,7 @@ def load(path: str | Path) -> Report:
     report = Report(saved.methods)
     for part in saved.parts:
         report.table.add(part)
-    report.stopped = saved.stopped
+    report.stopped, report.corpus = saved.stopped, saved.corpus
     return report
 
 

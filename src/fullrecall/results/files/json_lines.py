@@ -56,6 +56,7 @@ class Writer:
         self,
         path: str | Path,
         methods: Sequence[Method],
+        corpus: str | None = None,
         *,
         default: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -65,6 +66,7 @@ class Writer:
             "kind": KIND,
             "version": VERSION,
             "methods": [plain_method(method) for method in methods],
+            **({} if corpus is None else {"corpus": corpus}),
         }
         # Line by line, so that a killed run keeps every row that it had written.
         self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
@@ -131,6 +133,7 @@ class Head(Record):
     kind: str
     version: int
     methods: Annotated[list[MethodRecord], Field(min_length=1)]
+    corpus: str | None = None
 
 
 class Foot(Record):
@@ -245,11 +248,12 @@ class LinePart:
 
 
 class Saved(NamedTuple):
-    """What a file has; `stopped` is as in `Report`."""
+    """What a file has; `stopped` and `corpus` are as in `Report`."""
 
     methods: list[Method]
     parts: list[LinePart]
     stopped: str | None
+    corpus: str | None
 
 
 _AT_ONCE = 4_096
@@ -264,7 +268,7 @@ def read(path: str | Path) -> Saved:
         rest = lines.line(len(lines) - 1) if len(lines) > 1 else ""
     except UnicodeDecodeError as error:
         raise _no_text(path, error) from None
-    methods = _methods(path, head)
+    methods, corpus = _head(path, head)
     rows = lines.taken(slice(1, -1))
     try:
         foot = _mapping(last) if len(rows) and not rest else {}
@@ -273,7 +277,7 @@ def read(path: str | Path) -> Saved:
     if foot.get("kind") != _END:
         rows = lines.taken(slice(1, None if rest else -1))
         cut = len(rows) - 1 if rest else None
-        return Saved(methods, list(_Reader(path, methods, cut).parts(rows)), _NO_END)
+        return Saved(methods, list(_Reader(path, methods, cut).parts(rows)), _NO_END, corpus)
     rows = rows.taken(slice(None, -1))
     try:
         end = Foot.read(foot)
@@ -284,11 +288,11 @@ def read(path: str | Path) -> Saved:
             f"{path} has {len(rows)} samples, and its last line says {end.samples}: some "
             "were added or removed; save it again with Report.save"
         )
-    return Saved(methods, list(_Reader(path, methods, None).parts(rows)), end.stopped)
+    return Saved(methods, list(_Reader(path, methods, None).parts(rows)), end.stopped, corpus)
 
 
-def _methods(path: str | Path, head: str) -> list[Method]:
-    """Return the methods that the first line of a report names."""
+def _head(path: str | Path, head: str) -> tuple[list[Method], str | None]:
+    """Return the methods and the corpus that the first line of a report names."""
     try:
         plain = _mapping(head)
     except ReportError as error:
@@ -305,7 +309,7 @@ def _methods(path: str | Path, head: str) -> list[Method]:
             "evaluate again, or read it with the fullrecall that wrote it"
         )
     try:
-        return methods_of(plain)
+        return methods_of(plain), plain.get("corpus")
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
 

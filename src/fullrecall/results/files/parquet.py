@@ -16,7 +16,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from fullrecall.errors import ReportError
-from fullrecall.report.report import Report, check_parts
+from fullrecall.report.report import Report, check_parts, common
 from fullrecall.report.signature import KIND, MANIFEST
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
@@ -134,7 +134,12 @@ def save(report: Report, path: Path, default: columns.Default = None) -> None:
         if rest is not None or not rows.count:
             rest = columns.schema(report.methods).empty_table() if rest is None else rest
             writer.write_table(rest, row_group_size=max(1, rest.num_rows))
-        end = {"head": columns.head(report.methods), "rows": rows.count, "stopped": report.stopped}
+        end = {
+            "head": columns.head(report.methods),
+            "rows": rows.count,
+            "stopped": report.stopped,
+            "corpus": report.corpus,
+        }
         writer.add_key_value_metadata({_END.decode(): json.dumps(end)})
 
 
@@ -146,8 +151,11 @@ class Writer:
     says it too.
     """
 
-    def __init__(self, path: str | Path, methods: Sequence[Method]) -> None:
+    def __init__(
+        self, path: str | Path, methods: Sequence[Method], corpus: str | None = None
+    ) -> None:
         self.stopped: str | None = None
+        self._corpus = corpus
         self._path = Path(path)
         self._rows = _Rows(methods, str)
         self._files: list[dict[str, Any]] = []
@@ -199,6 +207,7 @@ class Writer:
             "head": columns.head(self._rows.methods),
             "rows": self._rows.count,
             "stopped": stopped,
+            "corpus": self._corpus,
             **more,
         }
         hidden = self._path / f".{MANIFEST}"
@@ -219,7 +228,7 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
     names = [name for one in located for name in one.names]
     methods = _methods(files, names, located)
     groups = [group for name in names for group in _groups(files, name, methods)]
-    ends = [end for one in located for end in one.ends(files)]
+    ends = [end for one in located for end in one.told(files, "stopped")]
     if whole:
         for one in located:
             one.check()
@@ -229,6 +238,7 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
         report.table.add(part)
     told = [*dict.fromkeys(filter(None, ends)), parts.stopped]
     report.stopped = "; ".join(filter(None, told)) or None
+    report.corpus = common(name for one in located for name in one.told(files, "corpus"))
     report.bad_rows = _bad_rows(groups, methods)
     if whole:
         for part in parts.parts:
@@ -285,12 +295,12 @@ class _Located:
             base = self._path.rstrip("/")
             self.names = [f"{base}/{one['name']}" for one in listed]
 
-    def ends(self, files: Files) -> list[str | None]:
-        """Return what ended the runs that wrote the files."""
+    def told(self, files: Files, key: str) -> list[str | None]:
+        """Return what the runs that wrote the files said of themselves, such as what ended them."""
         if self._manifest is not None:
-            return [self._manifest.get("stopped")]
+            return [self._manifest.get(key)]
         told = [files.file(name).metadata.metadata or {} for name in self.names]
-        return [json.loads(one[_END]).get("stopped") for one in told if _END in one]
+        return [json.loads(one[_END]).get(key) for one in told if _END in one]
 
     def check(self) -> None:
         """Raise `ReportError` for a file that is not the one that was written."""
