@@ -308,7 +308,7 @@ class TestSmallestK:
         answer = self.report(4).smallest_k(0.9)
         assert (answer.k, answer.largest, answer.mean) == (4, 10, 1.0)
         assert (answer.characters, answer.tokens) == (400.0, 100.0)
-        assert [tested.k for tested in answer.tested] == [10, 9, 8, 7, 6, 5, 4, 3]
+        assert [tested.k for tested in answer.tested] == [3, 4, 5, 6, 7, 8, 9, 10]
         assert "reaches 0.9 at k = 4" in str(answer)
         assert "characters / 4" in str(answer)
 

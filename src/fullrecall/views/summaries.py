@@ -170,12 +170,13 @@ def smallest_k_sheet(found: SmallestK) -> Sheet:
     lines = [
         Line(
             Cell(str(one.k), "strong" if one.k == found.k else ""),
-            [shown(one.mean), f"{one.p:.4f}"],
+            [shown(one.mean), f"{one.p_adjusted:.4f}"],
         )
-        for one in reversed(found.tested)
+        for one in found.tested
     ]
     k = "none" if found.k is None else f"{found.k:,}"
-    heads = ["mean", f"p of below {found.target:g}"]
+    corrected = " (Holm)" if found.falls else ""
+    heads = ["mean", f"p of below {found.target:g}{corrected}"]
     return Sheet(heads, [Section("", lines)], [found.reason], f"k = {k}", "k")
 
 
