@@ -103,6 +103,8 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
     name = score.name
     if score.undefined:
         yield f"{score.undefined:,} undefined in {name}: no reference items"
+    if score.rewrite is not None:
+        yield f"{name}: {one_line(score.rewrite.sentence, 400)}"
     for reason, count in score.reasons.items():
         yield f"{count:,} unscored in {name}: {one_line(reason, 300)}"
     if score.unscored and score.scored and score.bounds is not None:
