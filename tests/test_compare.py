@@ -18,6 +18,7 @@ from fullrecall.cli.comparison import HELP
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Hit, Recall, nDCG
 from fullrecall.report import Comparison, Flip, compare
+from fullrecall.results.sign_flips import NULL
 
 TARGETS = ["a", "b"]
 
@@ -223,6 +224,21 @@ class TestFigures:
         assert alone == one[0].main.change.p_mean
         assert [score.main.p_adjusted for score in both] == pytest.approx([2 * alone] * 2)
 
+    def test_p_stands_beside_its_null(self) -> None:
+        """What p is the probability of is said once in every view that shows it."""
+        both = [Recall @ 1, Recall]
+        comparison = compare(report_of(BEFORE), report_of(AFTER), *both)
+        views = [str(comparison), comparison.to_markdown(), comparison.to_html()]
+        assert [" ".join(view.split()).replace("\\", "").count(NULL) for view in views] == [1, 1, 1]
+        assert comparison.to_dict()["p_null"] == NULL
+        named = {"a": report_of(BEFORE), "b": report_of(AFTER), "c": report_of(AFTER)}
+        assert compare(named, *both).to_html().count(NULL) == 1
+
+    def test_no_p_no_null(self) -> None:
+        """Where nothing was compared there is no p to explain."""
+        nothing = report_of([None])
+        assert NULL not in str(compare(nothing, nothing))
+
     def test_scores_of_one_report_are_named(self) -> None:
         """A score that only one report has is not compared, and said."""
         rows = [
@@ -292,7 +308,7 @@ class TestSmallestK:
         answer = self.report(4).smallest_k(0.9)
         assert (answer.k, answer.largest, answer.mean) == (4, 10, 1.0)
         assert (answer.characters, answer.tokens) == (400.0, 100.0)
-        assert [tested.k for tested in answer.tested] == [10, 9, 8, 7, 6, 5, 4, 3]
+        assert [tested.k for tested in answer.tested] == [3, 4, 5, 6, 7, 8, 9, 10]
         assert "reaches 0.9 at k = 4" in str(answer)
         assert "characters / 4" in str(answer)
 
@@ -422,8 +438,8 @@ class TestCommand:
 
     def test_json_is_all_of_it(self, saved: tuple[Path, Path]) -> None:
         """--json prints what `to_dict` gives."""
-        result = self.run(*saved, "--json", "--margin", 0.1, "--confidence", 0.9, "--seed", 3)
-        expected = compare(*map(Report.load, saved), margin=0.1, confidence=0.9, seed=3)
+        result = self.run(*saved, "--json", "--margin", 0.1, "--confidence", 0.9)
+        expected = compare(*map(Report.load, saved), margin=0.1, confidence=0.9)
         assert isinstance(expected, Comparison)
         assert json.loads(result.stdout) == json.loads(json.dumps(expected.to_dict()))
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fullrecall import IdRecall, Report, evaluate
 from fullrecall.rewrites import Rewrite, rewrites
 
 RIVERS = (
@@ -133,6 +134,87 @@ def test_each_kind_is_named_with_its_gain(kind: str) -> None:
     assert found.recall == 0
     assert found.gain == pytest.approx(share)
     assert "was retrieved as" in found.sentence
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_summary_without_any_match_names_the_rewrite(kind: str) -> None:
+    """A recall of 0 that the spelling of IDs explains says so, with the gain, once per score."""
+    lists, references = samples(*KINDS[kind][:2])
+    report = report_of(lists, references)
+    (score,) = report.summary()
+    assert score.rewrite is not None
+    assert KINDS[kind][2] in score.rewrite.what
+    shown = "".join(str(report.summary()).split())
+    assert shown.count("".join(f"id_recall: {score.rewrite.sentence}".split())) == 1
+    assert report.summary().to_dict()["scores"][0]["rewrite"] == score.rewrite.sentence
+
+
+def report_of(lists: list[list[str]], references: list[list[str]]) -> Report:
+    """Return the report of lists and references by ID."""
+    rows = [
+        {"retrieved_ids": found, "expected_ids": wanted}
+        for found, wanted in zip(lists, references, strict=True)
+    ]
+    return evaluate(rows, IdRecall(), progress=False)
+
+
+def test_a_summary_with_a_match_names_no_rewrite() -> None:
+    """One target that is found as it is shows that the spelling is not what is wrong."""
+    lists, references = samples(*KINDS["suffix .md"][:2])
+    (score,) = report_of([*lists, ["a"]], [*references, ["a"]]).summary()
+    assert score.rewrite is None
+
+
+def test_a_rewrite_is_looked_for_in_some_thousand_ids() -> None:
+    """However many samples there are, and however long one is, the first IDs tell."""
+    lists, references = samples(*KINDS["upper case"][:2])
+    assert report_of(lists * 200, references * 200).summary()[0].rewrite is not None
+    endless = [str(n) for n in range(100_000)]
+    assert report_of([endless], [["0000"]]).summary()[0].rewrite is None
+
+
+SPELLINGS: list[Callable[[Random, str, int], str]] = [
+    lambda _, w, n: f"{n}",
+    lambda _, w, n: f"{n:06}",
+    lambda _, w, n: f"doc_{n}",
+    lambda _, w, n: f"{w}-{n}",
+    lambda _, w, n: f"kb/{w}/{n}.md",
+    lambda _, w, n: f"{Random(f'{w}{n}').getrandbits(64):016x}",
+    lambda _, w, n: f"https://example.org/{w}/{n}",
+    lambda rng, w, n: f"{w}{n}_chunk_{rng.randrange(5)}",
+    lambda _, w, n: f"{w}#{n}",
+    lambda _, w, n: f"Q{n}",
+    lambda rng, w, _: f"{w} {rng.choice(RIVERS)}",
+    lambda _, w, n: f"{w.title()}.pdf",
+]
+
+
+def test_unrelated_ids_get_no_hint() -> None:
+    """Of 300 pairs of sets that have nothing to do with each other, none; though many could fit."""
+    hints, tempting = [], 0
+    for seed in range(300):
+        rng = Random(seed)
+        spell = rng.choice(SPELLINGS), rng.choice(SPELLINGS)
+        sizes = rng.choice([20, 100, 1_000, 10**6]), rng.choice([20, 100, 1_000, 10**6])
+        words = rng.sample(RIVERS, rng.randint(1, 20))
+
+        pairs = [
+            [
+                [
+                    spell[side](rng, rng.choice(words), rng.randrange(sizes[side]))
+                    for _ in range(count)
+                ]
+                for side, count in enumerate((5, 2))
+            ]
+            for _ in range(rng.choice([1, 3, 10, 40, 100]))
+        ]
+        lists, references = [one for one, _ in pairs], [other for _, other in pairs]
+        found = rewrites(lists, references)
+        if found is not None and found.recall == 0:
+            tempting += 1
+            hints += [] if found.is_chance(lists, references) else [found.sentence]
+    assert tempting > 0
+    assert hints == []
 
 
 UNKNOWN: dict[str, tuple[Spell, Spell]] = {

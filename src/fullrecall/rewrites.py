@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice, pairwise
+from math import exp, log
 from typing import Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -30,6 +31,9 @@ _LONGEST = 512
 """Characters of an ID that are looked at: longer ones are texts, and compared as they are."""
 
 _MOST_WORDS = 32
+
+_CHANCE = 0.001
+"""How often a hint may come of IDs that have nothing to do with each other."""
 
 Affix: TypeAlias = tuple[str, ...]
 """The kind of what stands before or after a core, and what tells it apart from others."""
@@ -79,6 +83,34 @@ class Rewrite:
             if key == self.rule.key and pair.reference not in self.rule.lost:
                 found[pair.reference].add(pair.retrieved)
         return {one: frozenset(of_it) for one, of_it in found.items()}
+
+    def is_chance(
+        self, retrieved_ids: Sequence[Iterable[str]], reference_ids: Sequence[Iterable[str]]
+    ) -> bool:
+        """Return whether so many references could fit the lists of other samples as well.
+
+        If lists and references had nothing to do with each other, those of one sample would fit as
+        often as a list drawn from all. That is rejected at 0.1%, by the bound on sums of
+        independent events of Hoeffding, "On the distribution of the number of successes in
+        independent trials", 1956; so of four samples nothing is told.
+        """
+        holders: dict[str, set[int]] = defaultdict(set)
+        for number, ids in enumerate(retrieved_ids):
+            for one in ids:
+                holders[one].add(number)
+        same = self.matched((one for wanted in reference_ids for one in wanted), holders)
+        count, fitting, share = len(reference_ids), 0, 0.0
+        for number, wanted in enumerate(reference_ids):
+            ids = [other for one in wanted for other in same.get(one, ())]
+            lists = set().union(*(holders[other] for other in ids))
+            fitting += number in lists
+            share += len(lists | {number}) / count**2
+        if fitting <= share * count:
+            return True
+        seen = fitting / count
+        surprise = seen * log(seen / share)
+        surprise += (1 - seen) * log((1 - seen) / (1 - share)) if seen < 1 else 0.0
+        return exp(-count * surprise) > _CHANCE
 
     @property
     def gain(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import numpy as np
@@ -9,17 +10,32 @@ import pytest
 
 from fullrecall import IdRecall, evaluate
 from fullrecall.errors import ParameterError
+from fullrecall.findings import Findings
 from fullrecall.measures import AP, F1, MEASURES, RR, AllFound, Hit, Measure, Precision, Recall
-from fullrecall.results.bounds import Counts
-from fullrecall.results.k_search import may_fall, search_k
+from fullrecall.results.k_search import KSearch, may_fall, search_k
+from fullrecall.results.smallest_k import smallest_k
+from fullrecall.results.summary import totals_of
+from fullrecall.results.totals import Totals
+from fullrecall.table.table import Table
+
+DRAWS = 500
+
+
+def searched(columns: Sequence[Sequence[float]], *, falls: bool) -> KSearch:
+    """Return the search for 0.9 over the values at k = 1, 2, and so on."""
+
+    def totals_at(k: int) -> Totals:
+        values = np.array(columns[k - 1], float)
+        return Totals.of(values, due=np.zeros(len(values), bool))
+
+    return search_k(totals_at, len(columns), 0.9, falls=falls)
 
 
 def test_a_measure_that_falls_is_found_where_it_is_high() -> None:
     """Precision is 1.0 at k = 1 and .2 at k = 5: the answer is 1, not "at no k"."""
-    counts = [Counts.of([1 / k] * 100) for k in range(1, 6)]
-    downwards = search_k(counts, 0.9, falls=False)
-    assert downwards.k is None
-    found = search_k(counts, 0.9, falls=True)
+    columns = [[1 / k] * 100 for k in range(1, 6)]
+    assert searched(columns, falls=False).k is None
+    found = searched(columns, falls=True)
     assert found.k == 1
     assert "each of 5 values of k was tested" in found.note
     assert [each.k for each in found.tested] == [1, 2, 3, 4, 5]
@@ -27,8 +43,7 @@ def test_a_measure_that_falls_is_found_where_it_is_high() -> None:
 
 def test_a_measure_that_rises_is_searched_from_the_largest_k_down() -> None:
     """The first k that fails ends it, and nothing is corrected."""
-    counts = [Counts.of([share] * 80) for share in (0.5, 0.85, 0.97, 1.0)]
-    found = search_k(counts, 0.9, falls=False)
+    found = searched([[share] * 80 for share in (0.5, 0.85, 0.97, 1.0)], falls=False)
     assert found.k == 3
     assert [each.k for each in found.tested] == [2, 3, 4]
     assert all(each.p == each.p_adjusted for each in found.tested)
@@ -37,11 +52,11 @@ def test_a_measure_that_rises_is_searched_from_the_largest_k_down() -> None:
 
 def test_no_k_and_no_values() -> None:
     """None reaches it, and nothing can be tested without values."""
-    assert search_k([Counts.of([0.1] * 50)] * 3, 0.9, falls=True).k is None
-    assert search_k([], 0.9, falls=True).tested == ()
-    assert search_k([Counts.of([])], 0.9, falls=False).k is None
+    assert searched([[0.1] * 50] * 3, falls=True).k is None
+    assert searched([], falls=True).tested == ()
+    assert searched([[]], falls=False).k is None
     with pytest.raises(ParameterError, match="target"):
-        search_k([], 2, falls=True)
+        search_k(lambda _: Totals.of(np.array([]), due=np.array([], bool)), 1, 2, falls=True)
 
 
 @pytest.mark.parametrize("falls", [True, False])
@@ -50,10 +65,101 @@ def test_a_k_below_the_target_is_returned_in_five_percent_at_most(*, falls: bool
     rng = np.random.default_rng(9)
     wrong = 0
     for _ in range(600):
-        values = (rng.random((60, 6)) < 0.9).astype(float)
-        counts = [Counts.of(values[:, k].tolist()) for k in range(6)]
-        wrong += search_k(counts, 0.9, falls=falls).k is not None
+        values = (rng.random((6, 60)) < 0.9).astype(float)
+        wrong += searched(values.tolist(), falls=falls).k is not None
     assert wrong / 600 <= 0.05 + 3 * 0.009
+
+
+class SecondOnly(Measure):
+    """A measure of a user's: whether the second context is a target, as long as k is 2 or 3."""
+
+    text = "second_only"
+
+    def count(self, findings: Findings, retrieved: int) -> float:
+        """Return 1.0 at k = 2 and 3 if a target stands at rank 2."""
+        return float(self.k in (2, 3) and any(2 in finding.ranks for finding in findings))
+
+
+def pool(shares: Sequence[float], count: int = 400) -> Table:
+    """Return samples whose context at each rank is relevant with a share, and one never is found.
+
+    Draws with replacement are independent, and their true means are those of the pool.
+    """
+    rng = Random(11)
+    samples = []
+    for _ in range(count):
+        relevant = [f"d{n}" for n, share in enumerate(shares) if rng.random() < share]
+        ids = [f"d{n}" for n in range(len(shares))]
+        samples.append({"retrieved_ids": ids, "expected_ids": [*relevant, "z"]})
+    return evaluate(samples, IdRecall(), progress=False).table
+
+
+POOLS = {
+    "falls": (0.9, 0.6, 0.3, 0.2, 0.1),
+    "flat": (0.8, 0.8, 0.8, 0.8, 0.8),
+    "a hump": (0.2, 0.9, 0.9, 0.1, 0.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("shares", "measure"),
+    [*((each, Precision) for each in POOLS), ("a hump", F1), ("a hump", SecondOnly())],
+)
+def test_drawn_samples_name_a_k_below_the_target_in_five_percent_at_most(
+    shares: str, measure: Measure
+) -> None:
+    """No k is above the highest true mean: whichever is named there is an error."""
+    table, ks = pool(POOLS[shares]), range(1, 6)
+    target = max(float(table.values(0, measure @ k).mean()) for k in ks) + 1e-9
+    rng = np.random.default_rng(5)
+    wrong = 0
+    for _ in range(DRAWS):
+        drawn = table.taken(rng.integers(0, len(table), 40))
+        totals = {k: totals_of(drawn, 0, measure @ k) for k in ks}
+        found = search_k(totals.__getitem__, 5, target, falls=may_fall(measure))
+        wrong += found.k is not None
+    assert wrong / DRAWS <= 0.05 + 3 * (0.05 * 0.95 / DRAWS) ** 0.5
+
+
+def test_precision_reaches_the_target_where_it_is_high() -> None:
+    """Precision@1 is 1.0 and that of five contexts .2: the answer is 1, and says how it was found.
+
+    `lower` promises no more than the target, because all k were looked at.
+    """
+    samples = [{"retrieved_ids": ["a", "b", "c", "d", "e"], "expected_ids": ["a"]}] * 60
+    report = evaluate(samples, IdRecall(), progress=False)
+    found = report.smallest_k(0.9, Precision)
+    assert (found.k, found.at, found.mean, found.lower, found.falls) == (1, 1, 1.0, 0.9, True)
+    assert found.reason == (
+        "id_recall.precision reaches 0.9 at k = 1: at least 0.900 (95% confidence), mean 1.000, "
+        "60 samples; the measure may fall with k: each of 5 values of k was tested, corrected for "
+        "their number (Holm)"
+    )
+    assert "p of below 0.9 (Holm)" in found._repr_html_()
+    plain = found.to_dict()
+    assert (plain["falls"], plain["tested"][0]["p_adjusted"]) == (True, 5 * plain["tested"][0]["p"])
+
+
+def test_what_is_missing_for_a_measure_that_falls() -> None:
+    """Too few samples name the k that is nearest and how many would do; else the highest mean."""
+    samples = [{"retrieved_ids": ["a", "b"], "expected_ids": ["a"]}]
+    few = evaluate(samples * 30, IdRecall(), progress=False).smallest_k(0.9, Precision)
+    assert (few.k, few.at) == (None, 1)
+    assert few.needed is not None
+    enough = evaluate(samples * few.needed, IdRecall(), progress=False)
+    assert enough.smallest_k(0.9, Precision).k == 1
+    almost = evaluate(samples * (few.needed - 1), IdRecall(), progress=False)
+    assert almost.smallest_k(0.9, Precision).k is None
+    low = evaluate(
+        [{"retrieved_ids": ["x", "a"], "expected_ids": ["a"]}] * 30, IdRecall(), progress=False
+    ).smallest_k(0.9, Precision)
+    assert "at no k up to 2: the highest mean is 0.500, at 2" in low.reason
+
+
+def test_a_measure_of_ones_own_is_searched_at_every_k() -> None:
+    """Whether it falls nobody knows: nothing is skipped."""
+    found = smallest_k(pool((0.0, 1.0, 0.0, 0.0), 80), 0, 0.9, SecondOnly())
+    assert (found.k, [each.k for each in found.tested]) == (2, [1, 2, 3, 4])
 
 
 @pytest.mark.parametrize("measure", [AP, F1, RR, AllFound, Hit, Precision, Recall, *MEASURES])

@@ -22,6 +22,7 @@ from fullrecall.results.change import corrected
 from fullrecall.results.difference import Difference, PairedValues, Settings, difference
 from fullrecall.results.draws import drawn_places
 from fullrecall.results.pairs import PairedBy, ScorePairs, paired, same_methods
+from fullrecall.results.sign_flips import NULL
 from fullrecall.results.summary import default_measures
 from fullrecall.results.totals import Totals
 from fullrecall.table.groups import codes_of
@@ -237,6 +238,7 @@ class Comparison(Sequence[ScoreComparison]):
             "confidence": self.confidence,
             "margin": self.margin,
             "range": self.range,
+            "p_null": NULL,
             "scores": [score.to_dict() for score in self],
         }
 

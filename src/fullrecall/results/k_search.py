@@ -11,18 +11,20 @@ every distribution of the values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
+from fullrecall.counts import counted
 from fullrecall.measures import AP, RR, AllFound, Hit, Measure, Recall
 from fullrecall.parameters import check_share
-from fullrecall.results.bounds import CONFIDENCE, Counts, alpha_of, mean_above
+from fullrecall.results.bounds import CONFIDENCE, alpha_of, mean_above
 from fullrecall.results.multiplicity import holm
+from fullrecall.results.totals import Totals
 
 _NEVER_FALL = frozenset(map(type, (AP, RR, AllFound, Hit, Recall)))
 
 
-class TriedK(NamedTuple):
+class Tested(NamedTuple):
     """One k: the mean there, the p-value of "it is below the target", and the same corrected.
 
     In a fixed sequence nothing is corrected.
@@ -41,8 +43,13 @@ class KSearch(NamedTuple):
     """
 
     k: int | None
-    tested: tuple[TriedK, ...]
+    tested: tuple[Tested, ...]
     falls: bool
+
+    @property
+    def tests(self) -> int:
+        """For how many tests the level of each is corrected: 1 in a fixed sequence."""
+        return max(1, len(self.tested)) if self.falls else 1
 
     @property
     def note(self) -> str:
@@ -50,8 +57,8 @@ class KSearch(NamedTuple):
         if not self.falls:
             return ""
         return (
-            f"the measure may fall with k: each of {len(self.tested)} values of k was tested, "
-            "corrected for their number (Holm)"
+            f"the measure may fall with k: each of {counted(len(self.tested), 'value')} of k was "
+            "tested, corrected for their number (Holm)"
         )
 
 
@@ -64,34 +71,33 @@ def may_fall(measure: Measure) -> bool:
 
 
 def search_k(
-    counts: Sequence[Counts], target: float, *, falls: bool, confidence: float = CONFIDENCE
+    totals_at: Callable[[int], Totals],
+    largest: int,
+    target: float,
+    *,
+    falls: bool,
+    confidence: float = CONFIDENCE,
 ) -> KSearch:
-    """Return the smallest k whose mean is at least `target`, in [0, 1], with this confidence.
+    """Return the smallest k up to `largest` whose mean is at least `target`, in [0, 1].
 
-    `counts` has the values of independent groups at k = 1, 2, …, unscored ones as 0. Without values
-    at the largest k nothing is tested. Raises `ParameterError` for shares out of range.
+    `totals_at(k)` has the values at k; gaps count as 0. It is asked for no k below the one that
+    ends a fixed sequence; a k without values is not tested. Raises `ParameterError` for shares out
+    of range.
     """
     check_share(target, "target")
     check_share(confidence, "confidence", whole=False)
     alpha = alpha_of(confidence)
-
-    def tested(k: int) -> TriedK:
-        values = counts[k - 1]
-        p = mean_above(values, target) if target > 0 else 0.0
-        return TriedK(k, values.mean, p, p)
-
-    ks = [k for k, values in enumerate(counts, start=1) if values.values]
+    tested: list[Tested] = []
+    for k in range(largest, 0, -1):
+        totals = totals_at(k)
+        if totals.mean is not None:
+            p = mean_above(totals.counts(0.0).low, target) if target > 0 else 0.0
+            tested.append(Tested(k, totals.mean, p, p))
+            if not falls and p > alpha:
+                break
+    tested.reverse()
     if falls:
-        every = [tested(k) for k in ks]
-        adjusted = holm([each.p for each in every])
-        every = [each._replace(p_adjusted=p) for each, p in zip(every, adjusted, strict=True)]
-        passed = [each.k for each in every if each.p_adjusted <= alpha]
-        return KSearch(min(passed, default=None), tuple(every), falls=True)
-    downwards: list[TriedK] = []
-    best: int | None = None
-    for k in reversed(ks):
-        downwards.append(tested(k))
-        if downwards[-1].p > alpha:
-            break
-        best = k
-    return KSearch(best, tuple(reversed(downwards)), falls=False)
+        adjusted = holm([each.p for each in tested])
+        tested = [one._replace(p_adjusted=p) for one, p in zip(tested, adjusted, strict=True)]
+    passed = [each.k for each in tested if each.p_adjusted <= alpha]
+    return KSearch(min(passed, default=None), tuple(tested), falls)

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fullrecall.context import Context
 from fullrecall.counts import counted
 from fullrecall.measures import Measure, Recall
-from fullrecall.parameters import check_k, check_share
-from fullrecall.results.bounds import (
-    CONFIDENCE,
-    Counts,
-    alpha_of,
-    groups_needed,
-    lower_bound,
-    mean_above,
-)
+from fullrecall.parameters import check_k
+from fullrecall.results.bounds import CONFIDENCE, Counts, alpha_of, groups_needed, lower_bound
 from fullrecall.results.decision import rounded_down
+from fullrecall.results.k_search import KSearch, Tested, may_fall, search_k
 from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
 from fullrecall.sample import Sample
@@ -34,24 +28,18 @@ CHARACTERS_PER_TOKEN = 4.0
 CountTokens = Callable[[str], int]
 
 
-class Tested(NamedTuple):
-    """One k that was tested: the mean there, and the p-value of "it is below the target"."""
-
-    k: int
-    mean: float
-    p: float
-
-
 @dataclass(frozen=True, repr=False)
 class SmallestK:
     """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
 
-    `mean` and `lower`, its one-sided lower bound, are those at `k`, or at `largest` where there is
-    no k; `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested` has each k
-    that was tested, from the largest down. `characters` and `tokens` are means over the samples of
-    what the first `k` contexts hold, None where their texts are not known or there is no k;
-    `tokens_are` says how they were counted. `needed` is how many samples would do, where there are
-    too few. `reason` is one sentence.
+    `mean` and `lower`, its one-sided lower bound, are those at `at`: that is `k`, or, where there
+    is no k, `largest`, or the k with the highest mean of a measure that `falls`, which may be
+    smaller at a larger k. `lower` counts the `unscored` samples as 0, the mean leaves them out; it
+    is the target itself where `falls` and there is a k. `tested` has each k that was tested,
+    ascending. `characters` and `tokens` are means over the samples of what the first `k` contexts
+    hold, None where their texts are not known or there is no k; `tokens_are` says how they were
+    counted. `needed` is how many samples would do, where there are too few. `reason` is one
+    sentence.
     """
 
     k: int | None
@@ -60,6 +48,8 @@ class SmallestK:
     score: str
     measure: Measure
     largest: int
+    falls: bool
+    at: int
     mean: float | None
     lower: float | None
     samples: int
@@ -102,53 +92,61 @@ def smallest_k(
 ) -> SmallestK:
     """Return the smallest k that reaches the target; see `Report.smallest_k`.
 
-    The hypotheses "the mean at k is below the target" are tested from the largest k down by
-    Gaffke's test, each at the full level, and the first that is not rejected ends it: a fixed
-    sequence. The k returned can only be too small if the first k, in this order, whose mean *is*
-    below the target was rejected, and one test at level 1 - confidence does that with this
-    probability at most. Going up from k = 1 to the first success would have one chance to err at
-    each k. Source: Maurer, Hothorn, Lehmacher, "Multiple comparisons in drug clinical trials and
-    preclinical assays: a-priori ordered hypotheses", 1995.
+    How is said in `fullrecall.results.k_search`.
     """
-    check_share(target, "target")
-    check_share(confidence, "confidence", whole=False)
-    alpha = alpha_of(confidence)
     status = table.status(score)
     deepest = int(table.retrieved(score)[status == SCORED].max(initial=1))
     top = deepest if largest is None else check_k(largest, "largest")
-    tested: list[Tested] = []
-    k, shown = None, totals_of(table, score, measure @ top)
-    for each in range(top, 0, -1):
-        totals = totals_of(table, score, measure @ each)
-        if totals.mean is None:
-            break
-        p = mean_above(totals.counts(0.0).low, target) if target > 0 else 0.0
-        tested.append(Tested(each, totals.mean, p))
-        if p > alpha:
-            break
-        shown, k = totals, each
+
+    def totals_at(k: int) -> Totals:
+        return totals_of(table, score, measure @ k)
+
+    falls = may_fall(measure)
+    search = search_k(totals_at, top, target, falls=falls, confidence=confidence)
+    at = search.k or _nearest(search, top)
+    shown = totals_at(at)
     values = shown.counts(0.0).low
-    cost = _Cost(() if k is None else _with_texts(table, score), k or 1, count_tokens)
+    alpha = alpha_of(confidence) / search.tests
+    cost = _Cost(() if search.k is None else _with_texts(table, score), at, count_tokens)
     found = SmallestK(
-        k,
+        search.k,
         target,
         confidence,
         table.methods[score].name,
         measure.whole,
         top,
+        falls,
+        at,
         shown.mean,
-        None if shown.mean is None else lower_bound(values, alpha),
+        None if shown.mean is None else _lower(search, values, target, alpha),
         shown.samples,
         shown.independent,
         int((status == UNSCORED).sum()),
         cost.characters,
         cost.tokens,
         cost.tokens_are,
-        _needed(shown, values, target, alpha) if k is None else None,
+        _needed(shown, values, target, alpha) if search.k is None else None,
         "",
-        tuple(tested),
+        search.tested,
     )
-    return replace(found, reason=_reason(found))
+    return replace(found, reason="; ".join(filter(None, [_reason(found), search.note])))
+
+
+def _nearest(search: KSearch, largest: int) -> int:
+    """Return the k to speak of where none is shown to reach the target."""
+    if not (search.falls and search.tested):
+        return largest
+    return max(search.tested, key=lambda one: (one.mean, -one.k)).k
+
+
+def _lower(search: KSearch, values: Counts, target: float, alpha: float) -> float:
+    """Return the bound that holds for the k that was chosen.
+
+    Beside Holm's rejections, a rejected k has no better bound at the same confidence than the
+    target (Strassburger and Bretz, "Compatible simultaneous lower confidence bounds for the Holm
+    procedure and other Bonferroni-based closed tests", Statistics in Medicine 27, 2008).
+    """
+    return target if search.falls and search.k is not None else lower_bound(values, alpha)
 
 
 def _with_texts(table: Table, score: int) -> Iterator[Sample]:
@@ -206,12 +204,13 @@ def _reason(found: SmallestK) -> str:
         return f"{what}: no sample has a score"
     lower = f"at least {rounded_down(found.lower):.3f} ({sure})"
     unscored = f"; {found.unscored:,} unscored count as 0 in the bound" if found.unscored else ""
-    noun = "sample" if found.samples == 1 else "samples"
-    on = f"mean {found.mean:.3f}, {found.samples:,} {noun}{unscored}"
+    on = f"mean {found.mean:.3f}, {counted(found.samples, 'sample')}{unscored}"
     if found.k is not None:
         return f"{what} reaches {found.target:g} at k = {found.k}: {lower}, {on}{_price(found)}"
     start = f"{what} reaches {found.target:g} at no k up to {found.largest}"
     if found.mean < found.target:
+        if found.falls:
+            return f"{start}: the highest mean is {found.mean:.3f}, at {found.at}"
         return (
             f"{start}: the mean at {found.largest} is {found.mean:.3f}; retrieve more, or "
             "retrieve better"
@@ -221,7 +220,7 @@ def _reason(found: SmallestK) -> str:
         if found.needed is None
         else f"about {counted(found.needed, 'sample')} with these values would show it"
     )
-    return f"{start}: {lower} at {found.largest}, {on}; {enough}"
+    return f"{start}: {lower} at {found.at}, {on}; {enough}"
 
 
 def _price(found: SmallestK) -> str:

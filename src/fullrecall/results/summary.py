@@ -11,11 +11,15 @@ from math import fsum
 from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
 from fullrecall.corpus import STALE
-from fullrecall.measures import DEFAULT_KS, Measure
+from fullrecall.measures import DEFAULT_KS, Hit, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.totals import Totals
+from fullrecall.rewrites import Rewrite, rewrites
+from fullrecall.sample import Sample
 from fullrecall.table.funnel import funnel_of
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
@@ -25,6 +29,9 @@ OTHER = "other reasons"
 
 _REASONS_SHOWN = 12
 """How many kinds of reasons a summary names; the rest it counts together."""
+
+_IDS_READ = 4_000
+"""IDs that are looked at to see whether they would match in another form."""
 
 _MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
 """Addresses and thread IDs in what libraries raise: they alone make no other reason."""
@@ -112,7 +119,8 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     `scored`, `undefined` and `unscored` count samples, `reasons` the reasons of the unscored
     ones. `settled` is how much the first judges of a `Cascade` settled, None where they settled
     nothing. `unverified` is the share of judged credit that rests on quotes which were not
-    verified, None without a judge.
+    verified, None without a judge. `rewrite` is what would make IDs match, where by ID no target of
+    any sample was found; else None.
     """
 
     method: Method
@@ -123,6 +131,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     reasons: Mapping[str, int]
     settled: Settled | None = None
     unverified: float | None = None
+    rewrite: Rewrite | None = None
 
     def __getitem__(self, measure: Measure) -> Estimate:
         try:
@@ -195,6 +204,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
             "reasons": dict(self.reasons),
             **({} if self.unverified is None else {"unverified": self.unverified}),
             **({} if self.settled is None else {"settled": self.settled.to_dict()}),
+            **({} if self.rewrite is None else {"rewrite": self.rewrite.sentence}),
         }
 
 
@@ -305,7 +315,41 @@ def _score(table: Table, score: int, measures: Sequence[Measure]) -> ScoreSummar
         _reasons(table.unscored_reasons(score)),
         settled,
         unverified,
+        _rewrite(table, score) if scored else None,
     )
+
+
+def _rewrite(table: Table, score: int) -> Rewrite | None:
+    """Return what would make IDs match, as the first samples tell; None where any ID does."""
+    scored = np.flatnonzero(table.status(score) == SCORED).tolist()
+    if np.nansum(table.values(score, Hit)) > 0 or not _is_by_id(table, scored[0], score):
+        return None
+    lists: list[list[str]] = []
+    references: list[list[str]] = []
+    seen = 0
+    for row in scored:
+        ids, wanted = _ids_of(table.sample(row))
+        seen += len(ids) + len(wanted)
+        if seen > _IDS_READ:
+            break
+        lists.append(ids)
+        references.append(wanted)
+    rewrite = rewrites(lists, references)
+    return None if rewrite is None or rewrite.is_chance(lists, references) else rewrite
+
+
+def _is_by_id(table: Table, row: int, score: int) -> bool:
+    """Return whether the targets of a scored row are its reference IDs."""
+    findings = table.result(row, score).findings
+    targets = {one for finding in findings for one in finding.target.any_of}
+    return bool(targets) and targets.issubset(_ids_of(table.sample(row))[1])
+
+
+def _ids_of(sample: Sample) -> tuple[list[str], list[str]]:
+    """Return the IDs that were retrieved, and those of the references."""
+    retrieved = [one for one in sample.retrieved_context_ids or () if one is not None]
+    references = sample.reference_context_ids or ()
+    return retrieved, [one for reference in references for one in reference.any_of]
 
 
 def _estimate(table: Table, score: int, measure: Measure) -> Estimate:

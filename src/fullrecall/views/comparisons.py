@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
+from fullrecall.results.sign_flips import NULL
 from fullrecall.views import markdown
 from fullrecall.views.sheet import Cell, Emphasis, Line, Section, Sheet
 from fullrecall.views.summaries import measure_lines, partial
@@ -112,6 +113,8 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             notes.append(f"{len(labels):,} only in the report {which}: {first}{more}")
     if comparison.unmatched:
         notes.append(f"scored in one report only: {', '.join(comparison.unmatched)}")
+    if any(one.p is not None for score in comparison for one in score.values()):
+        notes.append(NULL)
     return notes
 
 

@@ -113,6 +113,8 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
     name = score.name
     if score.undefined:
         yield f"{score.undefined:,} undefined in {name}: no reference items"
+    if score.rewrite is not None:
+        yield f"{name}: {one_line(score.rewrite.sentence, 400)}"
     for reason, count in score.reasons.items():
         yield f"{count:,} unscored in {name}: {one_line(reason, 300)}"
     if score.unscored and score.scored and score.bounds is not None:
@@ -180,12 +182,13 @@ def smallest_k_sheet(found: SmallestK) -> Sheet:
     lines = [
         Line(
             Cell(str(one.k), "strong" if one.k == found.k else ""),
-            [shown(one.mean), f"{one.p:.4f}"],
+            [shown(one.mean), f"{one.p_adjusted:.4f}"],
         )
-        for one in reversed(found.tested)
+        for one in found.tested
     ]
     k = "none" if found.k is None else f"{found.k:,}"
-    heads = ["mean", f"p of below {found.target:g}"]
+    corrected = " (Holm)" if found.falls else ""
+    heads = ["mean", f"p of below {found.target:g}{corrected}"]
     return Sheet(heads, [Section("", lines)], [found.reason], f"k = {k}", "k")
 
 
