@@ -17,6 +17,8 @@ from fullrecall.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fullrecall.sample import Sample
+
 _NAMED = 5
 """Missed targets that a printed result names."""
 
@@ -78,6 +80,8 @@ class Result:
     ranks: tuple[int, ...] | None = None
     _read: Reading | None = field(default=None, init=False, repr=False, compare=False)
     """Reads measures of the table that this is a view of; None: they are counted here."""
+    _sample: Sample | None = field(default=None, init=False, repr=False, compare=False)
+    """What was scored, for measures that read it."""
 
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.
@@ -88,18 +92,30 @@ class Result:
             raise ParameterError(
                 f"expected a measure such as Recall @ 5 of fullrecall.measures, got {measure!r}"
             )
-        if self.status is Status.UNSCORED:
-            return None
         if self._read is not None:
             return self._read(measure)
+        if self.status is Status.UNSCORED and not measure.of_sample:
+            return None
         from fullrecall.table.found import FoundColumns
 
         found = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+        if measure.reads_sample:
+            if self._sample is None:
+                raise ParameterError(
+                    f"{measure!r} reads the sample, which this result does not have: read it of "
+                    "the report, report[0].results[name]"
+                )
+            found = found.of_samples([self._sample])
         value = float(measure.values(found, lambda _: self.ranked)[0])
         return None if value != value else value  # noqa: PLR0124 - NaN
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_read": None}
+        return {**self.__dict__, "_read": None, "_sample": None}
+
+    def asked_of(self, sample: Sample) -> Result:
+        """Return this result with the sample that was scored."""
+        object.__setattr__(self, "_sample", sample)
+        return self
 
     def read_by(self, read: Reading) -> Result:
         """Return this result with its measures read of the table that it is a view of."""

@@ -28,6 +28,8 @@ _LIST_FIELDS = {
     "reference_context_ids",
     "reference_claims",
     "reference_entities",
+    "forbidden_ids",
+    "superseded",
     "metadata",
 }
 # ragas's old `ground_truths` means one text to `Sample`, but was a list wherever it was written.

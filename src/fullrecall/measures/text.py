@@ -7,6 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from fullrecall.errors import ParameterError
+from fullrecall.measures.budgets import Budget, parse_budget
+from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import Measure, Threshold
 from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
 from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
@@ -14,7 +16,7 @@ from fullrecall.parameters import check_share
 
 MEASURES: dict[str, Measure] = {
     measure.text: measure
-    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision)
+    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision, Leak)
 }
 """Each measure by its name in text form. Add your own to have `parse` read it."""
 
@@ -34,7 +36,7 @@ def parse(text: str) -> Measure:
     if named is None:
         raise ParameterError(f"no measure {match['name']!r}: choose one of {', '.join(MEASURES)}")
     measure = named(**_parameters(named, match["inside"] or ""))
-    return measure if match["k"] is None else measure @ _number(match["k"], int)
+    return measure if match["k"] is None else measure @ _cut(match["k"])
 
 
 def parse_threshold(text: str) -> Threshold:
@@ -61,6 +63,11 @@ def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
             )
         given[name] = _number(value, float) if name in numeric else value.strip("'\"")
     return given
+
+
+def _cut(text: str) -> int | Budget:
+    budget = parse_budget(text)
+    return int(_number(text, int)) if budget is None else budget
 
 
 def _number(text: str, kind: type[int | float]) -> Any:

@@ -151,7 +151,7 @@ class Gate:
         for rule in rules:
             measure = rule.measure
             totals = summary[measure].totals
-            due = totals.samples + summary.unscored
+            due = totals.due
             worst, best = (None, None) if self.min_coverage is not None else (0.0, 1.0)
             yield Question(
                 summary.method.label(measure),

@@ -143,6 +143,10 @@ class ScorePairs:
         rows = self._pairing
         old = before.values(score, measure)[rows.before].copy()
         new = after.values(other, measure)[rows.after].copy()
+        if measure.of_sample:
+            missing = np.isnan(old) | np.isnan(new)
+            old[missing] = new[missing] = np.nan
+            return old, new
         common = {n: c for n, c in self._differing.items() if isinstance(c, Common) and c.differ}
         for pair, side in common.items():
             old[pair], new[pair] = _number(side.before[measure]), _number(side.after[measure])
@@ -172,7 +176,7 @@ class ScorePairs:
         old, new = self.values(measure)
         low = changes(old, new)
         high = low.copy()
-        open_ = np.not_equal(self.gaps, None) & np.not_equal(self.gaps, "undefined")
+        open_ = self._open(measure, low)
         raw = self._raw(measure)
         low[open_], high[open_] = _ends(raw[0][open_], raw[1][open_])
         table, score, alone = self._tables[0], self._scores[0], self._pairing.only_before
@@ -181,6 +185,16 @@ class ScorePairs:
         undefined = table.status(score)[alone] == UNDEFINED
         least[undefined] = most[undefined] = np.nan
         return np.concatenate([low, least]), np.concatenate([high, most])
+
+    def _open(self, measure: Measure, changes_: Floats) -> NDArray[np.bool_]:
+        """Return which pairs have a change that is not known."""
+        if measure.of_sample:
+            (before, after), (score, other) = self._tables, self._scores
+            old = before.gaps(score, measure)[self._pairing.before]
+            new = after.gaps(other, measure)[self._pairing.after]
+            open_: NDArray[np.bool_] = np.isnan(changes_) & (old | new)
+            return open_
+        return np.not_equal(self.gaps, None) & np.not_equal(self.gaps, "undefined")
 
     def _raw(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""

@@ -11,6 +11,8 @@ from math import fsum
 from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
 from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
@@ -277,7 +279,7 @@ def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = N
 
 def totals_of(table: Table, score: int, measure: Measure) -> Totals:
     """Return the totals of a measure: unscored samples are gaps, undefined ones left out."""
-    due = table.status(score) == UNSCORED
+    due = table.gaps(score, measure)
     return Totals.of(table.values(score, measure), due=due, groups=table.group_codes)
 
 
@@ -300,10 +302,10 @@ def _score(table: Table, score: int, measures: Sequence[Measure]) -> ScoreSummar
 
 
 def _estimate(table: Table, score: int, measure: Measure) -> Estimate:
-    due = table.status(score) == UNSCORED
+    due = table.gaps(score, measure)
     values = table.values(score, measure)
     totals = Totals.of(values, due=due, groups=table.group_codes)
-    undefined = len(values) - totals.samples - int(due.sum())
+    undefined = int((np.isnan(values) & ~due).sum())
     return Estimate(measure, totals.mean, totals.samples, totals.independent, undefined, totals)
 
 
