@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Findings, Target, by_rank
-from fullrecall.measures import Measure, Recall
+from fullrecall.measures import Budget, Measure, Recall
 from fullrecall.usage import Usage
 
 if TYPE_CHECKING:
@@ -131,6 +131,20 @@ class Result:
     def ranked(self) -> Findings:
         """The findings by rank: those of united calls by each context's rank in its own call."""
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
+
+    def paid(self, measure: Measure) -> Findings:
+        """Return the findings in the contexts that the budget of a measure pays for.
+
+        All, by rank, for a measure without a budget, and where what contexts cost is not known.
+        """
+        if isinstance(measure.k, Budget) and self._sample is not None:
+            from fullrecall.table.found import FoundColumns
+
+            found = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+            left, known = found.of_samples([self._sample]).within(measure.k)
+            if known[0]:
+                return left.findings(0, self.findings)
+        return self.ranked
 
     @property
     def is_judged(self) -> bool:

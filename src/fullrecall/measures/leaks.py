@@ -23,6 +23,7 @@ class LeakMeasure(Measure):
     text = "leak"
     written = "Leak"
     of_sample = True
+    lower_is_better = True
 
     def values(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether each row leaks; `zero_division`, or NaN, where nothing could."""

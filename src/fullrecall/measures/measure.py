@@ -60,6 +60,9 @@ class Measure:
     of_sample: ClassVar[bool] = False
     """Whether it is of the sample alone, and has a value where a scorer has none."""
 
+    lower_is_better: ClassVar[bool] = False
+    """Whether a lower mean is the better one."""
+
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
         if "count" in vars(cls) and not cls.__module__.startswith(_OWN):
@@ -162,6 +165,11 @@ class Measure:
     def reads_sample(self) -> bool:
         """Whether it reads the sample, and not only what a scorer found."""
         return self.of_sample or isinstance(self.k, Budget)
+
+    @property
+    def top(self) -> int | None:
+        """The `k` of a cut by ranks; None for a budget, and for all that was retrieved."""
+        return self.k if isinstance(self.k, int) else None
 
     @property
     def whole(self) -> Self:

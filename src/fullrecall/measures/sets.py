@@ -45,7 +45,7 @@ class RecallMeasure(GradedMeasure):
 
     def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the weighted mean of the credits."""
-        return recall(found, self.k, self.weight)
+        return recall(found, self.top, self.weight)
 
 
 class PrecisionMeasure(GradedMeasure):
@@ -78,10 +78,10 @@ class PrecisionMeasure(GradedMeasure):
         """Return relevant contexts among the first k, over the denominator."""
         from fullrecall.table.lists import ratio
 
-        divisor = found.contexts_within(self.k)
-        if self.k is not None and self.denominator == "k":
-            divisor = self.k * found.lists
-        return ratio(found.relevant_within(self.k), divisor)
+        divisor = found.contexts_within(self.top)
+        if self.top is not None and self.denominator == "k":
+            divisor = self.top * found.lists
+        return ratio(found.relevant_within(self.top), divisor)
 
 
 class F1Measure(PrecisionMeasure):
@@ -94,7 +94,7 @@ class F1Measure(PrecisionMeasure):
         """Return 2PR / (P + R); 0.0 where both are."""
         from fullrecall.table.lists import ratio
 
-        precision, share = super().column(found, findings_of), recall(found, self.k)
+        precision, share = super().column(found, findings_of), recall(found, self.top)
         return ratio(2 * precision * share, precision + share)
 
 
@@ -106,7 +106,7 @@ class HitMeasure(GradedMeasure):
 
     def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether the first relevant rank is within k."""
-        return (found.relevant_within(self.k) > 0).astype(float)
+        return (found.relevant_within(self.top) > 0).astype(float)
 
 
 class AllFoundMeasure(GradedMeasure):
@@ -120,7 +120,7 @@ class AllFoundMeasure(GradedMeasure):
 
     def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether no target is left."""
-        return (found.found_within(self.k) == found.targets).astype(float)
+        return (found.found_within(self.top) == found.targets).astype(float)
 
 
 def recall(found: FoundColumns, k: int | None, weight: Weight = "equal") -> Floats:

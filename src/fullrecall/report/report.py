@@ -524,7 +524,7 @@ def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
     from fullrecall.diagnosis import diagnose
 
     whole = not measures or any(method.headline in measures for method in report.methods)
-    return diagnose(report, k=None if whole else measures[0].k)
+    return diagnose(report, k=None if whole else measures[0].top)
 
 
 def check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:

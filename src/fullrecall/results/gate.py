@@ -172,14 +172,16 @@ class Gate:
             if self.min_coverage is None:
                 worst, best = comparison.changes(score.name, measure)
             due = score[measure].samples + score.gaps
+            margin = self.margin or 0.0
             yield Question(
                 f"change of {score.method.label(measure)}",
-                -(self.margin or 0.0),
+                margin if measure.lower_is_better else -margin,
                 CHANGES,
                 totals,
                 Side(worst.counts(least=-1.0).low, worst.mean),
                 Side(best.counts(least=-1.0).high, best.mean),
                 score[measure].samples / due if due else None,
+                measure.lower_is_better,
             )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fullrecall.counts import counted
 from fullrecall.errors import ReportError
 from fullrecall.findings import Target
-from fullrecall.measures import Measure
+from fullrecall.measures import Measure, Recall
 from fullrecall.result import Method, Result, Status
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
@@ -241,11 +241,11 @@ def side_by_side(
 
 
 def turned(
-    before: Result, after: Result, k: int | None = None
+    before: Result, after: Result, measure: Measure = Recall
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the labels of the targets that were gained, and of those lost, within `k` ranks."""
+    """Return the labels of the targets that were gained and lost within a measure's cut."""
     old, new = (
-        {finding.target.label for finding in result.ranked if finding.found_at(k)}
+        {f.target.label for f in result.paid(measure) if f.found_at(measure.top)}
         for result in (before, after)
     )
     return tuple(sorted(new - old)), tuple(sorted(old - new))

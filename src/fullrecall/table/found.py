@@ -365,8 +365,7 @@ class FoundColumns:
                 rising.places.of_row(target), rising.credits[low:high].tolist(), strict=True
             )
             every.append(
-                replace(
-                    finding,
+                finding._replace(
                     steps=tuple(Step(place, credit) for place, credit in steps),
                     ranks=tuple(supporting.of_row(target)),
                     evidence=(),

@@ -249,8 +249,10 @@ class Table:
         return self._views[row]
 
     def _new_row(self, owner: int, index: int) -> Row:
-        results = [self._view(owner, index, score) for score in range(len(self.methods))]
         sample = self._parts[owner].sample(index)
+        results = [
+            self._view(owner, index, score).asked_of(sample) for score in range(len(self.methods))
+        ]
         return Row(self._starts[owner] + index + 1, sample, tuple(results))
 
     def _located(self, row: int) -> tuple[int, int]:
