@@ -13,9 +13,11 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from fullrecall.measures import DEFAULT_KS, Measure
+from fullrecall.measures import DEFAULT_KS, Budget, Leak, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.results.calls import OverCalls, over_calls
+from fullrecall.results.leaked import Leaked, leaked
 from fullrecall.results.totals import Totals
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
@@ -119,6 +121,8 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     reasons: Mapping[str, int]
     settled: Settled | None = None
     unverified: float | None = None
+    over_calls: OverCalls | None = None
+    """The headline over calls, where the contexts of several were united; None elsewhere."""
 
     def __getitem__(self, measure: Measure) -> Estimate:
         try:
@@ -191,6 +195,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
             "reasons": dict(self.reasons),
             **({} if self.unverified is None else {"unverified": self.unverified}),
             **({} if self.settled is None else {"settled": self.settled.to_dict()}),
+            **({} if self.over_calls is None else {"over_calls": self.over_calls.to_dict()}),
         }
 
 
@@ -206,6 +211,7 @@ class Summary(Sequence[ScoreSummary]):
         samples: int,
         stopped: str | None = None,
         retrievals: Mapping[str, int] = MappingProxyType({}),
+        leaked: Mapping[Measure, Sequence[Leaked]] = MappingProxyType({}),
     ) -> None:
         self._scores = tuple(scores)
         self.samples = samples
@@ -215,6 +221,8 @@ class Summary(Sequence[ScoreSummary]):
         """Samples whose contexts are the union of several calls."""
         self.failed_calls = retrievals.get("failed", 0)
         """Samples of which a call failed that nothing made good."""
+        self.leaked = leaked
+        """What leaked within the k of each `Leak` that was asked for."""
 
     @overload
     def __getitem__(self, key: int | str) -> ScoreSummary: ...
@@ -270,11 +278,18 @@ def shown(value: float | None) -> str:
 
 def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = None) -> Summary:
     """Return the summary of all scores of a table; see `Report.summary`."""
+    retrievals = table.retrievals
+    united = bool(retrievals["united"])
     scores = [
-        _score(table, score, measures or default_measures(method))
+        _score(table, score, measures or default_measures(method), united=united)
         for score, method in enumerate(table.methods)
     ]
-    return Summary(scores, len(table), stopped, table.retrievals)
+    leaks = {
+        measure: list(leaked(table, measure.top))
+        for measure in measures
+        if measure.whole == Leak and not isinstance(measure.k, Budget)
+    }
+    return Summary(scores, len(table), stopped, retrievals, leaks)
 
 
 def totals_of(table: Table, score: int, measure: Measure) -> Totals:
@@ -283,7 +298,7 @@ def totals_of(table: Table, score: int, measure: Measure) -> Totals:
     return Totals.of(table.values(score, measure), due=due, groups=table.group_codes)
 
 
-def _score(table: Table, score: int, measures: Sequence[Measure]) -> ScoreSummary:
+def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
     status = table.status(score)
     scored, undefined, unscored = (
         int((status == code).sum()) for code in (SCORED, UNDEFINED, UNSCORED)
@@ -298,6 +313,7 @@ def _score(table: Table, score: int, measures: Sequence[Measure]) -> ScoreSummar
         _reasons(table.unscored_reasons(score)),
         settled,
         unverified,
+        over_calls(table, score, table.methods[score].headline) if united else None,
     )
 
 

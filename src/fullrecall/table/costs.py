@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.context import Context
 from fullrecall.measures.budgets import Budget
 from fullrecall.retrieval import Call, Retrieval
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Floats, Integers, count_sums, offsets_of
 
-CHARACTERS_PER_TOKEN = 4
-"""A rule of thumb for English; a context's metadata may have its `tokens`."""
+CHARACTERS_PER_TOKEN = 4.0
+"""What a token is taken for where nobody counts: the usual rule of thumb for English text."""
 
 _UNKNOWN = float("nan")
 
@@ -23,28 +25,31 @@ _UNKNOWN = float("nan")
 class Costs:
     """The cost of each context of some rows, by place: what had to be paid until it was there.
 
-    Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. NaN: the cost is not known.
+    Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `own_tokens` are those of each
+    context alone. NaN: the cost is not known.
     """
 
     offsets: Integers
     calls: Floats
     tokens: Floats
     seconds: Floats
+    own_tokens: Floats
 
     @classmethod
     def of(cls, samples: Iterable[Sample]) -> Costs:
         """Return the costs of samples."""
         counts: list[int] = []
-        columns: tuple[list[float], list[float], list[float]] = ([], [], [])
+        columns: tuple[list[float], ...] = ([], [], [], [])
         for sample in samples:
             count = len(sample.retrieved_context_ids or ())
             numbers = _call_numbers(sample, count)
             counts.append(count)
             columns[0].extend(numbers)
-            columns[1].extend(_tokens(sample, numbers))
+            own = _own_tokens(sample, count)
+            columns[1].extend(_tokens(sample, numbers, own))
             columns[2].extend(_seconds(sample, count))
-        calls, tokens, seconds = (np.array(column, np.float64) for column in columns)
-        return cls(offsets_of(counts), calls, tokens, seconds)
+            columns[3].extend(own)
+        return cls(offsets_of(counts), *(np.array(column, np.float64) for column in columns))
 
     def within(self, budget: Budget) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which contexts a budget pays for, and of which rows that is known."""
@@ -79,27 +84,35 @@ def _returned(call: Call) -> Iterable[tuple[str | None, str | None]]:
     return ((c.id, c.text) for each in call.walk() for c in each.contexts or ())
 
 
-def _tokens(sample: Sample, numbers: Sequence[float]) -> Sequence[float]:
+def _own_tokens(sample: Sample, count: int) -> list[float]:
+    """Return the tokens of each context."""
+    contexts = sample.retrieved_contexts
+    if contexts is None:
+        return [_UNKNOWN] * count
+    return [_tokens_of(context) for context in contexts]
+
+
+def _tokens_of(context: Context) -> float:
+    given = context.metadata.get("tokens")
+    if isinstance(given, (int, float)) and not isinstance(given, bool) and given >= 0:
+        return given
+    return _UNKNOWN if context.text is None else len(context.text) / CHARACTERS_PER_TOKEN
+
+
+def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> Sequence[float]:
     """Return how many tokens the reader has had with each context.
 
     Several lists that nobody merged were read one call after another, any other list from its top.
     """
-    contexts = sample.retrieved_contexts
-    if contexts is None or any(context.text is None for context in contexts):
-        return [_UNKNOWN] * len(numbers)
-    order = list(range(len(numbers)))
+    order = np.arange(len(own))
     if sample.ranks is not None:
-        if any(number != number for number in numbers):  # noqa: PLR0124 - NaN
-            return [_UNKNOWN] * len(numbers)
-        order.sort(key=numbers.__getitem__)
-    costs, total = [0.0] * len(numbers), 0.0
-    for place in order:
-        context = contexts[place]
-        told = context.metadata.get("tokens")
-        known = isinstance(told, (int, float)) and not isinstance(told, bool)
-        total += told if known else len(context.text or "") / CHARACTERS_PER_TOKEN
-        costs[place] = total
-    return costs
+        if any(map(isnan, numbers)):
+            return [_UNKNOWN] * len(own)
+        order = np.argsort(np.array(numbers), kind="stable")
+    costs = np.zeros(len(own))
+    costs[order] = np.cumsum(np.array(own, np.float64)[order])
+    read: list[float] = costs.tolist()
+    return read
 
 
 def _seconds(sample: Sample, count: int) -> Sequence[float]:

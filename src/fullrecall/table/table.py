@@ -99,6 +99,10 @@ class Table:
         ]
         return unscored & np.concatenate(forbids) if forbids else unscored
 
+    def costs(self, part: int) -> Costs:
+        """Return what the contexts of a part cost."""
+        return self._samples_of(part)[1]
+
     def retrieved(self, score: int) -> Integers:
         """Return how many contexts each row has."""
         parts = [part.columns(score).found.retrieved for part in self.parts]

@@ -11,7 +11,7 @@ from fullrecall.views.page.causes import Causes, gaining
 from fullrecall.views.page.census import MOST_ROWS, Census
 from fullrecall.views.page.choices import Choice, Rows, Subject, choices, columns
 from fullrecall.views.page.document import rendered
-from fullrecall.views.page.head import about, cost_sentence, verdict
+from fullrecall.views.page.head import about, cost_sentence, leak_verdicts, verdict
 from fullrecall.views.page.payload import Payload
 from fullrecall.views.page.readings import Reader
 from fullrecall.views.page.slices import Slicer
@@ -128,7 +128,7 @@ def _page(
         for rows in chosen:
             data.add(rows, reader.read(rows))
     groupings, looked_at = slicer.groupings()
-    turns = census.turns()
+    turns, leaks = census.turns(), leak_verdicts(subject)
     return rendered(
         data.blocks(turns, groupings),
         title=title,
@@ -138,7 +138,9 @@ def _page(
         samples=census.samples,
         unscored=census.unscored,
         turns=turns[first],
-        verdicts=[verdict(subject, summary, nth, turn) for nth, turn in enumerate(turns)],
+        verdicts=[
+            [*leaks, *verdict(subject, summary, nth, turn)] for nth, turn in enumerate(turns)
+        ],
         lists=data,
         partly=partly,
         diagnosed=diagnosis is not None,
