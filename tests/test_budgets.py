@@ -1,12 +1,15 @@
 """Budgets: what a measure counts of the calls, tokens and seconds that were paid for."""
 
 import random
+from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from fullrecall import Gate, IdRecall, Report, Retrieval, Sample, compare, evaluate
 from fullrecall.errors import ParameterError
+from fullrecall.findings import Finding, Findings, Step, Target
 from fullrecall.measures import (
     AP,
     F1,
@@ -24,6 +27,7 @@ from fullrecall.measures import (
     seconds,
     tokens,
 )
+from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import Call
 from fullrecall.views.comparisons import verdict_of
 
@@ -82,7 +86,8 @@ def _random_sample(rng: random.Random) -> Sample:
 def _order_read(sample: Sample) -> list[int]:
     """Return the contexts' indices in the order in which they were read."""
     record = sample.retrieval
-    assert record is not None and record.call_numbers is not None
+    assert record is not None
+    assert record.call_numbers is not None
     order = list(range(len(record.call_numbers)))
     return sorted(order, key=record.call_numbers.__getitem__) if record.ranks else order
 
@@ -90,8 +95,10 @@ def _order_read(sample: Sample) -> list[int]:
 def _paid(sample: Sample, budget: Budget) -> Sample:
     """Return the sample as if only what a budget pays for had been retrieved."""
     record = sample.retrieval
-    assert record is not None and record.contexts is not None
-    assert record.call_numbers is not None and record.seconds is not None
+    assert record is not None
+    assert record.contexts is not None
+    assert record.call_numbers is not None
+    assert record.seconds is not None
     read, total = {}, 0.0
     for index in _order_read(sample):
         total += len(record.contexts[index].text or "") / 4
@@ -151,9 +158,6 @@ def test_a_table_reads_what_a_result_reads() -> None:
 
 def test_credit_of_several_contexts_needs_all_of_them() -> None:
     """A target that two contexts support together is found once both are paid for."""
-    from fullrecall.findings import Finding, Step, Target
-    from fullrecall.result import Method, Result, Status
-
     sample = Sample(
         retrieval=Retrieval(
             [{"id": "a", "text": "a"}, {"id": "b", "text": "b"}],
@@ -176,7 +180,7 @@ def test_a_measure_of_ones_own_counts_what_is_paid_for() -> None:
     class FoundFirst(Measure):
         text = "found_first_paid"
 
-        def count(self, findings, retrieved):  # type: ignore[no-untyped-def]  # as in the docs
+        def count(self, findings: Findings, retrieved: int) -> float:
             return sum(finding.rank == 1 for finding in findings) / len(findings)
 
     late, early = _report(20), _report(1)
@@ -234,7 +238,7 @@ def test_a_context_may_tell_its_tokens() -> None:
 
 
 @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
-def test_saved_reports_keep_what_budgets_read(tmp_path, name) -> None:  # type: ignore[no-untyped-def]  # fixtures
+def test_saved_reports_keep_what_budgets_read(tmp_path: Path, name: str) -> None:
     """A budget may be asked of a saved report."""
     rng = random.Random(11)
     report = evaluate([_random_sample(rng) for _ in range(30)], IdRecall())
@@ -262,11 +266,11 @@ def test_text_forms(text: str, measure: Measure, written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda: calls(0), lambda: calls(1.5), lambda: tokens(True), lambda: seconds(0),
+    "wrong", [lambda: calls(0), lambda: calls(1.5), lambda: tokens(-1), lambda: seconds(0),
               lambda: seconds(float("nan")), lambda: parse("recall@0calls"),
               lambda: parse("recall@1.5calls"), lambda: parse("recall@3rounds")],
 )  # fmt: skip
-def test_amounts_that_are_none(wrong) -> None:  # type: ignore[no-untyped-def]  # any call
+def test_amounts_that_are_none(wrong: Callable[[], object]) -> None:
     """A budget of nothing, or of a part of a call, is an error."""
     with pytest.raises(ParameterError):
         wrong()

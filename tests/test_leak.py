@@ -2,27 +2,21 @@
 
 import random
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fullrecall import (
-    Gate,
-    IdRecall,
-    InputError,
-    Report,
-    Retrieval,
-    Sample,
-    TextRecall,
-    compare,
-    evaluate,
-)
+from fullrecall import Gate, IdRecall, Report, Retrieval, Sample, TextRecall, compare, evaluate
+from fullrecall.errors import InputError
 from fullrecall.measures import Leak, Recall, parse
-from fullrecall.result import Status
+from fullrecall.result import Result, Status
 from fullrecall.retrieval import Call
+from fullrecall.testing import ScriptedChatModel
 from fullrecall.views.comparisons import verdict_of
 
 
-def _score(**fields):  # type: ignore[no-untyped-def]  # fields of a sample
+def _score(**fields: Any) -> Result:
     return IdRecall().score(**fields)
 
 
@@ -37,7 +31,7 @@ def test_a_forbidden_id_within_k_leaks() -> None:
 
 
 def test_it_is_undefined_only_where_nothing_is_forbidden() -> None:
-    """Recall may be undefined, or references missing: what is forbidden is looked for all the same."""
+    """Recall may be undefined, or references missing: what is forbidden is looked for."""
     seen = {"retrieved_context_ids": ["a"]}
     assert _score(**seen, reference_context_ids=["a"])[Leak] is None
     assert _score(**seen, forbidden_ids=[])[Leak] is None
@@ -72,17 +66,11 @@ def test_what_nothing_answers_must_bring_nothing() -> None:
 
 def test_no_judge_is_asked_what_nothing_answers() -> None:
     """A question without an answer costs no request."""
-    from fullrecall import ClaimRecall
-
-    class Judge:
-        name = "never"
-
-        def attribute(self, *_: object, **__: object) -> object:
-            raise AssertionError
-
-    scorer = ClaimRecall(judge=Judge())  # type: ignore[arg-type]  # a double
+    model = ScriptedChatModel([])
+    scorer = ClaimRecall(judge=LLMJudge(model))
     result = scorer.score(retrieved_contexts=["t"], reference_claims=["c"], answerable=False)
     assert (result.status, result[Leak]) == (Status.UNDEFINED, 1.0)
+    assert result.usage.calls == 0
 
 
 def test_the_successor_of_a_superseded_reference_is_the_target() -> None:
@@ -114,7 +102,7 @@ def test_the_successor_of_a_superseded_reference_is_the_target() -> None:
         ({"forbidden_ids": ["a"], "reference_context_ids": ["a"]}, "is a reference and forbidden"),
     ],
 )
-def test_wrong_values(fields, named) -> None:  # type: ignore[no-untyped-def]  # cases
+def test_wrong_values(fields: dict[str, Any], named: str) -> None:
     """A value of the wrong form is named, and what contradicts itself is refused."""
     with pytest.raises(InputError, match=named):
         Sample(**fields)
@@ -151,7 +139,7 @@ def test_zero_leaks_bound_the_rate() -> None:
             IdRecall(),
         )  # fmt: skip
         assert str(Gate(Leak @ 10 <= 0.01).check(report).outcome) == outcome
-    shown = " ".join(str(evaluate(report.samples, IdRecall()).summary(Leak @ 10)).split())
+    shown = " ".join(str(report.summary(Leak @ 10)).split())
     assert "leak@10: 0 of 298 questions leak: at most 1.1% of such questions (95%)" in shown
 
 
@@ -163,10 +151,16 @@ def test_upper_bounds_hold_by_exact_enumeration(count: int) -> None:
     bounds = []
     for leaks in range(count + 1):
         report = evaluate(
-            [Sample(id=str(n), retrieved_context_ids=["a"], forbidden_ids=["a" if n < leaks else "b"])
-             for n in range(count)],
+            [
+                Sample(
+                    id=str(n),
+                    retrieved_context_ids=["a"],
+                    forbidden_ids=["a" if n < leaks else "b"],
+                )
+                for n in range(count)
+            ],
             IdRecall(),
-        )  # fmt: skip
+        )
         bounds.append(Gate(Leak <= 0.5).check(report).checks[0].upper or 1.0)
     for rate in (0.05, 0.1, 0.3, 0.5, 0.7, 0.9):
         chances = [comb(count, n) * rate**n * (1 - rate) ** (count - n) for n in range(count + 1)]
@@ -186,7 +180,7 @@ def _filtered(*, after: bool) -> Retrieval:
 
 
 def test_the_list_leaks_and_the_prompt_does_not() -> None:
-    """Where a filter comes after the retriever, the list leaks, and what the model read does not."""
+    """Where a filter comes after the retriever, the list leaks, and what was read does not."""
     sample = Sample(
         id="q", retrieval=_filtered(after=True), reference_context_ids=["open"],
         forbidden_ids=["secret"],
@@ -218,7 +212,7 @@ def test_what_leaked_is_listed_with_rank_and_step() -> None:
 
 
 @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
-def test_saved_reports_keep_what_is_forbidden(tmp_path, name) -> None:  # type: ignore[no-untyped-def]  # fixtures
+def test_saved_reports_keep_what_is_forbidden(tmp_path: Path, name: str) -> None:
     """Leak may be asked of a saved report; its samples are the same."""
     samples = [
         Sample(id="a", retrieved_context_ids=["x"], reference_context_ids=["x"]),
@@ -231,7 +225,7 @@ def test_saved_reports_keep_what_is_forbidden(tmp_path, name) -> None:  # type: 
     report = evaluate(samples, IdRecall())
     report.save(tmp_path / name)
     loaded = Report.load(tmp_path / name)
-    assert list(loaded.samples) == samples
+    assert [row.sample for row in loaded.rows] == samples
     values = [str(one.table.values(0, Leak).tolist()) for one in (report, loaded)]
     assert values[0] == values[1] == "[nan, 1.0, 1.0, 0.0, 1.0, nan]"
     assert loaded.leaked() == report.leaked()
@@ -269,7 +263,7 @@ def test_unscored_samples_may_have_leaked() -> None:
     assert gate.check(evaluate([*good, doubtful], IdRecall())).outcome == "cannot_tell"
 
 
-def test_csv_and_json_rows_carry_them(tmp_path) -> None:  # type: ignore[no-untyped-def]  # a fixture
+def test_csv_and_json_rows_carry_them(tmp_path: Path) -> None:
     """Readers take the fields as any other."""
     from fullrecall.datasets import read_csv, read_jsonl
 

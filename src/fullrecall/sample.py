@@ -391,7 +391,8 @@ class Sample(_Given):
         ]
         if successors:
             references = _reference_ids(renamed)
-            assert isinstance(references, tuple)  # noqa: S101 - they were given as references
+            if isinstance(references, SingleIds):
+                references = references.references()
             _put_references(self, references)
             _put_single(self, _single_of(references))
         for name in (name for any_of, _ in renamed for name in any_of):

@@ -10,7 +10,7 @@ from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import Measure, Threshold
 from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
 from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
-from fullrecall.measures.text import MEASURES, parse, parse_threshold
+from fullrecall.measures.text import MEASURES, parse, parse_threshold, unaliased
 
 __all__ = [
     "AP",
@@ -33,6 +33,7 @@ __all__ = [
     "parse_threshold",
     "seconds",
     "tokens",
+    "unaliased",
 ]
 
 DEFAULT_KS = (1, 3, 5, 10)

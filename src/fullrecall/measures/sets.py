@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
+from fullrecall.errors import ParameterError
 from fullrecall.measures.measure import FindingsOf, GradedMeasure, check_choice
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 Weight = Literal["equal", "grade", "size"]
 Denominator = Literal["retrieved", "k"]
+RecallDenominator = Literal["targets", "k"]
 
 
 class RecallMeasure(GradedMeasure):
@@ -19,12 +21,15 @@ class RecallMeasure(GradedMeasure):
 
     - `weight`: what a target counts: "equal" (1 each, the default), its "grade", or its "size",
       the characters of a passage.
+    - `denominator`: "targets" divides by all targets; "k" by as many as k contexts can hold, if
+      that is fewer, so that 1.0 can be reached (k for each list, where several were united).
 
     Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval" (2008), eq. 8.2,
     with credit for membership and weights for counts.
     """
 
     weight: Weight = "equal"
+    denominator: RecallDenominator = "targets"
 
     text = "recall"
     written = "Recall"
@@ -36,16 +41,25 @@ class RecallMeasure(GradedMeasure):
             *,
             min_grade: float | None = ...,
             weight: Weight = ...,
+            denominator: RecallDenominator = ...,
             zero_division: float | None = ...,
         ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(self.weight, "weight", get_args(Weight))
+        check_choice(self.denominator, "denominator", get_args(RecallDenominator))
+        if self.denominator == "k" and self.weight != "equal":
+            raise ParameterError('denominator="k" counts targets: leave weight out')
 
     def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the weighted mean of the credits."""
-        return recall(found, self.top, self.weight)
+        if self.denominator == "targets" or self.top is None:
+            return recall(found, self.top, self.weight)
+        from fullrecall.table.lists import ratio
+
+        most = (self.top * found.lists).clip(max=found.targets)
+        return ratio(found.credit_sums(self.top), most).clip(max=1.0)
 
 
 class PrecisionMeasure(GradedMeasure):

@@ -20,6 +20,17 @@ MEASURES: dict[str, Measure] = {
 }
 """Each measure by its name in text form. Add your own to have `parse` read it."""
 
+ALIASES = {
+    "mrr": "rr",
+    "map": "ap",
+    "hit_rate": "hit",
+    "hitrate": "hit",
+    "perfect": "all_found",
+    "success": "hit",
+    "leak_rate": "leak",
+}
+"""Names that others give to a measure, or to its mean, with ours."""
+
 _FORM = re.compile(r"(?P<name>\w+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?")
 
 
@@ -34,9 +45,20 @@ def parse(text: str) -> Measure:
     by_name = {name.replace("_", ""): measure for name, measure in MEASURES.items()}
     named = by_name.get(match["name"].lower().replace("_", ""))
     if named is None:
-        raise ParameterError(f"no measure {match['name']!r}: choose one of {', '.join(MEASURES)}")
+        ours = ALIASES.get(match["name"].lower())
+        way = f"choose one of {', '.join(MEASURES)}" if ours is None else f"it is {ours} here"
+        raise ParameterError(f"no measure {match['name']!r}: {way}")
     measure = named(**_parameters(named, match["inside"] or ""))
     return measure if match["k"] is None else measure @ _cut(match["k"])
+
+
+def unaliased(text: str) -> tuple[str, str | None]:
+    """Return a measure's text with our name in place of an alias, and the alias; None without."""
+    match = re.match(r"\s*(\w+)", text)
+    alias = match[1].lower() if match is not None else ""
+    if match is None or alias not in ALIASES or alias in MEASURES:
+        return text, None
+    return f"{ALIASES[alias]}{text[match.end() :]}", match[1]
 
 
 def parse_threshold(text: str) -> Threshold:

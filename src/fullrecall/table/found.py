@@ -409,7 +409,8 @@ class _Paid:
         indices = np.where(inside, self.offsets[rows] + places - 1, 0)
         if not len(self.places):
             return np.zeros(len(rows), np.int64)
-        return np.where(inside, self.places[indices], 0)
+        moved: Integers = np.where(inside, self.places[indices], 0)
+        return moved
 
     def counts(self, retrieved: Integers) -> Integers:
         """Return how many of the first contexts of each row are left."""
