@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Gate, IdRecall, Report, Retrieval, Sample, TextRecall, compare, evaluate
+from fullrecall import (
+    ClaimRecall,
+    Gate,
+    IdRecall,
+    LLMJudge,
+    Report,
+    Retrieval,
+    Sample,
+    TextRecall,
+    compare,
+    evaluate,
+)
 from fullrecall.errors import InputError
 from fullrecall.measures import Leak, Recall, parse
 from fullrecall.result import Result, Status

@@ -80,7 +80,7 @@ class Result:
     ranks: tuple[int, ...] | None = None
     _read: Reading | None = field(default=None, init=False, repr=False, compare=False)
     """Reads measures of the table that this is a view of; None: they are counted here."""
-    _sample: Sample | None = field(default=None, init=False, repr=False, compare=False)
+    _sample: Any = field(default=None, init=False, repr=False, compare=False)
     """What was scored, for measures that read it."""
 
     def __getitem__(self, measure: Measure) -> float | None:
