@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from fullrecall import (
     ClaimRecall,
@@ -19,6 +20,7 @@ from fullrecall import (
     compare,
     evaluate,
 )
+from fullrecall.cli import app
 from fullrecall.errors import InputError
 from fullrecall.measures import Leak, Recall, parse
 from fullrecall.result import Result, Status
@@ -300,3 +302,17 @@ def test_text_form() -> None:
     for k, zero in product((None, 3), (None, 0.0)):
         measure = Leak(zero_division=zero) if k is None else Leak(zero_division=zero) @ k
         assert parse(measure.name) == measure
+
+
+def test_the_command_line_scores_samples_that_only_forbid(tmp_path: Path) -> None:
+    """Neither references nor a scorer need be named; the gate passes 0 leaks in 300."""
+    samples, report = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
+    samples.write_text('{"retrieved_context_ids": ["a"], "forbidden_ids": ["b"]}\n' * 300)
+    runner = CliRunner()
+    run = runner.invoke(
+        app, ["evaluate", str(samples), "--output", str(report), "--measure", "leak@10"]
+    )
+    assert run.exit_code == 0, run.output
+    gate = runner.invoke(app, ["gate", str(report), "--require", "leak@10<=0.01"])
+    assert gate.exit_code == 0, gate.output
+    assert "PASS" in gate.output

@@ -444,7 +444,8 @@ class _Paid:
     def _lost(self, found: FoundColumns, steps: Lists, support: Lists) -> Integers:
         """Return how many of the contexts on which each step rests are gone."""
         gone = self.moved(found.row_of_target[support.rows], support.values) == 0
-        lost = (self.moved(found.row_of_target[steps.rows], steps.values) == 0).astype(np.int64)
+        left = self.moved(found.row_of_target[steps.rows], steps.values) > 0
+        lost: Integers = np.where(left, 0, 1)
         width = int(max(steps.values.max(initial=0), support.values.max(initial=0))) + 1
         keys = steps.rows * width + steps.values
         nth = np.searchsorted(keys, support.rows * width + support.values)
