@@ -167,3 +167,16 @@ def test_a_measure_of_ones_own_goes_everywhere(monkeypatch: pytest.MonkeyPatch) 
         parse("found_first")
     monkeypatch.setitem(MEASURES, "found_first", FoundFirst())
     assert parse("found_first(share=0.5)@2") == own @ 2
+
+
+def test_capped_recall_divides_by_what_k_can_hold() -> None:
+    """`Recall(denominator="k")` reaches 1.0 with k targets found; a weight is refused."""
+    result = IdRecall().score(
+        retrieved_context_ids=["a", "x", "b"], reference_context_ids=["a", "b", "c", "d"]
+    )
+    capped = Recall(denominator="k")
+    assert [result[capped @ k] for k in (1, 2, 3, 4, 10)] == [1.0, 0.5, 2 / 3, 0.5, 0.5]
+    assert result[capped] == result[Recall]
+    assert parse("recall(denominator=k)@3") == capped @ 3
+    with pytest.raises(ParameterError, match="leave weight out"):
+        Recall(denominator="k", weight="grade")

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Findings, Target, by_rank
-from fullrecall.measures import Measure, Recall
+from fullrecall.measures import Budget, Measure, Recall
 from fullrecall.usage import Usage
 
 if TYPE_CHECKING:
+    from fullrecall.sample import Sample
     from fullrecall.table.found import FoundColumns
 
 _NAMED = 5
@@ -79,6 +80,8 @@ class Result:
     ranks: tuple[int, ...] | None = None
     _read: Reading | None = field(default=None, init=False, repr=False, compare=False)
     """Reads measures of the table that this is a view of; None: they are counted here."""
+    _sample: Any = field(default=None, init=False, repr=False, compare=False)
+    """What was scored, for measures that read it."""
 
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.
@@ -89,11 +92,19 @@ class Result:
             raise ParameterError(
                 f"expected a measure such as Recall @ 5 of fullrecall.measures, got {measure!r}"
             )
-        if self.status is Status.UNSCORED:
-            return None
         if self._read is not None:
             return self._read(measure)
-        value = float(measure.values(self._columns, lambda _: self.ranked)[0])
+        if self.status is Status.UNSCORED and not measure.of_sample:
+            return None
+        columns = self._columns
+        if measure.reads_sample:
+            if self._sample is None:
+                raise ParameterError(
+                    f"{measure!r} reads the sample, which this result does not have: read it of "
+                    "the report, report[0].results[name]"
+                )
+            columns = columns.of_samples([self._sample])
+        value = float(measure.values(columns, lambda _: self.ranked)[0])
         return None if value != value else value  # noqa: PLR0124 - NaN
 
     @cached_property
@@ -103,7 +114,13 @@ class Result:
         return found.FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)} | {"_read": None}
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**state, "_read": None, "_sample": None}
+
+    def asked_of(self, sample: Sample) -> Result:
+        """Return this result with the sample that was scored."""
+        object.__setattr__(self, "_sample", sample)
+        return self
 
     def read_by(self, read: Reading) -> Result:
         """Return this result with its measures read of the table that it is a view of."""
@@ -119,6 +136,20 @@ class Result:
     def ranked(self) -> Findings:
         """The findings by rank: those of united calls by each context's rank in its own call."""
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
+
+    def paid(self, measure: Measure) -> Findings:
+        """Return the findings in the contexts that the budget of a measure pays for.
+
+        All, by rank, for a measure without a budget, and where what contexts cost is not known.
+        """
+        if isinstance(measure.k, Budget) and self._sample is not None:
+            from fullrecall.table.found import FoundColumns
+
+            found = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+            left, known = found.of_samples([self._sample]).within(measure.k)
+            if known[0]:
+                return left.findings(0, self.findings)
+        return self.ranked
 
     @property
     def is_judged(self) -> bool:

@@ -11,7 +11,16 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    runtime_checkable,
+)
 
 from fullrecall.context import Context, ContextLike, as_context, as_number
 from fullrecall.errors import ParameterError
@@ -22,6 +31,8 @@ Read: TypeAlias = Literal["yes", "partly", "no"]
 
 View: TypeAlias = Literal["contexts", "retrieved", "read"]
 """Which list of a record is meant: what was kept, all that was retrieved, what the prompt had."""
+
+T = TypeVar("T")
 
 FailedCalls: TypeAlias = Literal["unscored", "score"]
 """What a failed call makes of its sample: unscored, or scored by what the other calls returned."""
@@ -320,6 +331,8 @@ class Retrieval:
             [self.contexts[place] for place in places],
             ranks=[ranks[place] for place in places],
             error=self.error,
+            call_numbers=_taken(self.call_numbers, places),
+            seconds=_taken(self.seconds, places),
         )
 
     @property
@@ -573,6 +586,10 @@ def _character(match: re.Match[str]) -> str:
 
 def _squeezed(text: str) -> str:
     return "".join(text.split())
+
+
+def _taken(values: Sequence[T] | None, places: Sequence[int]) -> list[T] | None:
+    return None if values is None else [values[place] for place in places]
 
 
 def _united(calls: Sequence[Call]) -> tuple[tuple[Context, ...], tuple[int, ...]]:

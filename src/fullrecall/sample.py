@@ -188,6 +188,46 @@ def _claim(item: object) -> Claim:
     )
 
 
+def _ids(value: object) -> tuple[str, ...]:
+    items = enumerate(as_list(value, ordered=False))
+    return tuple(dict.fromkeys(_at(position, _id, item) for position, item in items))
+
+
+def _id(value: object) -> str:
+    name = as_id(value)
+    if not name:
+        raise ValueError("expected an ID, got a blank text")
+    return name
+
+
+def _superseded(value: object) -> Mapping[str, str]:
+    """Return old IDs with the successor that each has in the end."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f'expected a mapping {{"old": "new"}}, got {shown(value)}')
+    successors = {_id(old): _id(new) for old, new in value.items()}
+    return {old: _last_successor(old, successors) for old in successors}
+
+
+def _last_successor(old: str, successors: Mapping[str, str]) -> str:
+    seen, new = {old}, successors[old]
+    while new in successors:
+        if new in seen:
+            raise ValueError(f"{shown(new)} comes to supersede itself")
+        seen.add(new)
+        new = successors[new]
+    if new in seen:
+        raise ValueError(f"{shown(new)} comes to supersede itself")
+    return new
+
+
+def _truth(value: object) -> bool:
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"  # a cell of a CSV file
+    if type(value).__name__ in ("bool", "bool_") or (type(value) is int and value in (0, 1)):
+        return bool(value)
+    raise ValueError(f"expected true or false, got {shown(value)}")
+
+
 def _retrieval(value: object) -> Retrieval:
     if isinstance(value, Retrieval):
         return value
@@ -249,6 +289,10 @@ class Sample(_Given):
       (`[["a", "b"], ["c"]]`), graded as `{"any_of": ["a", "b"], "grade": 2}`.
       `reference_contexts`: texts; an item may be a list of texts of which any one serves.
     - `reference`: the reference answer. `reference_claims`, `reference_entities`: its parts.
+    - `forbidden_ids`: what must not be retrieved: no access, another tenant, out of date.
+      `superseded`: `{"old": "new"}`; the old ID is forbidden, and a reference to it is to the new.
+    - `answerable`: False says that nothing answers the question: whatever is returned is a leak,
+      and recall is undefined.
     - `response`: what the generator said. `group`: samples that are not independent share it.
     - `retrieval`: how the retrieved contexts came about, where that was recorded: a `Retrieval`
       or a mapping with its fields. It has the contexts; `retrieved_contexts` is then left out.
@@ -266,6 +310,9 @@ class Sample(_Given):
     reference_context_ids: tuple[Reference, ...] | None
     reference_claims: tuple[Claim, ...] | None
     reference_entities: tuple[str, ...] | None
+    forbidden_ids: tuple[str, ...] | None
+    superseded: Mapping[str, str] | None
+    answerable: bool | None
     response: str | None
     group: str | None
     retrieval: Retrieval | None
@@ -286,6 +333,9 @@ class Sample(_Given):
             reference_context_ids: ReferenceIds | None = None,
             reference_claims: Iterable[str | Claim | Mapping[str, Any]] | None = None,
             reference_entities: Iterable[str] | None = None,
+            forbidden_ids: Iterable[ID] | None = None,
+            superseded: Mapping[ID, ID] | None = None,
+            answerable: bool | None = None,
             response: str | None = None,
             group: ID | None = None,
             retrieval: Retrieval | Mapping[str, Any] | None = None,
@@ -313,6 +363,8 @@ class Sample(_Given):
                     problems[name] = str(error)
             if problems:
                 raise _problem(problems)
+            if "superseded" in given or "forbidden_ids" in given:
+                self._forbid()
             if self.retrieved_contexts is not None or self.retrieval is not None:
                 self._unite()
 
@@ -327,6 +379,28 @@ class Sample(_Given):
             ids = tuple(context.id for context in self.retrieved_contexts)
             _put_listed(self, ids)
             _put_ids(self, ids)
+
+    def _forbid(self) -> None:
+        """Point references to their successors; raise `InputError` for one that is forbidden."""
+        if self.reference_context_ids is None:
+            return
+        successors, forbidden = self.superseded or {}, set(self.forbidden)
+        renamed = [
+            Reference(tuple(successors.get(name, name) for name in any_of), grade)
+            for any_of, grade in self.reference_context_ids
+        ]
+        if successors:
+            references = _reference_ids(renamed)
+            if isinstance(references, SingleIds):
+                references = references.references()
+            _put_references(self, references)
+            _put_single(self, _single_of(references))
+        for name in (name for any_of, _ in renamed for name in any_of):
+            if name in forbidden:
+                raise InputError(
+                    f"{name!r} is a reference and forbidden: leave it out of one of them",
+                    field="forbidden_ids",
+                )
 
     if not TYPE_CHECKING:  # a checker that sees it takes any name for an attribute
 
@@ -413,6 +487,11 @@ class Sample(_Given):
         """The rank of each retrieved context, ascending; None where that is its position."""
         return None if self.retrieval is None else self.retrieval.ranks
 
+    @property
+    def forbidden(self) -> tuple[str, ...]:
+        """All IDs that must not be retrieved: `forbidden_ids`, and what is superseded."""
+        return tuple(dict.fromkeys((*(self.forbidden_ids or ()), *(self.superseded or {}))))
+
     def _take(self, record: Retrieval) -> None:
         """Take over what a recorded retrieval says; a record without contexts takes the sample's.
 
@@ -472,6 +551,9 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
     "reference_context_ids": _reference_ids,
     "reference_claims": _claims,
     "reference_entities": _texts,
+    "forbidden_ids": _ids,
+    "superseded": _superseded,
+    "answerable": _truth,
     "response": _one_text,
     "group": as_id,
     "retrieval": _retrieval,
@@ -528,7 +610,14 @@ _FIELDS["retrieved_context_ids"] = ("retrieved_context_ids", as_listed_ids, _put
 _FIELDS["reference_context_ids"] = ("reference_context_ids", _reference_ids, _put_reference_ids)
 
 _READ_ALWAYS = tuple(
-    _slot(Sample, name).__set__ for name in ("id", "group", "retrieval", "retrieved_contexts")
+    _slot(Sample, name).__set__
+    for name in (
+        "id",
+        "group",
+        "retrieval",
+        "retrieved_contexts",
+        "answerable",
+    )
 )
 """What sets the fields that are read of every sample, and are cheaper to set than to make up."""
 

@@ -310,7 +310,7 @@ def _show(
 
 def _check_something_scored(scores: Summary, others: Sequence[ScorerName]) -> None:
     """Fail where no sample has any score: a pipeline is not to take that for a result."""
-    if any(score.scored for score in scores):
+    if any(one.samples for score in scores for one in score.values()):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
     if any(score.undefined for score in scores):

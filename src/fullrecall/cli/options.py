@@ -9,7 +9,8 @@ from typing import Annotated, TypeVar
 import typer
 
 from fullrecall.errors import ParameterError
-from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold
+from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold, unaliased
+from fullrecall.measures.text import ALIASES
 
 Read = TypeVar("Read")
 
@@ -66,12 +67,20 @@ def _checked_cuts(text: str | None) -> str | None:
 
 def measure(text: str) -> Measure:
     """Read a measure such as `recall@5`."""
-    return _read(parse, text)
+    return _read(parse, _ours(text))
 
 
 def threshold(text: str) -> Threshold:
     """Read a threshold such as `recall@10>=0.9`."""
-    return _read(parse_threshold, text)
+    return _read(parse_threshold, _ours(text))
+
+
+def _ours(text: str) -> str:
+    """Return a measure by our name; says so where it has another one elsewhere."""
+    ours, alias = unaliased(text)
+    if alias is not None:
+        typer.echo(f"{alias} is {ALIASES[alias.lower()]} here: the mean over questions", err=True)
+    return ours
 
 
 def cut(ks: Iterable[int], measures: Iterable[Measure] | None) -> tuple[Measure, ...]:

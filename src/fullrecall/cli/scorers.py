@@ -150,7 +150,7 @@ def _allowed(name: ScorerName, sample: Sample) -> bool:
     match name:
         case ScorerName.ID:
             has_ids = not observed or not ids or any(given is not None for given in ids)
-            return has_ids and sample.reference_context_ids is not None
+            return has_ids and (sample.reference_context_ids is not None or _only_forbids(sample))
         case ScorerName.TEXT | ScorerName.SPAN:
             return (texts or not observed) and passages
         case ScorerName.ENTITY:
@@ -159,6 +159,15 @@ def _allowed(name: ScorerName, sample: Sample) -> bool:
         case ScorerName.CLAIM:
             claims = sample.reference_claims is not None or sample.reference is not None
             return (texts or not observed) and claims
+
+
+def _only_forbids(sample: Sample) -> bool:
+    """Whether all that a sample says of its contexts is which must not be there."""
+    forbids = bool(sample.forbidden) or sample.answerable is False
+    return forbids and all(
+        value is None
+        for value in (sample.reference, sample.reference_contexts, sample.reference_claims)
+    )
 
 
 def _has_texts(contexts: Sequence[Context] | None) -> bool:

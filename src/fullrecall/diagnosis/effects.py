@@ -15,8 +15,8 @@ from fullrecall.measures import Measure, Recall
 from fullrecall.report.report import Report
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
-from fullrecall.results.smallest_k import CHARACTERS_PER_TOKEN
 from fullrecall.results.totals import Totals
+from fullrecall.table.costs import CHARACTERS_PER_TOKEN
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:

@@ -109,7 +109,10 @@ class ChunkScorer:
     ) -> ScoreColumns:
         from fullrecall.table.part import ScoreColumns
 
-        if isinstance(scorer, TextRecall) and all(s.retrieval is None for s in samples):
+        if isinstance(scorer, TextRecall) and not any(
+            _is_special(sample) or (sample.reference_contexts is None and sample.forbidden)
+            for sample in samples
+        ):
             return scorer.columns(samples)
         if ids is not None and self._is_by_id(scorer):
             return ids
@@ -143,13 +146,18 @@ class ChunkScorer:
         )
 
 
+def _is_special(sample: Sample) -> bool:
+    """Whether a row is scored by itself: its retrieval was recorded, or nothing answers."""
+    return sample.retrieval is not None or sample.answerable is False
+
+
 def _id_scores(samples: Sequence[Sample]) -> ScoreColumns | None:
     """Return what `IdRecall` scores; None where a row has to be looked at by itself."""
     import numpy as np
 
     from fullrecall.table.ids import score_ids
 
-    if any(sample.retrieval is not None for sample in samples):
+    if any(map(_is_special, samples)):
         return None
     retrieved = [ids for sample in samples if (ids := sample.listed_ids) is not None]
     single = [wanted for sample in samples if (wanted := sample.single_ids) is not None]

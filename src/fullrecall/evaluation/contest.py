@@ -279,7 +279,7 @@ class _Contest:
         contexts = row.sample.retrieved_contexts
         if contexts is None:
             return
-        counted = contexts if self.measure.k is None else contexts[: self.measure.k]
+        counted = contexts[: self.measure.top]
         record.samples += 1
         record.contexts += len(counted)
         texts = [context.text for context in counted if context.text is not None]

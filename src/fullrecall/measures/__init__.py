@@ -5,10 +5,12 @@
 it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`.
 """
 
+from fullrecall.measures.budgets import Budget, calls, seconds, tokens
+from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import Measure, Threshold
 from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
 from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
-from fullrecall.measures.text import MEASURES, parse, parse_threshold
+from fullrecall.measures.text import MEASURES, parse, parse_threshold, unaliased
 
 __all__ = [
     "AP",
@@ -17,15 +19,21 @@ __all__ = [
     "MEASURES",
     "RR",
     "AllFound",
+    "Budget",
     "ContextPrecision",
     "Hit",
+    "Leak",
     "Measure",
     "Precision",
     "Recall",
     "Threshold",
+    "calls",
     "nDCG",
     "parse",
     "parse_threshold",
+    "seconds",
+    "tokens",
+    "unaliased",
 ]
 
 DEFAULT_KS = (1, 3, 5, 10)

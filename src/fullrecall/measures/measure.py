@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias, data
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings
-from fullrecall.parameters import check_k, check_share
+from fullrecall.measures.budgets import Budget, check_cut
+from fullrecall.parameters import check_share
 
 if TYPE_CHECKING:
     from fullrecall.table.found import FoundColumns
@@ -38,7 +39,8 @@ class Measure:
 
         result[FoundFirst() @ 5]
 
-    - `k`: count the first `k` ranks only; None counts all that was retrieved.
+    - `k`: count the first `k` ranks only, or what a budget pays for, such as `calls(3)`; None
+      counts all that was retrieved.
     - `zero_division`: the value where nothing can be counted; None leaves it undefined.
 
     Raises `ParameterError`, naming the parameter, for a value out of range; where the class is
@@ -46,7 +48,7 @@ class Measure:
     findings and the number retrieved; where it is read, for a value outside [0, 1].
     """
 
-    k: int | None = None
+    k: int | Budget | None = None
     zero_division: float | None = None
 
     text: ClassVar[str]
@@ -55,6 +57,12 @@ class Measure:
     written: ClassVar[str | None] = None
     """The name as Python has it; the class's own if None."""
 
+    of_sample: ClassVar[bool] = False
+    """Whether it is of the sample alone, and has a value where a scorer has none."""
+
+    lower_is_better: ClassVar[bool] = False
+    """Whether a lower mean is the better one."""
+
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
         if "count" in vars(cls) and not cls.__module__.startswith(_OWN):
@@ -62,7 +70,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         if self.k is not None:
-            check_k(self.k)
+            check_cut(self.k)
         if self.zero_division is not None:
             check_share(self.zero_division, "zero_division")
 
@@ -84,7 +92,15 @@ class Measure:
         return values
 
     def values(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
-        """Return the value of each row in [0, 1]; `zero_division`, or NaN, without a target."""
+        """Return the value of each row in [0, 1]; `zero_division`, or NaN, without a target.
+
+        NaN also where what a budget pays for is not known.
+        """
+        if isinstance(self.k, Budget):
+            paid, known = found.within(self.k)
+            values = self.whole.values(paid, lambda row: paid.findings(row, findings_of(row)))
+            values[~known] = float("nan")
+            return values
         counted = self.counted(found)
         values = self.column(counted, findings_of)
         values[counted.targets == 0] = float("nan") if self.zero_division is None else (
@@ -108,8 +124,8 @@ class Measure:
         """Return the findings that this measure counts: all, unless it has a `min_grade`."""
         return findings
 
-    def __matmul__(self, k: int) -> Self:
-        return replace(self, k=check_k(k))
+    def __matmul__(self, k: int | Budget) -> Self:
+        return replace(self, k=check_cut(k))
 
     def __call__(self, **parameters: Any) -> Self:
         """Return this measure with other parameters: `Recall(min_grade=2)`."""
@@ -146,13 +162,23 @@ class Measure:
         return f"{self.text}({inside}){cut}" if inside else f"{self.text}{cut}"
 
     @property
+    def reads_sample(self) -> bool:
+        """Whether it reads the sample, and not only what a scorer found."""
+        return self.of_sample or isinstance(self.k, Budget)
+
+    @property
+    def top(self) -> int | None:
+        """The `k` of a cut by ranks; None for a budget, and for all that was retrieved."""
+        return self.k if isinstance(self.k, int) else None
+
+    @property
     def whole(self) -> Self:
         """This measure over all that was retrieved."""
         return self if self.k is None else replace(self, k=None)
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        cut = "" if self.k is None else f" @ {self.k}"
+        cut = "" if self.k is None else f" @ {self.k!r}"
         written = self.written or type(self).__name__
         return f"{written}({inside}){cut}" if inside else f"{written}{cut}"
 

@@ -26,7 +26,7 @@ class RRMeasure(GradedMeasure):
         """Return the reciprocal of the first relevant rank."""
         from fullrecall.table.lists import ratio
 
-        within = found.relevant_within(self.k) > 0
+        within = found.relevant_within(self.top) > 0
         return ratio(within, found.first_relevant)
 
 
@@ -47,7 +47,7 @@ class APMeasure(GradedMeasure):
 
         targets, places, gains = found.gains()
         rows = found.row_of_target[targets]
-        within = places <= found.cut(self.k)[rows]
+        within = places <= found.cut(self.top)[rows]
         rows, places, gains = rows[within], places[within], gains[within]
         relevant, contexts = found.relevant_above(rows, places)
         sums = row_sums(gains * relevant / contexts, offsets_of(_counts(rows, len(found))))
@@ -69,7 +69,9 @@ class ContextPrecisionMeasure(GradedMeasure):
         """Return the mean precision at the relevant ranks within the first k."""
         from fullrecall.table.lists import ratio, row_sums
 
-        seen = found.relevant.kept(found.relevant.values <= found.cut(self.k)[found.relevant.rows])
+        seen = found.relevant.kept(
+            found.relevant.values <= found.cut(self.top)[found.relevant.rows]
+        )
         relevant, contexts = found.relevant_above(seen.rows, seen.values)
         sums = row_sums(relevant / contexts, seen.offsets)
         return ratio(sums, seen.counts)
@@ -110,7 +112,7 @@ class NDCGMeasure(Measure):
         from fullrecall.table.lists import offsets_of, ratio, row_sums
 
         rows, places, gains = self._gains(found)
-        within = places <= found.cut(self.k)[rows]
+        within = places <= found.cut(self.top)[rows]
         ranks = found.rank_of(rows[within], places[within])
         reached = row_sums(
             gains[within] / discounts(ranks), offsets_of(_counts(rows[within], len(found)))
@@ -154,8 +156,8 @@ class NDCGMeasure(Measure):
         rows, gains = rows[order], gains[order]
         offsets = offsets_of(_counts(rows, len(found)))
         nth = np.arange(len(rows)) - offsets[:-1][rows]
-        if self.k is not None:
-            within = nth < self.k * found.lists[rows]
+        if self.top is not None:
+            within = nth < self.top * found.lists[rows]
             rows, gains, nth = rows[within], gains[within], nth[within]
         ranks = nth // found.lists[rows] + 1
         return row_sums(gains / discounts(ranks), offsets_of(_counts(rows, len(found))))

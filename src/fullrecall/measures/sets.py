@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
+from fullrecall.errors import ParameterError
 from fullrecall.measures.measure import FindingsOf, GradedMeasure, check_choice
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 Weight = Literal["equal", "grade", "size"]
 Denominator = Literal["retrieved", "k"]
+RecallDenominator = Literal["targets", "k"]
 
 
 class RecallMeasure(GradedMeasure):
@@ -19,12 +21,15 @@ class RecallMeasure(GradedMeasure):
 
     - `weight`: what a target counts: "equal" (1 each, the default), its "grade", or its "size",
       the characters of a passage.
+    - `denominator`: "targets" divides by all targets; "k" by as many as k contexts can hold, if
+      that is fewer, so that 1.0 can be reached (k for each list, where several were united).
 
     Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval" (2008), eq. 8.2,
     with credit for membership and weights for counts.
     """
 
     weight: Weight = "equal"
+    denominator: RecallDenominator = "targets"
 
     text = "recall"
     written = "Recall"
@@ -36,16 +41,25 @@ class RecallMeasure(GradedMeasure):
             *,
             min_grade: float | None = ...,
             weight: Weight = ...,
+            denominator: RecallDenominator = ...,
             zero_division: float | None = ...,
         ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(self.weight, "weight", get_args(Weight))
+        check_choice(self.denominator, "denominator", get_args(RecallDenominator))
+        if self.denominator == "k" and self.weight != "equal":
+            raise ParameterError('denominator="k" counts targets: leave weight out')
 
     def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the weighted mean of the credits."""
-        return recall(found, self.k, self.weight)
+        if self.denominator == "targets" or self.top is None:
+            return recall(found, self.top, self.weight)
+        from fullrecall.table.lists import ratio
+
+        most = (self.top * found.lists).clip(max=found.targets)
+        return ratio(found.credit_sums(self.top), most).clip(max=1.0)
 
 
 class PrecisionMeasure(GradedMeasure):
@@ -78,10 +92,10 @@ class PrecisionMeasure(GradedMeasure):
         """Return relevant contexts among the first k, over the denominator."""
         from fullrecall.table.lists import ratio
 
-        divisor = found.contexts_within(self.k)
-        if self.k is not None and self.denominator == "k":
-            divisor = self.k * found.lists
-        return ratio(found.relevant_within(self.k), divisor)
+        divisor = found.contexts_within(self.top)
+        if self.top is not None and self.denominator == "k":
+            divisor = self.top * found.lists
+        return ratio(found.relevant_within(self.top), divisor)
 
 
 class F1Measure(PrecisionMeasure):
@@ -94,7 +108,7 @@ class F1Measure(PrecisionMeasure):
         """Return 2PR / (P + R); 0.0 where both are."""
         from fullrecall.table.lists import ratio
 
-        precision, share = super().column(found, findings_of), recall(found, self.k)
+        precision, share = super().column(found, findings_of), recall(found, self.top)
         return ratio(2 * precision * share, precision + share)
 
 
@@ -106,7 +120,7 @@ class HitMeasure(GradedMeasure):
 
     def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether the first relevant rank is within k."""
-        return (found.relevant_within(self.k) > 0).astype(float)
+        return (found.relevant_within(self.top) > 0).astype(float)
 
 
 class AllFoundMeasure(GradedMeasure):
@@ -120,7 +134,7 @@ class AllFoundMeasure(GradedMeasure):
 
     def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether no target is left."""
-        complete: Floats = (found.found_within(self.k) == found.targets).astype(float)
+        complete: Floats = (found.found_within(self.top) == found.targets).astype(float)
         return complete
 
 

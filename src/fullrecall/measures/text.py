@@ -7,6 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from fullrecall.errors import ParameterError
+from fullrecall.measures.budgets import Budget, parse_budget
+from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import Measure, Threshold
 from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
 from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
@@ -14,9 +16,20 @@ from fullrecall.parameters import check_share
 
 MEASURES: dict[str, Measure] = {
     measure.text: measure
-    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision)
+    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision, Leak)
 }
 """Each measure by its name in text form. Add your own to have `parse` read it."""
+
+ALIASES = {
+    "mrr": "rr",
+    "map": "ap",
+    "hit_rate": "hit",
+    "hitrate": "hit",
+    "perfect": "all_found",
+    "success": "hit",
+    "leak_rate": "leak",
+}
+"""Names that others give to a measure, or to its mean, with ours."""
 
 _FORM = re.compile(r"(?P<name>\w+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?")
 
@@ -32,9 +45,20 @@ def parse(text: str) -> Measure:
     by_name = {name.replace("_", ""): measure for name, measure in MEASURES.items()}
     named = by_name.get(match["name"].lower().replace("_", ""))
     if named is None:
-        raise ParameterError(f"no measure {match['name']!r}: choose one of {', '.join(MEASURES)}")
+        ours = ALIASES.get(match["name"].lower())
+        way = f"choose one of {', '.join(MEASURES)}" if ours is None else f"it is {ours} here"
+        raise ParameterError(f"no measure {match['name']!r}: {way}")
     measure = named(**_parameters(named, match["inside"] or ""))
-    return measure if match["k"] is None else measure @ _number(match["k"], int)
+    return measure if match["k"] is None else measure @ _cut(match["k"])
+
+
+def unaliased(text: str) -> tuple[str, str | None]:
+    """Return a measure's text with our name in place of an alias, and the alias; None without."""
+    match = re.match(r"\s*(\w+)", text)
+    alias = match[1].lower() if match is not None else ""
+    if match is None or alias not in ALIASES or alias in MEASURES:
+        return text, None
+    return f"{ALIASES[alias]}{text[match.end() :]}", match[1]
 
 
 def parse_threshold(text: str) -> Threshold:
@@ -61,6 +85,11 @@ def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
             )
         given[name] = _number(value, float) if name in numeric else value.strip("'\"")
     return given
+
+
+def _cut(text: str) -> int | Budget:
+    budget = parse_budget(text)
+    return int(_number(text, int)) if budget is None else budget
 
 
 def _number(text: str, kind: type[int | float]) -> Any:

@@ -14,11 +14,11 @@ from fullrecall.read.strict_json import parsed
 
 LISTS = frozenset({
     "retrieved_contexts", "retrieved_context_ids", "reference_contexts", "reference_context_ids",
-    "reference_claims", "reference_entities", "metadata",
+    "reference_claims", "reference_entities", "forbidden_ids", "superseded", "metadata",
 })  # fmt: skip
 """The fields that hold lists or objects."""
 
-_IDS = frozenset({"retrieved_context_ids", "reference_context_ids"})
+_IDS = frozenset({"retrieved_context_ids", "reference_context_ids", "forbidden_ids"})
 _SEPARATORS = (";", "|", "\n", ",")
 _LONGEST_ID = 200
 _FEWEST_WORDS = 4

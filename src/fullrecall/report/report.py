@@ -17,6 +17,7 @@ from fullrecall.parameters import check_k
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.draws import drawn_places
+from fullrecall.results.leaked import Leaked, leaked
 from fullrecall.results.missed import Missed
 from fullrecall.results.summary import Summary
 from fullrecall.table.row import Row
@@ -241,6 +242,13 @@ class Report:
         from fullrecall.results.missed import MissedTargets
 
         return MissedTargets(self.table, k, score)
+
+    def leaked(self, k: int | None = None) -> list[Leaked]:
+        """Return every forbidden context that was retrieved, with its rank and its step.
+
+        Within `k` ranks, or in all that was retrieved if it is None; see `Sample.forbidden_ids`.
+        """
+        return list(leaked(self.table, k))
 
     def smallest_k(
         self,
@@ -528,7 +536,7 @@ def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
     from fullrecall.diagnosis import diagnose
 
     whole = not measures or any(method.headline in measures for method in report.methods)
-    return diagnose(report, k=None if whole else measures[0].k)
+    return diagnose(report, k=None if whole else measures[0].top)
 
 
 def common(corpora: Iterable[str | None]) -> str | None:

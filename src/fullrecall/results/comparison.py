@@ -86,7 +86,7 @@ class ScoreComparison(Mapping[Measure, Difference]):
     @property
     def at(self) -> dict[int, Difference]:
         """The differences of the headline by k, ascending."""
-        cut = {measure.k: measure for measure in self if measure.whole == self.method.headline}
+        cut = {measure.top: measure for measure in self if measure.whole == self.method.headline}
         return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
 
     @property

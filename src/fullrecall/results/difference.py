@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
 from typing import Any, NamedTuple
@@ -73,7 +73,7 @@ class PairedValues:
 
     def flip(self, pair: int) -> Flip:
         """Return how the value changed in a sample, and by which targets."""
-        gained, lost = turned(*self.pairs.results(pair), self.measure.k)
+        gained, lost = turned(*self.pairs.results(pair), self.measure)
         row = int(self.pairing.before[pair])
         sample = self.table.sample(row)
         return Flip(
@@ -147,13 +147,17 @@ class Difference:
 
     @property
     def wins(self) -> int:
-        """Samples whose value rose."""
-        return int((self.paired.changes > 0).sum())
+        """Samples whose value is better."""
+        return int((self.paired.changes * self._better > 0).sum())
 
     @property
     def losses(self) -> int:
-        """Samples whose value fell."""
-        return int((self.paired.changes < 0).sum())
+        """Samples whose value is worse."""
+        return int((self.paired.changes * self._better < 0).sum())
+
+    @property
+    def _better(self) -> int:
+        return -1 if self.measure.lower_is_better else 1
 
     @property
     def ties(self) -> int:
@@ -208,14 +212,24 @@ def difference(paired: PairedValues, groups: Integers | None, settings: Settings
         paired.measure,
         before.mean,
         after.mean,
-        change(
-            values,
-            counts,
-            confidence=settings.confidence,
-            margin=settings.margin,
-            range=settings.range,
-        ),
+        _change(values, counts, settings, lower_is_better=paired.measure.lower_is_better),
         totals,
         paired,
         margin=settings.margin,
     )
+
+
+def _change(values: Floats, counts: Floats, settings: Settings, *, lower_is_better: bool) -> Change:
+    """Return how the mean changed; for a measure that is better lower, a rise is a loss."""
+    found = change(
+        -values if lower_is_better else values,
+        counts,
+        confidence=settings.confidence,
+        margin=settings.margin,
+        range=settings.range,
+    )
+    if not lower_is_better:
+        return found
+    low, high, confidence = found.interval
+    mean = None if found.mean is None else -found.mean
+    return replace(found, mean=mean, interval=Interval(-high, -low, confidence))

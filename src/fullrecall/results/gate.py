@@ -154,7 +154,7 @@ class Gate:
         for rule in rules:
             measure = rule.measure
             totals = summary[measure].totals
-            due = totals.samples + summary.unscored
+            due = totals.due
             worst, best = (None, None) if self.min_coverage is not None else (0.0, 1.0)
             yield Question(
                 summary.method.label(measure),
@@ -175,14 +175,16 @@ class Gate:
             if self.min_coverage is None:
                 worst, best = comparison.changes(score.name, measure)
             due = score[measure].samples + score.gaps
+            margin = self.margin or 0.0
             yield Question(
                 f"change of {score.method.label(measure)}",
-                -(self.margin or 0.0),
+                margin if measure.lower_is_better else -margin,
                 CHANGES,
                 totals,
                 Side(worst.counts(least=-1.0).low, worst.mean),
                 Side(best.counts(least=-1.0).high, best.mean),
                 score[measure].samples / due if due else None,
+                measure.lower_is_better,
             )
 
 

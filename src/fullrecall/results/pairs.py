@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fullrecall.counts import counted
 from fullrecall.errors import ReportError
 from fullrecall.findings import Target
-from fullrecall.measures import Measure
+from fullrecall.measures import Measure, Recall
 from fullrecall.result import Method, Result, Status
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
@@ -148,6 +148,10 @@ class ScorePairs:
         rows = self._pairing
         old = before.values(score, measure)[rows.before].copy()
         new = after.values(other, measure)[rows.after].copy()
+        if measure.of_sample:
+            missing = np.isnan(old) | np.isnan(new)
+            old[missing] = new[missing] = np.nan
+            return old, new
         common = {n: c for n, c in self._differing.items() if isinstance(c, Common) and c.differ}
         for pair, side in common.items():
             old[pair], new[pair] = _number(side.before[measure]), _number(side.after[measure])
@@ -177,7 +181,7 @@ class ScorePairs:
         old, new = self.values(measure)
         low = changes(old, new)
         high = low.copy()
-        open_ = self.is_gap & np.not_equal(self.gaps, "undefined")
+        open_ = self._open(measure, low)
         raw = self._raw(measure)
         low[open_], high[open_] = _ends(raw[0][open_], raw[1][open_])
         table, score, alone = self._tables[0], self._scores[0], self._pairing.only_before
@@ -186,6 +190,16 @@ class ScorePairs:
         undefined = table.status(score)[alone] == UNDEFINED
         least[undefined] = most[undefined] = np.nan
         return np.concatenate([low, least]), np.concatenate([high, most])
+
+    def _open(self, measure: Measure, changes_: Floats) -> NDArray[np.bool_]:
+        """Return which pairs have a change that is not known."""
+        if measure.of_sample:
+            (before, after), (score, other) = self._tables, self._scores
+            old = before.gaps(score, measure)[self._pairing.before]
+            new = after.gaps(other, measure)[self._pairing.after]
+            open_: NDArray[np.bool_] = np.isnan(changes_) & (old | new)
+            return open_
+        return self.is_gap & np.not_equal(self.gaps, "undefined")
 
     def _raw(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""
@@ -232,11 +246,11 @@ def side_by_side(
 
 
 def turned(
-    before: Result, after: Result, k: int | None = None
+    before: Result, after: Result, measure: Measure = Recall
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the labels of the targets that were gained, and of those lost, within `k` ranks."""
+    """Return the labels of the targets that were gained and lost within a measure's cut."""
     old, new = (
-        {finding.target.label for finding in result.ranked if finding.found_at(k)}
+        {f.target.label for f in result.paid(measure) if f.found_at(measure.top)}
         for result in (before, after)
     )
     return tuple(sorted(new - old)), tuple(sorted(old - new))

@@ -19,11 +19,9 @@ from fullrecall.results.k_search import KSearch, Tested, may_fall, search_k
 from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
 from fullrecall.sample import Sample
+from fullrecall.table.costs import CHARACTERS_PER_TOKEN
 from fullrecall.table.part import SCORED, UNSCORED
 from fullrecall.table.table import Table
-
-CHARACTERS_PER_TOKEN = 4.0
-"""What a token is taken for where nobody counts: the usual rule of thumb for English text."""
 
 CountTokens = Callable[[str], int]
 

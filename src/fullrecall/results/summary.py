@@ -14,9 +14,11 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from fullrecall.corpus import STALE
-from fullrecall.measures import DEFAULT_KS, Hit, Measure
+from fullrecall.measures import DEFAULT_KS, Budget, Hit, Leak, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.results.calls import OverCalls, over_calls
+from fullrecall.results.leaked import Leaked, leaked
 from fullrecall.results.totals import Totals
 from fullrecall.rewrites import Rewrite, rewrites
 from fullrecall.sample import Sample
@@ -132,6 +134,9 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     settled: Settled | None = None
     unverified: float | None = None
     rewrite: Rewrite | None = None
+    """What would make the IDs match where none of them does."""
+    over_calls: OverCalls | None = None
+    """The headline over calls, where the contexts of several were united; None elsewhere."""
 
     def __getitem__(self, measure: Measure) -> Estimate:
         try:
@@ -178,7 +183,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     @property
     def at(self) -> dict[int, Estimate]:
         """The estimates of the headline by k, ascending."""
-        cut = {measure.k: measure for measure in self if measure.whole == self.method.headline}
+        cut = {measure.top: measure for measure in self if measure.whole == self.method.headline}
         return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
 
     @property
@@ -205,6 +210,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
             **({} if self.unverified is None else {"unverified": self.unverified}),
             **({} if self.settled is None else {"settled": self.settled.to_dict()}),
             **({} if self.rewrite is None else {"rewrite": self.rewrite.sentence}),
+            **({} if self.over_calls is None else {"over_calls": self.over_calls.to_dict()}),
         }
 
 
@@ -220,6 +226,7 @@ class Summary(Sequence[ScoreSummary]):
         samples: int,
         stopped: str | None = None,
         retrievals: Mapping[str, int] = MappingProxyType({}),
+        leaked: Mapping[Measure, Sequence[Leaked]] = MappingProxyType({}),
     ) -> None:
         self._scores = tuple(scores)
         self.samples = samples
@@ -231,6 +238,8 @@ class Summary(Sequence[ScoreSummary]):
         """Samples of which a call failed that nothing made good."""
         self.funnel = funnel_of(retrievals)
         """References left in each list of the records; None where no list lost one."""
+        self.leaked = leaked
+        """What leaked within the k of each `Leak` that was asked for."""
 
     @overload
     def __getitem__(self, key: int | str) -> ScoreSummary: ...
@@ -287,20 +296,27 @@ def shown(value: float | None) -> str:
 
 def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = None) -> Summary:
     """Return the summary of all scores of a table; see `Report.summary`."""
+    retrievals = table.retrievals
+    united = bool(retrievals["united"])
     scores = [
-        _score(table, score, measures or default_measures(method))
+        _score(table, score, measures or default_measures(method), united=united)
         for score, method in enumerate(table.methods)
     ]
-    return Summary(scores, len(table), stopped, table.retrievals)
+    leaks = {
+        measure: list(leaked(table, measure.top))
+        for measure in measures
+        if measure.whole == Leak and not isinstance(measure.k, Budget)
+    }
+    return Summary(scores, len(table), stopped, retrievals, leaks)
 
 
 def totals_of(table: Table, score: int, measure: Measure) -> Totals:
     """Return the totals of a measure: unscored samples are gaps, undefined ones left out."""
-    due = table.status(score) == UNSCORED
+    due = table.gaps(score, measure)
     return Totals.of(table.values(score, measure), due=due, groups=table.group_codes)
 
 
-def _score(table: Table, score: int, measures: Sequence[Measure]) -> ScoreSummary:
+def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
     status = table.status(score)
     scored, undefined, unscored = (
         int((status == code).sum()) for code in (SCORED, UNDEFINED, UNSCORED)
@@ -316,6 +332,7 @@ def _score(table: Table, score: int, measures: Sequence[Measure]) -> ScoreSummar
         settled,
         unverified,
         _rewrite(table, score) if scored else None,
+        over_calls(table, score, table.methods[score].headline) if united else None,
     )
 
 
@@ -353,10 +370,10 @@ def _ids_of(sample: Sample) -> tuple[list[str], list[str]]:
 
 
 def _estimate(table: Table, score: int, measure: Measure) -> Estimate:
-    due = table.status(score) == UNSCORED
+    due = table.gaps(score, measure)
     values = table.values(score, measure)
     totals = Totals.of(values, due=due, groups=table.group_codes)
-    undefined = len(values) - totals.samples - int(due.sum())
+    undefined = int((np.isnan(values) & ~due).sum())
     return Estimate(measure, totals.mean, totals.samples, totals.independent, undefined, totals)
 
 

@@ -22,8 +22,10 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
     FindingScorer,
     Found,
+    Unanswerable,
     Unmeasured,
     as_sample,
+    require_answerable,
     retrieved_texts,
     within,
 )
@@ -69,13 +71,15 @@ class JudgedScorer(FindingScorer):
         Blocks while models answer, in a running event loop too. Raises `InputError` where the
         fields make no sample; what could not be judged is "unscored", with the reason.
         """
-        result, usage = run(self.flow(as_sample(sample, sample_fields)))
-        return replace(result, usage=usage)
+        sample = as_sample(sample, sample_fields)
+        result, usage = run(self.flow(sample))
+        return replace(result, usage=usage).asked_of(sample)
 
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the same as `score`, the model's requests side by side where they can be."""
-        result, usage = await arun(self.flow(as_sample(sample, sample_fields)))
-        return replace(result, usage=usage)
+        sample = as_sample(sample, sample_fields)
+        result, usage = await arun(self.flow(sample))
+        return replace(result, usage=usage).asked_of(sample)
 
     def flow(self, sample: Sample) -> Flow[Result]:
         """Return the scoring of a sample as a flow: it asks models through whoever drives it.
@@ -83,9 +87,10 @@ class JudgedScorer(FindingScorer):
         The result has no usage yet: it is the driver that knows what the answers cost.
         """
         try:
+            require_answerable(sample)
             found = yield from self._judged(sample)
-        except (Unmeasured, JudgeError) as why:
-            return self._unscored(why)
+        except (Unmeasured, Unanswerable, JudgeError) as why:
+            return self._without_score(why, sample)
         total = len(found.findings) + len(found.unmeasured)
         measured = len(found.findings)
         if found.unmeasured and (not measured or measured / total < self.min_measured):

@@ -53,6 +53,14 @@ class Unmeasured(Exception):  # noqa: N818 - a signal between a scorer and its d
     """Raised inside a scorer: this sample cannot be measured, and why."""
 
 
+class Missing(Unmeasured):
+    """Raised inside a scorer: a field is missing."""
+
+
+class Unanswerable(Exception):  # noqa: N818 - as above
+    """Raised inside a scorer: nothing answers the question, so that there is nothing to recall."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FindingScorer(ABC):
     """Base of the scorers that make findings; what is counted of them is a measure's.
@@ -113,6 +121,14 @@ class FindingScorer(ABC):
         note = found.note or "no reference items"
         return Result(self._method, Status.UNDEFINED, retrieved=found.retrieved, note=note)
 
+    def _without_score(self, why: Exception, sample: Sample) -> Result:
+        """Return why there is no score; nothing is missing of a sample of forbidden IDs alone."""
+        forbids = isinstance(why, Missing) and sample.has_retrieval and sample.forbidden
+        if forbids or isinstance(why, Unanswerable):
+            retrieved = len(sample.retrieved_context_ids or ())
+            return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=str(why))
+        return self._unscored(why)
+
     def _unscored(self, why: Exception) -> Result:
         return Result(self._method, Status.UNSCORED, note=str(why))
 
@@ -129,9 +145,10 @@ class DeterministicScorer(FindingScorer):
         if type(sample) is not Sample or sample_fields:
             sample = as_sample(sample, sample_fields)
         try:
-            return self._outcome(self._find(sample), sample)
-        except Unmeasured as why:
-            return self._unscored(why)
+            require_answerable(sample)
+            return self._outcome(self._find(sample), sample).asked_of(sample)
+        except (Unmeasured, Unanswerable) as why:
+            return self._without_score(why, sample).asked_of(sample)
 
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the same as `score`: there is nothing to wait for."""
@@ -167,6 +184,13 @@ def require_retrieval(sample: Sample) -> None:
         raise Unmeasured(
             f"{UNOBSERVED}: the sample has neither retrieved_contexts nor retrieved_context_ids"
         )
+
+
+def require_answerable(sample: Sample) -> None:
+    """Raise `Unanswerable` for what nothing answers, `Unmeasured` without its retrieval."""
+    if sample.answerable is False:
+        require_retrieval(sample)
+        raise Unanswerable("answerable=False: nothing answers the question")
 
 
 def recorded(found: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
@@ -207,7 +231,7 @@ def retrieved_texts(sample: Sample) -> list[str]:
 def require(value: Any, name: str) -> Any:
     """Return the sample's field `name`; raise `Unmeasured` where it is missing."""
     if value is None:
-        raise Unmeasured(f"{name} is missing")
+        raise Missing(f"{name} is missing")
     return value
 
 

@@ -92,6 +92,11 @@ class IdSamples:
         """Whether any sample may have contexts beside their IDs."""
         return False
 
+    @property
+    def forbids(self) -> bool:
+        """Whether any sample may forbid something."""
+        return False
+
     def reference_digests(self) -> NDArray[np.uint64]:
         """Return a number for the reference IDs of each row, which are its targets."""
         return hash_sums(name_hashes(self.references.names), self.references.offsets)

@@ -123,6 +123,11 @@ class Part(Protocol):
         """Whether any sample may have contexts beside their IDs."""
         ...
 
+    @property
+    def forbids(self) -> bool:
+        """Whether any sample may forbid a context."""
+        ...
+
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
         ...
@@ -209,6 +214,11 @@ class Samples(Protocol):
         """Whether any sample may have contexts beside their IDs."""
         ...
 
+    @property
+    def forbids(self) -> bool:
+        """Whether any sample may forbid a context."""
+        ...
+
     def reference_digests(self) -> NDArray[np.uint64] | None:
         """Return a number for the reference IDs of each row, where they are its targets."""
         ...
@@ -252,6 +262,11 @@ class SampleObjects:
     @property
     def has_texts(self) -> bool:
         """Whether any sample may have contexts beside their IDs."""
+        return True
+
+    @property
+    def forbids(self) -> bool:
+        """Whether any sample may forbid a context."""
         return True
 
     def reference_digests(self) -> None:
@@ -335,6 +350,11 @@ class MemoryPart:
     def has_texts(self) -> bool:
         """Whether any sample may have contexts beside their IDs."""
         return self.samples.has_texts
+
+    @property
+    def forbids(self) -> bool:
+        """Whether any sample may forbid a context."""
+        return self.samples.forbids
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import overload
 
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from fullrecall.measures import Measure
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
+from fullrecall.table.costs import Costs
+from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.groups import codes_of, groups_of
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Statuses
@@ -40,6 +43,7 @@ class Table:
         self._size = 0
         self._pending: list[tuple[Sample, Sequence[Result]]] = []
         self._values: dict[tuple[int, int, Measure], Floats] = {}
+        self._of_samples: dict[int, tuple[Forbidden | None, Costs]] = {}
         self._views: dict[int, Row] = {}
         self._groups: list[str | None] | None = None
         self._group_codes: Integers | None = None
@@ -79,6 +83,25 @@ class Table:
         """Return the status of each row, as a code."""
         parts = [part.columns(score).status for part in self.parts]
         return np.concatenate(parts) if parts else np.zeros(0, np.int8)
+
+    def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
+        """Return which rows should have a value of a measure, and could not be scored.
+
+        A row that forbids nothing has nothing to leak, whether or not it was scored.
+        """
+        unscored: NDArray[np.bool_] = self.status(score) == UNSCORED
+        if not measure.of_sample:
+            return unscored
+        forbidden = [self._samples_of(owner)[0] for owner in range(len(self.parts))]
+        forbids = [
+            np.zeros(len(part), np.bool_) if known is None else known.forbids
+            for part, known in zip(self.parts, forbidden, strict=True)
+        ]
+        return unscored & np.concatenate(forbids) if forbids else unscored
+
+    def costs(self, part: int) -> Costs:
+        """Return what the contexts of a part cost."""
+        return self._samples_of(part)[1]
 
     def retrieved(self, score: int) -> Integers:
         """Return how many contexts each row has."""
@@ -193,10 +216,24 @@ class Table:
         if key not in self._values:
             part = self._parts[owner]
             columns = part.columns(score)
-            values = measure.values(columns.found, lambda row: part.result(row, score).ranked)
-            values[columns.status == UNSCORED] = np.nan
+            found = columns.found
+            if measure.reads_sample:
+                forbidden, costs = self._samples_of(owner)
+                found = replace(found, forbidden=forbidden, costs=costs)
+            values = measure.values(found, lambda row: part.result(row, score).ranked)
+            if not measure.of_sample:
+                values[columns.status == UNSCORED] = np.nan
             self._values[key] = values
         return self._values[key]
+
+    def _samples_of(self, owner: int) -> tuple[Forbidden | None, Costs]:
+        """Return what the samples of a part forbid, and what their contexts cost."""
+        if owner not in self._of_samples:
+            part = self._parts[owner]
+            samples = [part.sample(row) for row in range(len(part))]
+            forbidden = Forbidden.of(samples) if part.forbids else None
+            self._of_samples[owner] = forbidden, Costs.of(samples)
+        return self._of_samples[owner]
 
     def _view(self, owner: int, index: int, score: int) -> Result:
         result = self._parts[owner].result(index, score)
@@ -216,8 +253,10 @@ class Table:
         return self._views[row]
 
     def _new_row(self, owner: int, index: int) -> Row:
-        results = [self._view(owner, index, score) for score in range(len(self.methods))]
         sample = self._parts[owner].sample(index)
+        results = [
+            self._view(owner, index, score).asked_of(sample) for score in range(len(self.methods))
+        ]
         return Row(self._starts[owner] + index + 1, sample, tuple(results))
 
     def _located(self, row: int) -> tuple[int, int]:

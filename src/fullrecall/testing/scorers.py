@@ -259,10 +259,11 @@ SCORER_CHECKS: tuple[Callable[[ScorerFactory], None], ...] = (
 
 
 def _measures() -> Iterator[Measure]:
-    """Yield every measure, over all that was retrieved and at every k."""
+    """Yield every measure of findings, over all that was retrieved and at every k."""
     for measure in MEASURES.values():
-        yield measure
-        yield from (measure @ k for k in _KS)
+        if not measure.of_sample:
+            yield measure
+            yield from (measure @ k for k in _KS)
 
 
 def _problem(finding: Finding, retrieved: int) -> str:

@@ -44,7 +44,8 @@ def verdict_of(one: Difference) -> Verdict:
         return Verdict.UNCHANGED
     if one.interval is None or one.interval.low <= 0 <= one.interval.high:
         return Verdict.CANNOT_TELL
-    return Verdict.BETTER if one.interval.low > 0 else Verdict.WORSE
+    rises = one.interval.low > 0
+    return Verdict.WORSE if rises == one.measure.lower_is_better else Verdict.BETTER
 
 
 def comparison_sheet(comparison: Comparison) -> Sheet:

@@ -123,7 +123,9 @@ def _changes(ax: Axes, at: Mapping[int, Difference], color: str) -> None:
 
 def _cuts(score: ScoreComparison, measure: Measure) -> dict[int, Difference]:
     """Return the differences of a measure by k, ascending."""
-    cuts = {m.k: one for m, one in score.items() if m.whole == measure.whole and m.k is not None}
+    cuts = {
+        m.top: one for m, one in score.items() if m.whole == measure.whole and m.top is not None
+    }
     return {k: cuts[k] for k in sorted(cuts)}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fullrecall.corpus import STALE
 from fullrecall.counts import counted
 from fullrecall.measures import DEFAULT_KS
-from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.bounds import CONFIDENCE, upper_bound
 from fullrecall.views import markdown
 from fullrecall.views.sheet import Cell, Line, Section, Sheet, lines_of
 from fullrecall.views.text import NOTHING, between, one_line, shown
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fullrecall.report.report import Report
     from fullrecall.result import Result
     from fullrecall.results.comparison import ScoreComparison
+    from fullrecall.results.leaked import Leaked
     from fullrecall.results.slices import Slices
     from fullrecall.results.smallest_k import SmallestK
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
@@ -81,6 +82,7 @@ def notes(summary: Summary) -> list[str]:
     """Return one sentence for each reason why a mean says less than it seems to."""
     sentences = []
     every = counted(summary.samples, "sample")
+    sentences += [_leaks(summary, measure) for measure in summary.leaked]
     if summary.stopped is not None:
         sentences.append(partial(every, summary.stopped))
     if summary.united:
@@ -109,6 +111,30 @@ def notes(summary: Summary) -> list[str]:
     return sentences
 
 
+_LEAKS_NAMED = 3
+
+
+def _leaks(summary: Summary, measure: Measure) -> str:
+    """Return how many questions leak, at most how many of all such would, and what leaked."""
+    one, contexts = summary[0][measure], summary.leaked[measure]
+    questions = counted(one.samples, "question")
+    if not one.samples:
+        return f"{measure.name}: no question forbids anything"
+    most = upper_bound(one.totals.counts().high, 1 - CONFIDENCE)
+    rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
+    if not contexts:
+        return f"{measure.name}: 0 of {questions} leak: {rate}"
+    leaking = len({each.sample for each in contexts})
+    return f"{measure.name}: {leaking:,} of {questions} leak, {rate}: {named_leaks(contexts)}"
+
+
+def named_leaks(contexts: Sequence[Leaked]) -> str:
+    """Return the first of what leaked, each with its rank and step, and how many more there are."""
+    first = [one_line(str(each), 120) for each in contexts[:_LEAKS_NAMED]]
+    more = len(contexts) - len(first)
+    return "; ".join([*first, *([f"{more:,} more"] if more else [])])
+
+
 def _score_notes(score: ScoreSummary) -> Iterator[str]:
     name = score.name
     if score.undefined:
@@ -130,6 +156,8 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
     if score.unverified:
         share = f"{score.unverified:.1%}"
         yield f"{share} of the credit in {name} rests on quotes that were not verified"
+    if score.over_calls is not None:
+        yield _over_calls(score)
     if score.settled is not None:
         by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
         targets = counted(score.settled.targets, "target")
@@ -137,6 +165,19 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
             f"{score.settled.total:,} of {targets} in {name} settled without the last judge "
             f"({by}), which was not asked in {counted(score.settled.samples, 'sample')}"
         )
+
+
+def _over_calls(score: ScoreSummary) -> str:
+    """Return the means over calls, and the call after which nothing more was found."""
+    curve = score.over_calls
+    assert curve is not None  # noqa: S101 - whoever calls has looked
+    means = " ".join(map(shown, curve.means))
+    sentence = f"{score.name} after call 1, 2, …: {means}"
+    if curve.last_gain == len(curve.means):
+        return sentence
+    tokens = "" if curve.tokens is None else f", {curve.tokens:.0%} of the tokens"
+    what = curve.measure.text.replace("_", " ")
+    return f"{sentence}; stop after call {curve.last_gain}: the same {what}{tokens}"
 
 
 def partial(what: str, stopped: str) -> str:

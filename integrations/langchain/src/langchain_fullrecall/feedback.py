@@ -97,8 +97,8 @@ def comment(measured: Measured, measure: Measure) -> str:
     if result.status is not Status.SCORED:
         parts = [f"{result.status}: {result.reason}"]
     else:
-        parts = [_reason(result, measure.k)]
-        missed = _missed(result, measure.k)
+        parts = [_reason(result, measure.top)]
+        missed = _missed(result, measure.top)
         if missed:
             parts.append(f"missed: {', '.join(_listed(missed))}")
         if not result[Recall] and measured.retrieved:

@@ -43,6 +43,7 @@ _JSON = {
     "reference_contexts": "reference_contexts",
     "reference_claims": "reference_claims",
     "reference_entities": "reference_entities",
+    "superseded": "superseded",
     "references": "reference_context_ids",
     "metadata": "metadata",
 }
@@ -77,10 +78,14 @@ SAMPLE_COLUMNS: dict[str, pa.DataType] = {
     **dict.fromkeys(_TEXTS, pa.string()),
     **dict.fromkeys(LISTS, pa.list_(pa.string())),
     **dict.fromkeys(_JSON, pa.string()),
+    "forbidden_ids": pa.list_(pa.string()),
+    "answerable": pa.bool_(),
     SAMPLE: pa.string(),
 }
 
-COLD = (*_TEXTS, *LISTS, *_JSON, SAMPLE)
+_FLAGS = ("forbidden_ids", "answerable")
+
+COLD = (*_TEXTS, *LISTS, *_JSON, *_FLAGS, SAMPLE)
 """The columns from which a sample is made again."""
 
 Default = Callable[[Any], Any] | None
@@ -128,7 +133,7 @@ def sample_of(cells: dict[str, Any], own: Sequence[str] = ()) -> Sample:
     """Return the sample of a row; the user's `own` columns are among its metadata."""
     if cells.get(SAMPLE) is not None:
         return Sample(**json.loads(cells[SAMPLE]))
-    fields = {name: cells.get(name) for name in (*_TEXTS, *LISTS)}
+    fields = {name: cells.get(name) for name in (*_TEXTS, *LISTS, *_FLAGS)}
     for column, name in _JSON.items():
         if cells.get(column) is not None:
             fields[name] = json.loads(cells[column])
@@ -174,6 +179,7 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
 
 def _cells(sample: Sample, plain: dict[str, Any]) -> dict[str, Any]:
     cells: dict[str, Any] = {name: plain.get(name) for name in _TEXTS}
+    cells["forbidden_ids"] = sample.forbidden_ids
     cells["retrieved_context_ids"] = sample.retrieved_context_ids
     references = sample.reference_context_ids
     if references is not None:
@@ -182,8 +188,9 @@ def _cells(sample: Sample, plain: dict[str, Any]) -> dict[str, Any]:
         if name in plain and (column != "references" or not _is_plain(plain[name])):
             cells[column] = json.dumps(plain[name], ensure_ascii=False, allow_nan=False)
     if all(map(_is_text, cells.values())):
-        return cells
+        return {**cells, "answerable": sample.answerable}
     return {
+        "answerable": sample.answerable,
         **{name: _readable(value) for name, value in cells.items() if name not in _JSON},
         SAMPLE: json.dumps(plain, allow_nan=False),
     }

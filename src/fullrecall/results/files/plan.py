@@ -208,6 +208,11 @@ class Mixed:
         """Whether any sample may have contexts beside their IDs."""
         return any(part.has_texts for part in self._parts)
 
+    @property
+    def forbids(self) -> bool:
+        """Whether any sample may forbid a context."""
+        return any(part.forbids for part in self._parts)
+
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
         return np.concatenate([part.target_digests(score) for part in self._parts])[self._order]

@@ -129,6 +129,12 @@ class RowGroup:
         """Whether any sample may have contexts beside their IDs."""
         return not all(map(self.is_null, ("contexts", "retrieval", columns.SAMPLE)))
 
+    @property
+    def forbids(self) -> bool:
+        """Whether any sample may forbid a context."""
+        names = ("forbidden_ids", "superseded", "answerable", columns.SAMPLE)
+        return not all(map(self.is_null, names))
+
     def cells(self, name: str) -> list[Any]:
         """Return a column as Python values."""
         values = self._texts(name)

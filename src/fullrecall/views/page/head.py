@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.counts import counted
 from fullrecall.results.bounds import CONFIDENCE
-from fullrecall.results.smallest_k import CHARACTERS_PER_TOKEN
+from fullrecall.table.costs import CHARACTERS_PER_TOKEN
 from fullrecall.usage import Usage
 from fullrecall.views.comparisons import verdict_of
 from fullrecall.views.sheet import Emphasis
+from fullrecall.views.summaries import named_leaks
 from fullrecall.views.text import between, shown, signed, signed_between
 
 if TYPE_CHECKING:
@@ -66,6 +67,18 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
         word = verdict_of(change)
         said.append(Said(word, word.emphasis, _changed(label, change, subject.confidence)))
     return said[:_NAMED]
+
+
+def leak_verdicts(subject: Subject) -> list[Said]:
+    """Return what leaked in each report that leaks: it comes before all else."""
+    said = []
+    for name, report in subject.reports.items():
+        contexts = report.leaked()
+        if contexts:
+            leaking = counted(len({each.sample for each in contexts}), "question")
+            where = f" {name}" if name else ""
+            said.append(Said(f"LEAK{where}", "bad", f"in {leaking}: {named_leaks(contexts)}"))
+    return said
 
 
 def _of_one(estimates: Mapping[str, Estimate], turns: Turns) -> list[Said]:

@@ -12,7 +12,7 @@ from fullrecall.views.page.causes import Causes, gaining
 from fullrecall.views.page.census import MOST_ROWS, Census
 from fullrecall.views.page.choices import Choice, Rows, Subject, choices, columns
 from fullrecall.views.page.document import rendered
-from fullrecall.views.page.head import about, cost_sentence, verdict
+from fullrecall.views.page.head import about, cost_sentence, leak_verdicts, verdict
 from fullrecall.views.page.payload import Payload
 from fullrecall.views.page.readings import Reader
 from fullrecall.views.page.slices import Slicer
@@ -132,7 +132,7 @@ def _page(
         for rows in chosen:
             data.add(rows, reader.read(rows))
     groupings, looked_at = slicer.groupings()
-    turns = census.turns()
+    turns, leaks = census.turns(), leak_verdicts(subject)
     return rendered(
         data.blocks(turns, groupings),
         title=title,
@@ -142,7 +142,9 @@ def _page(
         samples=census.samples,
         unscored=census.unscored,
         turns=turns[first],
-        verdicts=[verdict(subject, summary, nth, turn) for nth, turn in enumerate(turns)],
+        verdicts=[
+            [*leaks, *verdict(subject, summary, nth, turn)] for nth, turn in enumerate(turns)
+        ],
         lists=data,
         partly=partly,
         diagnosed=diagnosis is not None,
@@ -217,7 +219,7 @@ def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[s
 
 
 def _cut(choice: Choice) -> bool:
-    return all(measure.k is not None for measure in choice.measures)
+    return all(measure.top is not None for measure in choice.measures)
 
 
 def _group(_: int, rows: Rows) -> str | None:

@@ -108,7 +108,7 @@ class Payload:
             "letter": column.letter,
             "name": column.method.name,
             "measures": [
-                {"label": label, "k": one.k} for label, one in zip(labels, measures, strict=True)
+                {"label": label, "k": one.top} for label, one in zip(labels, measures, strict=True)
             ],
         }
 

@@ -164,11 +164,12 @@ def _figures(read: Result, measures: Sequence[Measure]) -> Figures:
 
 def _misses(read: Result, measures: Sequence[Measure]) -> tuple[list[Misses], bool]:
     """Return what each measure counts as missed; and whether each counts all targets."""
-    misses, whole, findings = [], True, read.ranked
+    misses, whole = [], True
     for measure in measures:
+        findings = read.paid(measure)
         counted = measure.countable(findings)
         whole = whole and counted is findings
         ranks = sorted(finding.rank for finding in counted if finding.rank is not None)
-        within = len(ranks) if measure.k is None else bisect_right(ranks, measure.k)
+        within = len(ranks) if measure.top is None else bisect_right(ranks, measure.top)
         misses.append(Misses(len(counted) - within, len(counted)))
     return misses, whole

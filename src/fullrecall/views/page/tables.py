@@ -154,7 +154,7 @@ def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
 
 
 def _means(score: ScoreSummary, family: Measure) -> list[Figure]:
-    cuts = {m.k: one for m, one in score.items() if m.whole == family and m.k is not None}
+    cuts = {m.top: one for m, one in score.items() if m.whole == family and m.top is not None}
     return [Figure(k, cuts[k].mean, cuts[k].interval) for k in sorted(cuts)]
 
 
@@ -164,7 +164,7 @@ def _curves_of(
     """Return a curve for each report, and the differences from the first by k."""
     place = subject.columns.index(column)
     measures = [choice.measures[place] for choice in subject.choices]
-    cuts = {m.k: m for m in measures if m.whole == family and m.k is not None}
+    cuts = {m.top: m for m in measures if m.whole == family and m.top is not None}
     changes = {k: subject.changes(column.method.name, cuts[k]) for k in sorted(cuts)}
     first = [Figure(k, of[0].before, None) for k, of in changes.items()]
     curves = [Curve("", subject.names[0], _BEFORE, first, hollow=True)]

@@ -1,0 +1,318 @@
+"""Forbidden contexts, and questions that nothing answers."""
+
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fullrecall import (
+    ClaimRecall,
+    Gate,
+    IdRecall,
+    LLMJudge,
+    Report,
+    Retrieval,
+    Sample,
+    TextRecall,
+    compare,
+    evaluate,
+)
+from fullrecall.cli import app
+from fullrecall.errors import InputError
+from fullrecall.measures import Leak, Recall, parse
+from fullrecall.result import Result, Status
+from fullrecall.retrieval import Call
+from fullrecall.testing import ScriptedChatModel
+from fullrecall.views.comparisons import verdict_of
+
+
+def _score(**fields: Any) -> Result:
+    return IdRecall().score(**fields)
+
+
+def test_a_forbidden_id_within_k_leaks() -> None:
+    """1 where a forbidden ID stands within k, 0 elsewhere, whatever recall is."""
+    result = _score(
+        retrieved_context_ids=["a", "b", "c"], reference_context_ids=["a"], forbidden_ids=["c", "x"]
+    )
+    assert [result[Leak @ k] for k in (1, 2, 3, 9)] == [0.0, 0.0, 1.0, 1.0]
+    assert result[Leak] == 1.0
+    assert result[Recall] == 1.0
+
+
+def test_it_is_undefined_only_where_nothing_is_forbidden() -> None:
+    """Recall may be undefined, or references missing: what is forbidden is looked for."""
+    seen = {"retrieved_context_ids": ["a"]}
+    assert _score(**seen, reference_context_ids=["a"])[Leak] is None
+    assert _score(**seen, forbidden_ids=[])[Leak] is None
+    for references in ([], None):
+        result = _score(**seen, reference_context_ids=references, forbidden_ids=["a"])
+        assert (result.status, result[Leak]) == (Status.UNDEFINED, 1.0)
+    unseen = _score(reference_context_ids=["a"], forbidden_ids=["b"])
+    assert (unseen.status, unseen[Leak]) == (Status.UNSCORED, None)
+    failed = _score(retrieval=Retrieval(error="down"), forbidden_ids=["b"])
+    assert (failed.status, failed[Leak]) == (Status.UNSCORED, None)
+
+
+def test_a_scorer_that_cannot_score_changes_nothing() -> None:
+    """A sample that text recall cannot score leaks as well."""
+    sample = Sample(retrieved_context_ids=["a"], reference_contexts=["text"], forbidden_ids=["a"])
+    assert TextRecall().score(sample).status is Status.UNSCORED
+    report = evaluate([sample], TextRecall())
+    assert report.table.values(0, Leak).tolist() == [1.0]
+    summary = report.summary(Leak)[0][Leak]
+    assert (summary.mean, summary.samples, summary.undefined) == (1.0, 1, 0)
+
+
+def test_what_nothing_answers_must_bring_nothing() -> None:
+    """`answerable=False`: recall is undefined, and whatever is returned is a leak."""
+    for ids, leak in (([], 0.0), (["a"], 1.0)):
+        for references in (None, ["a"]):
+            result = _score(
+                retrieved_context_ids=ids, reference_context_ids=references, answerable=False
+            )
+            assert (result.status, result[Leak], result[Recall]) == (Status.UNDEFINED, leak, None)
+
+
+def test_no_judge_is_asked_what_nothing_answers() -> None:
+    """A question without an answer costs no request."""
+    model = ScriptedChatModel([])
+    scorer = ClaimRecall(judge=LLMJudge(model))
+    result = scorer.score(retrieved_contexts=["t"], reference_claims=["c"], answerable=False)
+    assert (result.status, result[Leak]) == (Status.UNDEFINED, 1.0)
+    assert result.usage.calls == 0
+
+
+def test_the_successor_of_a_superseded_reference_is_the_target() -> None:
+    """Old references mean their last successor; the old document itself is forbidden."""
+    chain = {"old": "newer", "newer": "newest"}
+    sample = Sample(
+        retrieved_context_ids=["old", "newest"],
+        reference_context_ids={"old": 2, "newer": 1, "other": 1},
+        superseded=chain,
+    )
+    assert [(r.any_of, r.grade) for r in sample.reference_context_ids or ()] == [
+        (("newest",), 2.0),
+        (("other",), 1.0),
+    ]
+    result = IdRecall().score(sample)
+    assert (result[Recall], result[Leak @ 1]) == (0.5, 1.0)
+    assert Sample(**sample.to_dict()) == sample
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"superseded": {"a": "b", "b": "a"}}, "supersede itself"),
+        ({"superseded": {"a": "a"}}, "supersede itself"),
+        ({"superseded": ["a"]}, "expected a mapping"),
+        ({"forbidden_ids": "a"}, "expected a list"),
+        ({"forbidden_ids": [""]}, "blank"),
+        ({"answerable": "no"}, "expected true or false"),
+        ({"forbidden_ids": ["a"], "reference_context_ids": ["a"]}, "is a reference and forbidden"),
+    ],
+)
+def test_wrong_values(fields: dict[str, Any], named: str) -> None:
+    """A value of the wrong form is named, and what contradicts itself is refused."""
+    with pytest.raises(InputError, match=named):
+        Sample(**fields)
+
+
+def test_leak_is_blind_to_the_order_of_forbidden_ids() -> None:
+    """The order of forbidden IDs, and of a mapping, changes nothing; k alone does."""
+    rng = random.Random(3)
+    for _ in range(200):
+        ids = rng.sample("abcdefgh", rng.randint(0, 8))
+        forbidden = rng.sample("abcdefghij", rng.randint(1, 4))
+        shuffled = rng.sample(forbidden, len(forbidden))
+        results = [_score(retrieved_context_ids=ids, forbidden_ids=each)
+                   for each in (forbidden, shuffled)]  # fmt: skip
+        for k in (1, 3, 8):
+            expected = float(bool(set(ids[:k]) & set(forbidden)))
+            assert [result[Leak @ k] for result in results] == [expected] * 2
+
+
+def test_calls_that_nobody_merged_count_by_their_own_ranks() -> None:
+    """A forbidden context at rank 1 of the second call leaks at k = 1."""
+    retrieval = Retrieval(["x", "y"], ranks=[1, 1])
+    named = retrieval.with_contexts([{"id": "x"}, {"id": "y"}])
+    united = Retrieval(named.contexts, ranks=[1, 1])
+    assert _score(retrieval=united, forbidden_ids=["y"])[Leak @ 1] == 1.0
+
+
+def test_zero_leaks_bound_the_rate() -> None:
+    """0 leaks in 300 questions pass a gate of 1 %, and say "at most 1.0%"; 0 in 298 do not."""
+    for count, outcome in ((300, "pass"), (298, "cannot_tell")):
+        report = evaluate(
+            [Sample(id=str(n), retrieved_context_ids=["a"], forbidden_ids=["b"])
+             for n in range(count)],
+            IdRecall(),
+        )  # fmt: skip
+        assert str(Gate(Leak @ 10 <= 0.01).check(report).outcome) == outcome
+    shown = " ".join(str(report.summary(Leak @ 10)).split())
+    assert "leak@10: 0 of 298 questions leak: at most 1.1% of such questions (95%)" in shown
+
+
+@pytest.mark.parametrize("count", range(1, 7))
+def test_upper_bounds_hold_by_exact_enumeration(count: int) -> None:
+    """For any rate, the bound falls below it with a probability of 5 % at most."""
+    from math import comb
+
+    bounds = []
+    for leaks in range(count + 1):
+        report = evaluate(
+            [
+                Sample(
+                    id=str(n),
+                    retrieved_context_ids=["a"],
+                    forbidden_ids=["a" if n < leaks else "b"],
+                )
+                for n in range(count)
+            ],
+            IdRecall(),
+        )
+        bounds.append(Gate(Leak <= 0.5).check(report).checks[0].upper or 1.0)
+    for rate in (0.05, 0.1, 0.3, 0.5, 0.7, 0.9):
+        chances = [comb(count, n) * rate**n * (1 - rate) ** (count - n) for n in range(count + 1)]
+        below = sum(p for p, bound in zip(chances, bounds, strict=True) if bound < rate)
+        assert below <= 0.05 + 1e-9
+
+
+def _filtered(*, after: bool) -> Retrieval:
+    """Return a chain whose filter came after the retriever; the prompt had what it left."""
+    listed = [{"id": "secret", "text": "the salary"}, {"id": "open", "text": "the address"}]
+    return Retrieval(
+        listed,
+        calls=[Call("search", "q", listed)],
+        read=["no", "yes"] if after else ["yes", "yes"],
+        retrieved=listed,
+    )
+
+
+def test_the_list_leaks_and_the_prompt_does_not() -> None:
+    """Where a filter comes after the retriever, the list leaks, and what was read does not."""
+    sample = Sample(
+        id="q", retrieval=_filtered(after=True), reference_context_ids=["open"],
+        forbidden_ids=["secret"],
+    )  # fmt: skip
+    leaks = []
+    for view in ("contexts", "read"):
+        seen = _filtered(after=True).view(view)  # type: ignore[arg-type]  # a literal
+        assert seen is not None
+        leaks.append(IdRecall().score(sample.with_retrieval(seen))[Leak])
+    assert leaks == [1.0, 0.0]
+
+
+def test_what_leaked_is_listed_with_rank_and_step() -> None:
+    """A report names what leaked; its summary and its page say it first."""
+    sample = Sample(
+        id="q7", retrieval=_filtered(after=False), reference_context_ids=["open"],
+        forbidden_ids=["secret"],
+    )  # fmt: skip
+    report = evaluate([sample], IdRecall())
+    (leaked,) = report.leaked()
+    assert leaked[0] == "q7"
+    assert leaked[2:] == ("secret", 1, "search")
+    shown = " ".join(str(report.summary(Recall, Leak @ 1)).split())
+    assert "leak@1: 1 of 1 question leak" in shown
+    assert "q7: secret at rank 1 from search" in shown
+    page = report.to_html()
+    assert page.index("LEAK") < page.index("q7: secret at rank 1 from search")
+    assert report.leaked(1) == report.leaked()
+
+
+@pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
+def test_saved_reports_keep_what_is_forbidden(tmp_path: Path, name: str) -> None:
+    """Leak may be asked of a saved report; its samples are the same."""
+    samples = [
+        Sample(id="a", retrieved_context_ids=["x"], reference_context_ids=["x"]),
+        Sample(id="b", retrieved_context_ids=["x"], forbidden_ids=["x", "\ud800"]),
+        Sample(id="c", retrieved_context_ids=["x"], answerable=False),
+        Sample(id="d", retrieved_context_ids=["x"], answerable=True, forbidden_ids=["y"]),
+        Sample(id="e", retrieved_context_ids=["x"], superseded={"x": "y"}),
+        Sample(id="f", forbidden_ids=["x"]),
+    ]
+    report = evaluate(samples, IdRecall())
+    report.save(tmp_path / name)
+    loaded = Report.load(tmp_path / name)
+    assert [row.sample for row in loaded.rows] == samples
+    values = [str(one.table.values(0, Leak).tolist()) for one in (report, loaded)]
+    assert values[0] == values[1] == "[nan, 1.0, 1.0, 0.0, 1.0, nan]"
+    assert loaded.leaked() == report.leaked()
+
+
+def test_more_leaks_are_worse() -> None:
+    """A comparison, its wins and losses, and a margin count a rise of the leak rate as a loss."""
+    before, after = (
+        evaluate(
+            [Sample(id=str(n), retrieved_context_ids=ids, forbidden_ids=["b"]) for n in range(60)],
+            IdRecall(),
+        )
+        for ids in (["a"], ["b"])
+    )
+    one = compare(before, after, Leak)["id_recall"][Leak]
+    assert (one.difference, one.wins, one.losses) == (1.0, 0, 60)
+    assert str(verdict_of(one)).lower() == "worse"
+    assert str(one.outcome) == "worse"
+    other = compare(after, before, Leak)["id_recall"][Leak]
+    assert (other.difference, str(other.outcome), other.wins) == (-1.0, "better", 60)
+    assert Gate(Leak, margin=0.1).check(after, before).outcome == "fail"
+    assert Gate(Leak, margin=0.1).check(before, after).outcome == "pass"
+
+
+def test_unscored_samples_may_have_leaked() -> None:
+    """A retriever that failed may leak where something is forbidden, and nowhere else."""
+    good = [
+        Sample(id=f"g{n}", retrieved_context_ids=["a"], forbidden_ids=["b"]) for n in range(300)
+    ]
+    failed = Retrieval(error="down")
+    harmless = Sample(id="h", retrieval=failed, reference_context_ids=["a"])
+    doubtful = Sample(id="d", retrieval=failed, forbidden_ids=["b"])
+    gate = Gate(Leak <= 0.01)
+    assert gate.check(evaluate([*good, harmless], IdRecall())).outcome == "pass"
+    assert gate.check(evaluate([*good, doubtful], IdRecall())).outcome == "cannot_tell"
+
+
+def test_csv_and_json_rows_carry_them(tmp_path: Path) -> None:
+    """Readers take the fields as any other."""
+    from fullrecall.read import read_csv, read_jsonl
+
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "id,retrieved_context_ids,forbidden_ids,superseded,answerable\n"
+        'a,"[""x""]","[""x""]","{""y"": ""z""}",\n'
+        'b,"[""x""]",,,false\n'
+    )
+    first, second = read_csv(path)
+    assert (first.forbidden_ids, first.superseded, first.answerable) == (("x",), {"y": "z"}, None)
+    assert second.answerable is False
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text(
+        '{"retrieved_context_ids": ["x"], "forbidden_ids": ["x"], "answerable": true}\n'
+    )
+    assert [sample.forbidden for sample in read_jsonl(lines)] == [("x",)]
+
+
+def test_text_form() -> None:
+    """Leak is parsed as it is named."""
+    assert parse("leak@10") == Leak @ 10
+    for k, zero in product((None, 3), (None, 0.0)):
+        measure = Leak(zero_division=zero) if k is None else Leak(zero_division=zero) @ k
+        assert parse(measure.name) == measure
+
+
+def test_the_command_line_scores_samples_that_only_forbid(tmp_path: Path) -> None:
+    """Neither references nor a scorer need be named; the gate passes 0 leaks in 300."""
+    samples, report = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
+    samples.write_text('{"retrieved_context_ids": ["a"], "forbidden_ids": ["b"]}\n' * 300)
+    runner = CliRunner()
+    run = runner.invoke(
+        app, ["evaluate", str(samples), "--output", str(report), "--measure", "leak@10"]
+    )
+    assert run.exit_code == 0, run.output
+    gate = runner.invoke(app, ["gate", str(report), "--require", "leak@10<=0.01"])
+    assert gate.exit_code == 0, gate.output
+    assert "PASS" in gate.output
