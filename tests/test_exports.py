@@ -448,10 +448,10 @@ class TestOutput:
 
     @pytest.mark.parametrize("ending", ["json", "csv", "md", "xml", "html"])
     def test_each_ending(self, samples: Path, tmp_path: Path, ending: str) -> None:
-        """The file is what the method of that name writes, and is replaced the next time."""
+        """The file is what the method of that name writes, and is replaced where that is asked for."""
         path = tmp_path / f"report.{ending}"
-        for _ in range(2):
-            assert self.run(samples, "--output", path).exit_code == 0
+        for more in ([], ["--replace"]):
+            assert self.run(samples, "--output", path, *more).exit_code == 0
         report = evaluate(SAMPLES, IdRecall(), progress=False)
         methods = {"json": "to_json", "csv": "to_csv", "md": "to_markdown", "xml": "to_junit"}
         if ending in methods:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fullrecall.measures import Recall
 from fullrecall.views import html, markdown, terminal
 from fullrecall.views.comparisons import Verdict, verdict_of
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
@@ -66,6 +67,7 @@ class Difference:
 
         self.interval = Interval(low, high, 0.95)
         self.wins, self.losses, self.samples = wins, losses, 10
+        self.measure = Recall
 
 
 @pytest.mark.parametrize(

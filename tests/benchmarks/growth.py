@@ -62,7 +62,7 @@ if kind == "lists":
 else:
     start = process_time()
     samples = read_trec(path + ".qrels", path) if kind == "run" else read(path)
-    scorer, output = fullrecall.IdRecall(), path + ".report.parquet"
+    scorer, output = fullrecall.IdRecall(), path + ".report.jsonl"
     report = fullrecall.evaluate(samples, scorer, output=output, progress=False)
     score = report.summary()[0]
 scored, mean = score.scored, score.mean
@@ -124,6 +124,7 @@ def _write_run(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 def measure(path: Path, kind: str, rows: int) -> Point:
     """Write a file, score it in a process of its own, check what came out."""
     mean = write(path, kind, rows)
+    Path(f"{path}.report.jsonl").unlink(missing_ok=True)
     scored, found, seconds, peak = json.loads(_run(_PROGRAM, str(path), kind))
     if scored != rows or abs(found - mean) > 1e-9:
         raise ValueError(f"{rows} rows of mean {mean} gave {scored} of {found}: {kind}")

@@ -181,10 +181,15 @@ def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
     """The peak is the child's own: keeping all rows shows in it, writing them does not."""
     if not Path("/proc/self/status").exists():
         pytest.skip("the system tells no peak that is the child's own")
-    script.write(tmp_path / "samples.jsonl", script.ids(5_000))
-    kept = script.measure(tmp_path / "samples.jsonl", keep=True)
-    streamed = script.measure(tmp_path / "samples.jsonl")
-    assert kept.peak_mib > streamed.peak_mib * 1.2
+    growth = []
+    for keep in (True, False):
+        peaks = []
+        for rows in (20_000, 60_000):
+            script.write(tmp_path / "samples.jsonl", script.ids(rows))
+            peaks.append(script.measure(tmp_path / "samples.jsonl", keep=keep).peak_mib)
+        growth.append(peaks[1] - peaks[0])
+    kept, streamed = growth
+    assert kept > streamed * 2
 
 
 @with_script("growth")
@@ -372,13 +377,6 @@ def test_one_request_and_two_give_the_same(script: Any) -> None:
     assert asked["joint"] == ["joint"] * 2 + ["verdicts"] * 2
 
 
-@with_script("bounds")
-def test_bounds_are_timed(script: Any) -> None:
-    """Each kind of scores gives a row with five times."""
-    for title, scores in script.score_sets(60).items():
-        assert len(re.findall(r"\d\.\d(?= \|)", script.row(title, scores, 1))) == 5
-
-
 @with_script("verdicts")
 def test_verdicts_are_counted(script: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Every law and every race makes a row, at tiny size."""
@@ -399,15 +397,6 @@ def test_powers_are_printed(script: Any) -> None:
 
 
 @pytest.mark.frameworks
-@with_script("llama_index_capture")
-def test_the_cost_of_a_capture_has_three_ways(script: Any) -> None:
-    """Without handlers, not attached, attached: each is timed, and memory is counted in tenths."""
-    costs = script.costs(3, 2)
-    assert list(costs) == ["no handlers", "not attached", "attached"]
-    assert costs["no handlers"][1] == 1.0
-    assert len(script.memory(20, 3, keep=2)) == 10
-
-
 @with_script("span_growth")
 def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
     """Every kind of text is found, but for dots between words that differ."""

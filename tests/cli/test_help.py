@@ -72,7 +72,10 @@ def test_examples_in_help_are_valid(example: str, tmp_path: Path) -> None:
     if name == "testset":
         name, arguments = f"testset {arguments[0]}", arguments[1:]
     # Parses the options, and runs nothing.
-    arguments = [tmp_path.as_posix() if one.startswith("/") else one for one in arguments]
+    arguments = [
+        tmp_path.as_posix() if one.startswith("/") or one.endswith("/") else one
+        for one in arguments
+    ]
     found[name].make_context(name, arguments)
 
 

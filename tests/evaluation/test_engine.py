@@ -38,12 +38,12 @@ class TestOrder:
             report = evaluate(samples(40), asked, max_concurrency=concurrency, progress=False)
             assert len(model.sent) == 60, "what two samples share is split once"
             assert concurrency // 4 < model.most <= concurrency
-            report.save(tmp_path / "report")
-            saved.append((tmp_path / "report").read_bytes())
+            report.save(tmp_path / "report.jsonl", replace=True)
+            saved.append((tmp_path / "report.jsonl").read_bytes())
         model = DelayedModel(lambda number: (number * 3 % 5) / 1000)
         report = asyncio.run(aevaluate(samples(40), [scorer(model), IdRecall()], progress=False))
-        report.save(tmp_path / "report")
-        saved.append((tmp_path / "report").read_bytes())
+        report.save(tmp_path / "report.jsonl", replace=True)
+        saved.append((tmp_path / "report.jsonl").read_bytes())
         assert len(set(saved)) == 1
         assert [row.label for row in report] == [f"s{number}" for number in range(40)]
 

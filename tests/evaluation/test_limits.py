@@ -75,7 +75,7 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("option", "value"),
         [("max_concurrency", 0), ("max_concurrency", 2.5), ("timeout", 0), ("deadline", -1),
-         ("retries", -1), ("retries", "many"), ("keep", "all")],
+         ("retries", -1), ("retries", "many")],
     )  # fmt: skip
     def test_options_out_of_range(self, option: str, value: Any) -> None:
         """Each is refused by its name before anything is asked."""

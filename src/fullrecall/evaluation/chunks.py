@@ -12,9 +12,11 @@ from fullrecall.run.work import score_one
 from fullrecall.sample import Sample
 from fullrecall.scorers.ids import IdRecall
 from fullrecall.scorers.scorer import Scorer
-from fullrecall.scorers.text import TextRecall
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from fullrecall.scorers.text import TextRecall
     from fullrecall.table.part import MemoryPart, Results, ScoreColumns
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
@@ -32,10 +34,13 @@ _PLAIN = {"id", "user_input", "retrieved_context_ids", "reference_context_ids", 
 
 def takes_chunks(scorers: Sequence[Scorer]) -> bool:
     """Return whether all of these fill columns, and none of them may raise."""
-    return all(
-        type(scorer) is IdRecall or (type(scorer) is TextRecall and scorer.bounded.pure)
-        for scorer in scorers
-    )
+    return all(type(scorer) is IdRecall or _is_pure_text(scorer) for scorer in scorers)
+
+
+def _is_pure_text(scorer: Scorer) -> TypeIs[TextRecall]:
+    from fullrecall.scorers.text import TextRecall
+
+    return type(scorer) is TextRecall and scorer.bounded.pure
 
 
 def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
@@ -109,7 +114,7 @@ class ChunkScorer:
     ) -> ScoreColumns:
         from fullrecall.table.part import ScoreColumns
 
-        if isinstance(scorer, TextRecall) and not any(
+        if _is_pure_text(scorer) and not any(
             _is_special(sample) or (sample.reference_contexts is None and sample.forbidden)
             for sample in samples
         ):

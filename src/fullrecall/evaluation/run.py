@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import (
     AsyncIterable,
@@ -219,6 +218,8 @@ async def aevaluate(
     run = Run(check_scorers(scorers), given)
     run.view = given.view
     if given.corpus is not None:
+        import asyncio
+
         run.corpus = await asyncio.to_thread(_index_of, given.corpus, samples)
     with _reporting(run, given, samples) as scored:
         async with _aretrieved(samples, given.retriever, run) as drawn:
@@ -381,17 +382,17 @@ def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
 
 
 def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
+    if is_frame(samples):  # an Arrow table is no iterable
+        from fullrecall.read import from_rows
+
+        yield from from_rows(samples)
+        return
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         one = isinstance(samples, (Mapping, Sample))
         way_out = "wrap it in a list" if one else "fullrecall.read.read(path) reads a file"
         raise InputError(
             f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
-    if is_frame(samples):
-        from fullrecall.read import from_rows
-
-        yield from from_rows(samples)
-        return
     yield from samples
 
 

@@ -11,6 +11,7 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
+from langsmith import tracing_context
 
 from fullrecall.steps import retrieval_of
 from langchain_fullrecall.recorder import ROOT, Recorder
@@ -52,6 +53,12 @@ class _Down(_Inner):
         raise TimeoutError(query)
 
 
+def _untraced(chain: Runnable[Any, Any], recorder: Recorder) -> Any:
+    """Run a chain with nobody else's callbacks or traces: it is no run of the application."""
+    with tracing_context(enabled=False):
+        return chain.invoke("q", {"callbacks": [recorder]})
+
+
 @cache
 def broken() -> str | None:
     """Return why nothing can be recorded with this version of LangChain; None if all is well.
@@ -63,8 +70,7 @@ def broken() -> str | None:
     recorder = Recorder()
     recorder.begin_call("q")
     try:
-        # Nobody else's callbacks or traces: this is no run of the application.
-        output = Variables().run(chain.invoke, "q", {"callbacks": [recorder]})
+        output = Variables().run(_untraced, chain, recorder)
     except Exception as error:  # noqa: BLE001 - whatever it is, this version cannot be recorded
         return _told(f"{type(error).__name__}: {error}")
     recorder.end_call(output)
