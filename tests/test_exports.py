@@ -448,7 +448,7 @@ class TestOutput:
 
     @pytest.mark.parametrize("ending", ["json", "csv", "md", "xml", "html"])
     def test_each_ending(self, samples: Path, tmp_path: Path, ending: str) -> None:
-        """The file is what the method of that name writes, and is replaced where that is asked for."""
+        """The file is what the method of that name writes; it is replaced if asked."""
         path = tmp_path / f"report.{ending}"
         for more in ([], ["--replace"]):
             assert self.run(samples, "--output", path, *more).exit_code == 0
