@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from langsmith.evaluation.evaluator import EvaluationResult
@@ -12,6 +13,7 @@ from fullrecall.errors import FullrecallError
 from fullrecall.measures import Measure, Recall
 from fullrecall.records import MethodRecord, RowRecord, plain_method, plain_row
 from fullrecall.result import Method, Result, Status
+from fullrecall.retrieval import Call
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
@@ -72,10 +74,31 @@ def _kept(measured: Measured) -> Sample:
     if measured.ids is None or sample.retrieval is None or sample.retrieval.contexts is None:
         return sample
     found = sample.retrieval
-    contexts = [Context(id=c.id) if c.id is not None else c for c in found.contexts or ()]
     return sample.with_retrieval(
-        Retrieval(contexts, ranks=found.ranks, read=found.read, error=found.error)
+        Retrieval(
+            _by_id(found.contexts),
+            calls=map(_call_by_id, found.calls),
+            ranks=found.ranks,
+            read=found.read,
+            error=found.error,
+            retrieved=_by_id(found.retrieved),
+            call_numbers=found.call_numbers,
+            seconds=found.seconds,
+            other_ids=found.other_ids,
+        )
     )
+
+
+def _by_id(contexts: Iterable[Context] | None) -> list[Context] | None:
+    if contexts is None:
+        return None
+    return [Context(id=c.id) if c.id is not None else c for c in contexts]
+
+
+def _call_by_id(call: Call) -> Call:
+    """Return a call and the stages before it without the texts."""
+    contexts = None if call.contexts is None else tuple(_by_id(call.contexts) or ())
+    return replace(call, contexts=contexts, children=tuple(map(_call_by_id, call.children)))
 
 
 def row_of(info: object, position: int) -> tuple[Method, Row] | None:
