@@ -38,6 +38,7 @@ _FOLDERS = {
 
 _NOT_SHOWN = ("all", "docs", "lint", "test")  # the others once more, and what developers use
 _MODULES = {
+    "beautifulsoup4": "bs4",
     "llama-index-core": "llama_index.core",
     "opentelemetry-sdk": "opentelemetry.sdk",
 }
