@@ -75,6 +75,7 @@ def test_ctrl_c_is_told() -> None:
     with pytest.raises(Interrupted) as stopped:
         evaluate(interrupted(), IdRecall(), progress=False)
     assert stopped.value.report.stopped == "the run was interrupted"
+    assert len(stopped.value.report) == 3
 
 
 def test_a_file_that_was_cut_off_is_partial(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
             if late or len(chunk) >= _LARGEST:
                 yield chunk
                 chunk, began = [], time.monotonic()
-    except Exception:
+    except (Exception, KeyboardInterrupt):
         if chunk:
             yield chunk
         raise
