@@ -201,9 +201,10 @@ def test_an_interrupt_at_any_moment_leaves_no_traceback(
     file: Callable[..., Path], tmp_path: Path
 ) -> None:
     """While libraries load, rows are scored, a report is written, and Python shuts down."""
-    path, saved = file(SAMPLES[:3] * 500), tmp_path / "report.jsonl"
+    path = file(SAMPLES[:3] * 500)
     start = "from fullrecall.cli import main; print('ready', flush=True); main()"
-    for _ in range(3 * int(os.environ.get("FULLRECALL_RUNS", "1"))):
+    for run in range(3 * int(os.environ.get("FULLRECALL_RUNS", "1"))):
+        saved = tmp_path / f"report{run}.jsonl"
         with subprocess.Popen(
             [sys.executable, "-c", start, "evaluate", str(path), "--output", str(saved)],
             stdout=subprocess.PIPE,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall import IdRecall, Report, Sample, datasets, evaluate
+from fullrecall import IdRecall, Report, Sample, evaluate, read
 from fullrecall.measures import Recall, nDCG
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]
@@ -87,11 +87,11 @@ def test_traces_of_mlflow(mlflow: Any) -> None:
     mlflow.flush_trace_async_logging()
     frame = mlflow.search_traces()
     listed = mlflow.search_traces(return_type="list")
-    found = {one.user_input: one for one in datasets.from_spans(listed)}
-    assert {one.user_input: one for one in datasets.from_spans(frame)} == found
+    found = {one.user_input: one for one in read.from_spans(listed)}
+    assert {one.user_input: one for one in read.from_spans(frame)} == found
     assert found["two"].retrieved_context_ids == ("d0", "d1")
     assert found["two"].response == "2"
     assert found["nothing"].retrieved_context_ids == ()
     assert "the index is gone" in str(found["fails"].retrieval_error)
-    by_uri = {one.user_input: one for one in datasets.from_spans(listed, id_key="doc_uri")}
+    by_uri = {one.user_input: one for one in read.from_spans(listed, id_key="doc_uri")}
     assert by_uri["two"].retrieved_context_ids == ("u0", "u1")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall import read as datasets
+from fullrecall import read
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]
 
@@ -90,7 +90,7 @@ def test_an_op_that_searches(calls: Callable[[], list[dict[str, Any]]]) -> None:
         return f"{len(search(question))} found"
 
     answer("high tower?")
-    (sample,) = datasets.from_spans(calls())
+    (sample,) = read.from_spans(calls())
     assert (sample.user_input, sample.response) == ("high tower?", "2 found")
     assert sample.retrieved_context_ids == ("a", "b")
 
@@ -108,7 +108,7 @@ def test_the_integration_of_langchain(calls: Callable[[], list[dict[str, Any]]])
 
     chain = RunnableLambda(lambda question: f"{len(Fixed().invoke(question))} found")
     chain.invoke("high tower?", config={"callbacks": [WeaveTracer()]})
-    (sample,) = datasets.from_spans(calls())
+    (sample,) = read.from_spans(calls())
     assert (sample.user_input, sample.response) == ("high tower?", "2 found")
     assert sample.retrieved_context_ids == ("a", "b")
     assert [context.text for context in sample.retrieved_contexts or ()] == ["t", "u"]
