@@ -99,7 +99,7 @@ def read(
             raise ParameterError("rename is for files of samples, and this one holds spans")
         from fullrecall.read.traces import read_spans
 
-        return read_spans(name)
+        return read_spans(name, id_key=id_key)
     return _reader(ending)(name, rename=rename, id_key=id_key)
 
 
