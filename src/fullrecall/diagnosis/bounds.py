@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from fullrecall.context import Context
+from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.change import ChangeKind
-from fullrecall.diagnosis.effects import Baseline, Proposal
+from fullrecall.diagnosis.effects import Baseline, Proposal, Transform
 from fullrecall.findings import Step
 from fullrecall.measures import Recall
 
@@ -50,13 +52,46 @@ def bounds(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
                 rows.setdefault(miss.position, set()).add(miss.target)
         if not found:
             continue
+        accepted = cause is Cause.NEAR_DUPLICATE
         targets = {miss.told.target for miss in misses if miss.told.cause is cause}
         number = f" ({len(targets):,} target{'s' if len(targets) > 1 else ''})"
         yield Proposal(
             kind,
             action + number,
             {place: _with(baseline, place, found.get(place, {})) for place in baseline.places},
+            transform=_accepting(baseline, misses) if accepted else None,
         )
+
+
+def _accepting(baseline: Baseline, misses: Sequence[Miss]) -> Transform:
+    """Return what puts behind each duplicate of a missed target the target itself."""
+    stands_for: dict[tuple[int, object], list[str]] = {}
+    for miss in misses:
+        if miss.told.cause is Cause.NEAR_DUPLICATE and miss.told.rank is not None:
+            row = baseline.rows[miss.position]
+            twin = retrieved(row)[miss.told.rank - 1]
+            target = row.results[miss.place].targets[miss.target].any_of[0]
+            stands_for.setdefault((miss.position, _identity(twin)), []).append(target)
+
+    def transform(position: int, contexts: Sequence[Context]) -> Sequence[Context]:
+        return [
+            accepted
+            for context in contexts
+            for accepted in (
+                context,
+                # By ID or by text: whichever the score looks for.
+                *(
+                    Context(target, id=target)
+                    for target in stands_for.get((position, _identity(context)), ())
+                ),
+            )
+        ]
+
+    return transform
+
+
+def _identity(context: Context) -> object:
+    return context.id, context.text
 
 
 def reading(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:

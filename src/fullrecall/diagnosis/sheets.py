@@ -46,19 +46,22 @@ def examples(diagnosis: Diagnosis, most: int) -> Sheet:
 
 def _changes(diagnosis: Diagnosis) -> Sheet:
     several = len(diagnosis.scores) > 1
+    tried = any(change.measured is not None for change in diagnosis.changes)
     lines = [
         Line(
             change.action,
             [
                 change.gain_text,
+                *[change.measured_text or NOTHING] * tried,
                 "" if change.cost is None else change.cost.text,
                 *[change.score] * several,
             ],
         )
         for change in diagnosis.changes
     ]
-    heads = ["gain", "cost", *["score"] * several]
-    sides = f"trl{'l' * several}"
+    heads = ["predicted gain" if tried else "gain", *["measured"] * tried, "cost"]
+    heads += ["score"] * several
+    sides = f"tr{'r' * tried}l{'l' * several}"
     return Sheet(heads, [Section("", lines)], (), "What to change", "what to change", sides)
 
 
