@@ -13,7 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.frameworks
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "bench"
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ documents are indexed, the IDs are read from another field, and all questions ar
 demo's two retrievers, BM25 in LangChain and word vectors in LlamaIndex, answer over a part of the
 demo's collection; with DATA, BM25 answers over the collections there too.
 
-    python tests/benchmarks/diagnosis_gains.py [DATA] [--held-out]
+    python bench/diagnosis_gains.py [DATA] [--held-out]
 
 With --held-out each change is diagnosed on one half of the questions and measured on the other.
 An interval is about the mean over all such questions; the mean of the other half has its own
