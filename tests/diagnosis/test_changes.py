@@ -297,7 +297,7 @@ def test_a_change_that_is_tried_shows_what_it_gains() -> None:
     change = next(each for each in found.changes if each.measured is not None)
     assert change.k == 4
     assert change.measured == change.effect
-    assert "; measured +0.50 (+0.2" in change.text
+    assert "; measured +0.50 (+0.3" in change.text
     assert change.to_dict()["measured"] == change.to_dict()["effects"][0]
     assert "measured" in str(found)
     assert len([k for _, k in asked if k == 4]) == 20 + 40  # what missed, then all

@@ -29,6 +29,10 @@ _FIXES: Mapping[Cause, tuple[ChangeKind, str]] = {
         "accept duplicates of the references as alternatives",
     ),
     Cause.NOT_IN_CORPUS: (ChangeKind.INDEX_MISSING, "index what the corpus does not have"),
+    Cause.TEXT_DIFFERS: (
+        ChangeKind.INDEX_IN_FULL,
+        "index in full, and in its present version, what differs from its reference",
+    ),
     Cause.SPLIT_ACROSS_CHUNKS: (
         ChangeKind.MERGE_CHUNKS,
         "use chunks that hold it whole",
@@ -42,9 +46,15 @@ BOUNDED = frozenset({*_FIXES, Cause.NOT_IN_PROMPT})
 """The causes of which it is known what finding all of their misses would bring."""
 
 
-def bounds(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
-    """Yield for each such cause recall with all of its misses found."""
+def bounds(baseline: Baseline, misses: Sequence[Miss], *, corpus_known: bool) -> Iterator[Proposal]:
+    """Yield for each such cause recall with all of its misses found.
+
+    A text that is indexed in full may be retrieved where it was not: how many are cut, only the
+    corpus tells.
+    """
     for cause, (kind, action) in _FIXES.items():
+        if cause is Cause.TEXT_DIFFERS and not corpus_known:
+            continue
         found: dict[int, dict[int, set[int]]] = {}
         for miss in misses:
             if miss.told.cause is cause:

@@ -33,6 +33,8 @@ class ChangeKind(StrEnum):
     """Accept each text that says the same as an alternative in the references."""
     INDEX_MISSING = "index_missing"
     """Index what the corpus does not have."""
+    INDEX_IN_FULL = "index_in_full"
+    """Index documents with the text that the references have."""
     MERGE_CHUNKS = "merge_chunks"
     """Use chunks that hold whole what was split."""
     READ_ALL = "read_all"

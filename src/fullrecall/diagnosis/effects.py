@@ -76,6 +76,7 @@ class Proposal:
 _BOUNDS = frozenset(
     {
         ChangeKind.INDEX_MISSING,
+        ChangeKind.INDEX_IN_FULL,
         ChangeKind.MERGE_CHUNKS,
         ChangeKind.MEND_CALLS,
         ChangeKind.READ_ALL,

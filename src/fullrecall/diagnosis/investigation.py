@@ -128,7 +128,7 @@ def diagnose(
     proposals = [
         *proposer.proposals(),
         *id_proposals(baseline, rescored, search.ids),
-        *bounds(baseline, bounded),
+        *bounds(baseline, bounded, corpus_known=indexed is not None),
         *reading(baseline, bounded),
     ]
     trials = Trials(baseline, rescored, retriever, exact, changed) if prove else None

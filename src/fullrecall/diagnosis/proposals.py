@@ -127,6 +127,7 @@ class Proposer:
                 f"keep {number} contexts of {name} through {dropping}",
                 self._values(lists),
                 lists,
+                asked=max(len(contexts or ()) for contexts in lists),
             )
 
     def _skipping(self) -> Iterator[Proposal]:
@@ -213,7 +214,7 @@ class Proposer:
             lists[position] = contexts[:counted]
         yield Proposal(
             ChangeKind.SEARCH_EXACTLY,
-            "search exactly: without the approximate index, or without the filter",
+            "search as the exact search does: no approximate index, no filter",
             self._values(lists),
             lists,
         )

@@ -55,7 +55,7 @@ class Trials:
         elif kind is ChangeKind.SEARCH_EXACTLY:
             retriever = self._exact
         else:
-            retriever = self._retriever if proposal.asked or transform else None
+            retriever = self._retriever if proposal.k or transform else None
         if retriever is None:
             return {}
         depth = proposal.asked or baseline.depth
