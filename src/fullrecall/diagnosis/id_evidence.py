@@ -74,10 +74,10 @@ class IdEvidence:
         self._renamed = self._rewritten(retrieved, wanted - known, direct)
         self._options = {one: found for one in wanted if (found := tuple(self._others(one)))}
         self._written: dict[str, list[str]] = {}
-        for one, options in self._options.items():
-            for relation, found in options:
+        for reference, options in self._options.items():
+            for relation, other in options:
                 if relation in _SPELLINGS:
-                    self._written.setdefault(found, []).append(one)
+                    self._written.setdefault(other, []).append(reference)
 
     def alias(self, position: int, wanted: str) -> Alias | None:
         """Return the ID under which the row's list, or the corpus, has an expected one."""

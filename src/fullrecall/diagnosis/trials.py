@@ -48,6 +48,7 @@ class Trials:
         """
         baseline, kind = self._baseline, proposal.kind
         changed, transform = self._changed.get(kind), proposal.transform
+        retriever: Retriever | None
         if proposal.before is not None:
             return {}  # of what a model reads, a retriever tells nothing
         if changed is not None:
