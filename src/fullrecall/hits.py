@@ -85,7 +85,7 @@ def contexts_of(
             f"score, got {type(result).__name__} {shown(result)}",
             field="retrieved_contexts",
         )
-    items = [_named(row) for row in rows]
+    items: list[Any] = [_named(row) for row in rows]
     if id_key is None and _are_unnamed(items):
         return tuple(_of_columns(items))
     if strings_are_ids and items and all(map(looks_like_id, items)):
@@ -333,9 +333,10 @@ def _array_rows(result: object) -> Iterable[object] | None:
         return _scored_rows(*columns)
     if type(result) is tuple and len(result) == 2 and all(map(_is_matrix, result)):  # noqa: PLR2004
         return _numbers_found(*result)
-    lists = type(result) is list and result and all(type(one) is list for one in result)
-    if lists and not _are_unnamed(result):
-        found: list[object] = _of_one_query(result)  # Milvus
+    lists: Any = result
+    is_several = type(lists) is list and lists and all(type(one) is list for one in lists)
+    if is_several and not _are_unnamed(lists):
+        found: list[object] = _of_one_query(lists)  # Milvus
         return found
     return None
 

@@ -242,7 +242,7 @@ class _Contest:
         if not missing:
             return
         seconds: list[float] = []
-        options = {**self.options}
+        options = self.options.copy()
         retriever = as_retriever(self.retrievers[name], id_key=options.pop("id_key", None))
         report = evaluate(
             [sample for samples in missing.values() for sample in samples],
