@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.evaluation.identity import identity_of
 from fullrecall.evaluation.run import SampleLike, as_samples, evaluate
+from fullrecall.hits import IdKey
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
 from fullrecall.report.text import ending
@@ -47,6 +48,7 @@ class AskingOptions(TypedDict, total=False):
     retries: Retries | int
     store: StoreLike | None
     budget: Budget | None
+    id_key: IdKey | None
 
 
 def choose(
