@@ -20,27 +20,34 @@ class Forbidden:
 
     - `forbids`: whether a row could leak: something is forbidden, or nothing answers it.
     - `at_stake`: whether, besides, its retrieval was observed.
+    - `unanswerable`: whether nothing answers the question; `empty`: whether nothing was returned.
     - `places`: the 1-based places of its forbidden contexts, ascending; `ranks`: their ranks.
     """
 
     forbids: NDArray[np.bool_]
     at_stake: NDArray[np.bool_]
+    unanswerable: NDArray[np.bool_]
+    empty: NDArray[np.bool_]
     places: Lists
     ranks: Lists
 
     @classmethod
     def of(cls, samples: Iterable[Sample]) -> Forbidden:
         """Return the forbidden contexts of samples."""
-        forbids, at_stake, places, ranks = [], [], [], []
+        forbids, at_stake, unanswerable, empty, places, ranks = [], [], [], [], [], []
         for sample in samples:
             forbids.append(sample.forbids)
             row = forbidden_places(sample)
             at_stake.append(row is not None)
+            unanswerable.append(sample.answerable is False)
+            empty.append(not sample.retrieved_context_ids)
             places.append(row or ())
             ranks.append([rank_at(sample, place) for place in row or ()])
         return cls(
             np.array(forbids, np.bool_),
             np.array(at_stake, np.bool_),
+            np.array(unanswerable, np.bool_),
+            np.array(empty, np.bool_),
             Lists.of(places),
             Lists.of(ranks),
         )
