@@ -62,7 +62,8 @@ def diagnose(
     prove: Annotated[
         bool,
         typer.Option(
-            "--prove", help="Try the larger k that gains most through --retriever, and measure it."
+            "--prove",
+            help="Carry out each change that --retriever or --exact can make, and measure it.",
         ),
     ] = False,
     deep_k: Annotated[

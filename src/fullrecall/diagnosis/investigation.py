@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from fullrecall.context import Context, ContextLike, as_context
+from fullrecall.context import Context, as_context
 from fullrecall.diagnosis.bounds import BOUNDED, Miss, bounds, reading
 from fullrecall.diagnosis.case import Case, Find, Item, Limits, retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
@@ -19,7 +18,7 @@ from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, beyond, explained
-from fullrecall.diagnosis.trial import tried
+from fullrecall.diagnosis.trials import Prove, Retriever, Trials, by_kind
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
 from fullrecall.measures import Recall
@@ -29,9 +28,6 @@ from fullrecall.result import Method, Result, Status
 from fullrecall.scorers.passages import Passage, label_of
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
-
-Retriever: TypeAlias = Callable[[str, int], Sequence[ContextLike]]
-"""Takes a question and how many contexts to bring, and returns them, best first."""
 
 
 def diagnose(
@@ -46,7 +42,7 @@ def diagnose(
     near_duplicate: float = 0.9,
     min_run: int = 32,
     at_most: int = 20_000,
-    prove: bool = False,
+    prove: Prove = False,
 ) -> Diagnosis:
     """Return what to change, by the recall that it would bring, and why each target was missed.
 
@@ -74,9 +70,10 @@ def diagnose(
     - `min_run`: the shortest run of equal characters that is no chance, as in `SpanRecall`.
     - `at_most`: how many samples are diagnosed of a report that `Report.open` reads from a
       directory: so many, drawn at random, where it has more. All of any other report are.
-
-    - `prove`: try the larger k that gains most through `retriever`, with every question, so that
-      what it gains stands beside what was predicted.
+    - `prove`: carry the changes out with every question, so that what they gain stands beside what
+      was predicted. True: those that the retrievers given can make, which are a larger k, other
+      IDs, no duplicates, and `exact` in place of `retriever`. A mapping has, by the kind of a
+      change, a retriever that makes it: `{"skip_stages": partial(search, rerank=False)}`.
 
     Only scored samples and scorers that measure recall are diagnosed. Of an any-of group, the
     alternative that came nearest decides. A retriever that raises is not asked again for that
@@ -86,8 +83,9 @@ def diagnose(
     """
     _check_counts(k=k, deep_k=deep_k, min_run=min_run, at_most=at_most)
     check_share(near_duplicate, "near_duplicate")
-    if prove and retriever is None:
-        raise ParameterError("prove=True tries a change through the retriever: pass retriever=")
+    changed = by_kind(prove)
+    if prove is True and retriever is None and exact is None:
+        raise ParameterError("prove=True tries changes through a retriever: pass retriever=")
     by_name = _by_name(scorers, report)
     every = len(report)
     if every > at_most:
@@ -106,6 +104,7 @@ def diagnose(
     misses: list[Diagnosed] = []
     bounded: list[Miss] = []
     asked: dict[int, Sequence[Context]] = {}
+    exactly: dict[int, Sequence[Context]] = {}
     by_recall = [p for p, method in enumerate(report.methods) if method.headline == Recall]
     for position, row in enumerate(report.rows):
         missing = [each for p in by_recall for each in _missing(p, row, k)]
@@ -119,20 +118,21 @@ def diagnose(
             misses.append(told)
             if told.cause in BOUNDED:
                 bounded.append(Miss(position, place, nth, told))
-        if looking.deep and not looking.problem:
+        if looking.deep:
             asked[position] = looking.deep
+        if looking.exactly():
+            exactly[position] = looking.exactly()
     baseline = Baseline(report, k)
     rescored = rescoring(report, by_name)
-    proposer = Proposer(baseline, rescored, asked, search.repeated)
+    proposer = Proposer(baseline, rescored, asked, exactly, search.repeated)
     proposals = [
         *proposer.proposals(),
         *id_proposals(baseline, rescored, search.ids),
-        *bounds(baseline, bounded),
+        *bounds(baseline, bounded, corpus_known=indexed is not None),
         *reading(baseline, bounded),
     ]
-    changes = baseline.changes(proposals)
-    if prove:
-        changes = tried(changes, baseline, rescored, retriever, report.groups)
+    trials = Trials(baseline, rescored, retriever, exact, changed) if prove else None
+    changes = baseline.changes(proposals, None if trials is None else trials.values)
     return Diagnosis(
         tuple(misses),
         tuple(baseline.label(place) for place in baseline.places),

@@ -217,14 +217,19 @@ def text_differs(case: Case) -> Explained | None:
     if len(there) != 1:  # several chunks of one document: each has another text
         return None
     rank, context = there[0]
+    how = _other_version(case.item.text, context.text or "")
+    if how is None:
+        return None
+    return Explained(Cause.TEXT_DIFFERS, f"the context {wanted!r} at rank {rank} has {how}", rank)
+
+
+def _other_version(text: str, other: str) -> str | None:
+    """Return how a text of the same ID differs; None where it is another chunk's."""
     from rapidfuzz import fuzz
 
-    text, other = case.item.text, context.text or ""
-    is_cut = bool(other.strip()) and "".join(other.split()) in "".join(text.split())
-    if not is_cut and fuzz.ratio(text, other) < 100 * _ALIKE_ENOUGH:
-        return None
-    how = "a part of its text" if is_cut else "another text"
-    return Explained(Cause.TEXT_DIFFERS, f"the context {wanted!r} at rank {rank} has {how}", rank)
+    if other.strip() and "".join(other.split()) in "".join(text.split()):
+        return "a part of its text"
+    return "another text" if fuzz.ratio(text, other) >= 100 * _ALIKE_ENOUGH else None
 
 
 def near_duplicate(case: Case) -> Explained | None:
@@ -292,6 +297,20 @@ def split_across_chunks(case: Case) -> Explained | None:  # noqa: PLR0911 - each
         f"{max(shares):.0%} of it; {retrieved}{rest}",
         min(here, default=None),
     )
+
+
+def indexed_text_differs(case: Case) -> Explained | None:
+    """The corpus has its ID, with another text."""
+    corpus, item = case.corpus, case.item
+    if corpus is None or item.id is not None or item.own_id is None or not item.text:
+        return None
+    indexed = corpus.get(item.own_id)
+    if indexed is None or case.share_in_corpus == 1.0:
+        return None
+    how = _other_version(item.text, indexed.text or "")
+    if how is None:
+        return None
+    return Explained(Cause.TEXT_DIFFERS, f"the corpus has {item.own_id!r} with {how}")
 
 
 def not_in_corpus(case: Case) -> Explained | None:
@@ -414,6 +433,7 @@ RULES: tuple[Rule, ...] = (
     text_differs,
     near_duplicate,
     split_across_chunks,
+    indexed_text_differs,
     not_in_corpus,
     failed_call,
     nothing_retrieved,
@@ -434,6 +454,7 @@ _NEEDS: Mapping[Rule, str] = {
     text_differs: "text",
     near_duplicate: "text",
     split_across_chunks: "passage",
+    indexed_text_differs: "corpus",
     not_in_corpus: "corpus",
     failed_call: "record",
     nothing_retrieved: "nothing",
