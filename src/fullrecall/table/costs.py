@@ -64,9 +64,17 @@ class Costs:
             columns[2].extend(_seconds(sample, count))
             columns[3].extend(own)
             counted_by.update(filter(None, map(tokenizer_of, sample.retrieved_contexts or ())))
-        calls, tokens, seconds, own = (np.array(column, np.float64) for column in columns)
-        made_ = np.array(made, np.int64)
-        return cls(offsets_of(counts), calls, tokens, seconds, own, made_, counted_by)
+        arrays = [np.array(column, np.float64) for column in columns]
+        call_numbers, tokens, seconds, own_tokens = arrays
+        return cls(
+            offsets_of(counts),
+            call_numbers,
+            tokens,
+            seconds,
+            own_tokens,
+            np.array(made, np.int64),
+            counted_by,
+        )
 
     @cached_property
     def rows(self) -> Integers:
