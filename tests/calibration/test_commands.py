@@ -1,4 +1,4 @@
-"""`fullrecall judge label` and `fullrecall judge calibrate`, from a saved report to a corrected mean."""
+"""`fullrecall judge label` and `judge calibrate`: from a report to labels to a corrected mean."""
 
 from __future__ import annotations
 

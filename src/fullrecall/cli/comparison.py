@@ -56,7 +56,8 @@ def compare(
         named = dict(zip(names_of(reports), map(Report.open, reports), strict=True))
         _print_several(comparison_of(named, *measures, **settings), markdown, as_json=as_json)
         return
-    comparison = comparison_of(*map(Report.open, reports), *measures, **settings)
+    before, after = map(Report.open, reports)
+    comparison = comparison_of(before, after, *measures, **settings)
     if markdown is not None:
         _append(markdown, comparison.to_markdown(flips=flips))
     if as_json:

@@ -60,7 +60,7 @@ def diagnose(
       asked for more wherever something was missed.
     - `exact`: The same for an exact search: tells what the index or a filter lost from what is
       ranked low.
-    - `prove`: Try the larger k that gains most through --retriever, and measure it.
+    - `prove`: Carry out each change that --retriever or --exact can make, and measure it.
     - `deep_k K`: Contexts to ask the --retriever for.
     - `judge`: Judge that made the report's claim_recall, as `evaluate --judge` takes it: asked
       which reference context supports a missed claim.

@@ -105,7 +105,8 @@ def evaluate(
       without references are left out.
     - `corpus`: Folder or file of what the retriever searches: samples whose references it no longer
       has, or has with other words, are unscored.
-    - `id_key KEY`: Where a retrieved context has its ID: a key, or a dotted path. Default: its own.
+    - `id_key PATH`: Where a retrieved context has its ID, such as metadata.source. Default: its own
+      ID.
     - `rename OLD=NEW[,...]`: Read column OLD as field NEW; OLD= leaves it out. Repeatable.
     - `format FORMAT`: Read files as jsonl, json, csv, tsv, parquet, or spans. Default: by their
       endings and beginnings; jsonl for standard input.

@@ -59,7 +59,7 @@ def page(
         reports[0].to_html(path, measures=measures, diagnosis=causes[0], title=title)
     elif len(reports) == _TWO:
         both = None if contexts is None else (causes[0], causes[1])
-        compare(*reports, *measures).to_html(path, diagnoses=both, title=title)
+        compare(reports[0], reports[1], *measures).to_html(path, diagnoses=both, title=title)
     else:
         runs = Comparisons(dict(zip(names_of(report), reports, strict=True)), *measures)
         runs.to_html(path, diagnosis=causes[0], title=title)

@@ -88,7 +88,7 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    del run.__wrapped__  # type: ignore[attr-defined]
+    del run.__wrapped__
     return run
 
 
@@ -197,15 +197,15 @@ def _option(name: str, kind: Any, default: Any, described: Description) -> Param
         help=described.text,
         **read.settings(),
     )
-    annotation = Annotated[kind if default is not None else kind | None, info]
+    read_as: Any = kind if default is not None else kind | None
+    annotation = Annotated[read_as, info]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _parts(kind: Any) -> tuple[Any, Kind]:
     """Return the type of a parameter, and how it is read, of `Annotated[type, Kind(…)] | None`."""
-    kind = next((one for one in get_args(kind) if one is not type(None)), kind) if (
-        type(None) in get_args(kind)
-    ) else kind  # fmt: skip
+    if type(None) in get_args(kind):
+        kind = next(one for one in get_args(kind) if one is not type(None))
     if get_origin(kind) is list:
         inner, read = _parts(get_args(kind)[0])
         return list[inner], read  # type: ignore[valid-type]
