@@ -14,13 +14,10 @@ from fullrecall.cli.signatures import taking
 from fullrecall.evaluation.run import Options
 from fullrecall.read.trec import RunOrder
 from fullrecall.run.budget import Budget
-from fullrecall.scorers import ClaimRecall, TextRecall
 
 _JUDGING = "Judging claims"
 
 
-@taking(TextRecall, "similarity", optional=True)
-@taking(ClaimRecall, "require_evidence split", heading=_JUDGING, optional=True)
 @taking(Options, "max_concurrency timeout deadline store", heading=_JUDGING)
 @taking(Budget, "calls tokens cost", prefix="budget_", heading=_JUDGING)
 @taking(Options, "view", heading="What to measure")
@@ -31,8 +28,11 @@ def evaluate(
     ks: Cuts | None = None,
     measure: list[MeasureText] | None = None,
     threshold: Share | None = None,
+    similarity: str | None = None,
     judge: str | None = None,
     base_url: str | None = None,
+    require_evidence: bool = False,
+    split: str | None = None,
     price: str | None = None,
     retriever: str | None = None,
     run: Path | None = None,
@@ -85,7 +85,8 @@ def evaluate(
     - `view contexts|retrieved|read`: List of each recorded retrieval to score: the final one, all
       that was retrieved, or what the model's prompt had.
     - `threshold`: text_recall: similarity at which two texts count as the same. Default: 0.5.
-    - `similarity`: text_recall: RapidFuzz similarity, such as partial_ratio.
+    - `similarity`: text_recall: RapidFuzz similarity, such as partial_ratio. Default:
+      levenshtein.
 
     Judging claims:
     - `judge`: claim_recall: lexical, nli:MODEL, openai:MODEL or anthropic:MODEL. Default: lexical,
@@ -93,7 +94,7 @@ def evaluate(
     - `base_url`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
     - `require_evidence`: claim_recall: require a verified quote for credit.
     - `split judge|joint|sentences`: claim_recall: who splits a reference; joint asks for claims and
-      verdicts in one request.
+      verdicts in one request. Default: judge.
     - `price`: Price per million prompt and completion tokens.
 
     Reading the file:
@@ -123,8 +124,8 @@ def evaluate(
         raise typer.BadParameter(f"no file or folder {corpus}", param_hint="--corpus")
     shown = cuts(ks)
     bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens", "cost")}
-    claims = {name: settings.pop(name) for name in ("require_evidence", "split")}
-    texts = {"threshold": threshold, "similarity": settings.pop("similarity")}
+    claims = {"require_evidence": require_evidence, "split": split}
+    texts = {"threshold": threshold, "similarity": similarity}
     limits: Any = {"corpus": corpus, "budget": _budget(bounds, price, judge), **settings}
     run_evaluation(
         Request(

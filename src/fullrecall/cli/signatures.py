@@ -50,20 +50,18 @@ class Taken(NamedTuple):
     names: tuple[str, ...]
     prefix: str
     heading: str | None
-    optional: bool
 
 
 def taking(
-    source: Any, names: str, *, prefix: str = "", heading: str | None = None, optional: bool = False
+    source: Any, names: str, *, prefix: str = "", heading: str | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add parameters of `source`, by their names, to a command's own.
 
     `prefix` stands before their names on the command line, `heading` over them in the help.
-    `optional` ones are None unless they stand on the command line.
     """
 
     def added(function: Callable[..., None]) -> Callable[..., None]:
-        taken = Taken(source, tuple(names.split()), prefix, heading, optional)
+        taken = Taken(source, tuple(names.split()), prefix, heading)
         function.__dict__.setdefault("takes", []).insert(0, taken)
         return function
 
@@ -145,12 +143,9 @@ def _taken(function: Callable[..., None], own: Mapping[str, Description]) -> Ite
             default = signature[name].default
             called = f"{taken.prefix}{name}"
             described = own.get(called) or _COMMON.get(called) or _in_short(there, name)
-            text = described.text
-            if taken.optional and default is not None and default is not False:
-                text, default = f"{text} Default: {default}.", None
-            heading = described.heading or taken.heading
+            described = described._replace(heading=described.heading or taken.heading)
             kind = _type_of(str(signature[name].annotation))
-            yield _option(called, kind, default, Description(text, described.metavar, heading))
+            yield _option(called, kind, default, described)
 
 
 def _in_short(there: Mapping[str, Description], name: str) -> Description:
