@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias, data
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings
-from fullrecall.measures.budgets import Budget, check_cut
+from fullrecall.measures.budgets import Budget, Cut, Unit, check_cut
 from fullrecall.parameters import check_share
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Measure:
     findings and the number retrieved; where it is read, for a value outside [0, 1].
     """
 
-    k: int | Budget | None = None
+    k: Cut | None = None
     zero_division: float | None = None
 
     text: ClassVar[str]
@@ -140,7 +140,7 @@ class Measure:
         """Return the findings that this measure counts: all, unless it has a `min_grade`."""
         return findings
 
-    def __matmul__(self, k: int | Budget) -> Self:
+    def __matmul__(self, k: Cut) -> Self:
         return replace(self, k=check_cut(k))
 
     def __call__(self, **parameters: Any) -> Self:
@@ -186,6 +186,16 @@ class Measure:
     def top(self) -> int | None:
         """The `k` of a cut by ranks; None for a budget, and for all that was retrieved."""
         return self.k if isinstance(self.k, int) else None
+
+    @property
+    def unit(self) -> Unit | None:
+        """What a budget is of; None for a cut by ranks, and without a cut."""
+        return self.k.unit if isinstance(self.k, Budget) else None
+
+    @property
+    def amount(self) -> float | None:
+        """The number of ranks, calls, tokens or seconds of the cut; None without one."""
+        return self.k.amount if isinstance(self.k, Budget) else self.k
 
     @property
     def whole(self) -> Self:
