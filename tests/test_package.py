@@ -207,7 +207,7 @@ ORDER = (
     ("corpus",),
     ("findings",),
     ("table.lists", "measures.budgets"),
-    ("table.costs", "table.forbidden", "table.found"),
+    ("table.costs", "table.forbidden", "table.found", "table.found_row", "table.paid"),
     ("measures",),
     ("result",),
     ("table",),
