@@ -22,7 +22,7 @@ class Entry(NamedTuple):
 COMMANDS: Mapping[str, Entry] = {
     "demo": Entry(
         "demo",
-        "Measure three real retrievers on this machine: no key, no download, less than a minute.",
+        "Measure real retrievers on this machine: no key, no download, under 20 seconds.",
     ),
     "evaluate": Entry(
         "evaluation", "Score a file of samples: questions with retrieved and reference contexts."
