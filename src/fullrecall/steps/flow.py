@@ -125,7 +125,7 @@ class Flow:
         """
         passages = _sourced(group.passages)
         signature = signature_of(passages)
-        if not passages or signature in self.signatures:
+        if not passages or (signature in self.signatures and not step.answers):
             return
         self.signatures.add(signature)
         inside = {passage.document for passage in passages}
@@ -134,6 +134,10 @@ class Flow:
             for each in scope.nearest_of_all(inside)
             if step.answers or each.documents <= inside
         ]
+        same = next((each for each in parts if each.signature == signature), None)
+        if same is not None:
+            same.take(parts)
+            return
         cut = step.answers and any(not each.documents <= inside for each in parts)
         if cut or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
             whole = HandedList(passages, step, group.path)
