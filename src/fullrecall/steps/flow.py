@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fullrecall.steps.documents import NOTHING_IN_VIEW, Document, Documents, Passage, View
+from fullrecall.steps.documents import NOTHING_IN_VIEW, CertainView, Document, Documents, Passage, View
 from fullrecall.steps.handed import Bucket, HandedList, Scope, Signature, signature_of
 from fullrecall.steps.step import ITEM, DocumentList, Path, Step
 from fullrecall.steps.tree import Tree
@@ -78,10 +78,11 @@ class Flow:
     def _begin(self, step: Step) -> None:
         scope = self._scope(step)
         before = View(passage for handed in scope.lists() for passage in handed.passages)
+        certain = CertainView(before)
         given = [
             _Group(each.path, passages)
             for each in step.given
-            if (passages := self._given(each, before)) is not None
+            if (passages := self._given(each, before, certain)) is not None
         ]
         for group in given:
             self._unite(group, step, scope)
@@ -97,16 +98,17 @@ class Flow:
         """Return whether a retriever or a reranker asks this model: that is not the reader."""
         return any(over.retrieves for over in self._tree.above(step))
 
-    def _given(self, listed: DocumentList, before: View) -> tuple[Passage, ...] | None:
+    def _given(
+        self, listed: DocumentList, before: View, certain: View
+    ) -> tuple[Passage, ...] | None:
         known = self._known_lists.get(id(listed))
         if known is not None:
             return known[1]
         if not listed.certain and not self._known_texts(listed):
             return None
         passages = tuple(
-            # Of a copy with an ID of its own, the text may be that of another document.
-            self._documents.passage(c, before if c.id is None else NOTHING_IN_VIEW)
-            for c in listed.documents
+            self._documents.passage(copy, before if copy.id is None else certain)
+            for copy in listed.documents
         )
         for passage in passages:
             passage.document.from_outside = passage.document.origin is None
