@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
@@ -42,6 +43,7 @@ def _langchain_programs() -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # its annotations are read there
     spec.loader.exec_module(module)
     return module
 
@@ -92,7 +94,10 @@ class Tracing:
             return ask(program.thing, question)
 
         live = self._live(call)
-        return Traced(live, self._exported(), None if program.fails else program.truth)
+        # Of what a workflow returns, its span has no more than the number of items.
+        is_shown = bool(program.llm.prompts) or program.kind != program.workflow
+        exported = self._exported() if is_shown else []
+        return Traced(live, exported, None if program.fails else program.truth)
 
     def _live(self, call: Callable[[str], Any]) -> Retrieval:
         self.spans.clear()

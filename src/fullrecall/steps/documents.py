@@ -126,6 +126,7 @@ class View:
 
     @property
     def passages(self) -> list[Passage]:
+        """All that is in view."""
         if self._listed is None:
             self._listed = list(self._source)
         return self._listed

@@ -159,6 +159,12 @@ class _Record:
         unknown = self._unknown()
         if unknown is not None:
             return unknown
+        nameless = self._flow.nameless
+        if nameless is not None:
+            return (
+                f"{nameless.name} returned documents under new IDs and without texts: which of "
+                "those that it was given they are is unknown"
+            )
         dark = [name for name in self._dark_tools() if name not in other_tools]
         if dark:
             names = ", ".join(map(repr, dark[:3]))

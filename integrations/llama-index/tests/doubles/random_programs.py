@@ -25,6 +25,7 @@ from llama_index.core.base.llms.types import (
     ToolCallBlock,
 )
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine
+from llama_index.core.indices.query.query_transform.base import BaseQueryTransform
 from llama_index.core.llms import CustomLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.llms.mock import MockFunctionCallingLLM
@@ -40,7 +41,6 @@ from llama_index.core.query_engine import (
     TransformQueryEngine,
 )
 from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
-from llama_index.core.indices.query.query_transform.base import BaseQueryTransform
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.retrievers import QueryFusionRetriever, RouterRetriever, TransformRetriever
@@ -112,7 +112,9 @@ class Changes(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         return self.changed(nodes)
 
-    def changed(self, nodes: list[NodeWithScore]) -> list[NodeWithScore]:
+    def changed(  # noqa: PLR0911 - a kind each
+        self, nodes: list[NodeWithScore]
+    ) -> list[NodeWithScore]:
         """Return the nodes, changed."""
         chance = random.Random(self.seed)
         most = max(1, len(nodes) - chance.randrange(3))
