@@ -24,9 +24,11 @@ from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.steps.calls import of_calls
+
 from fullrecall import Context, IdRecall, Report, Retrieval, Sample, diagnose, evaluate
+from fullrecall.calls import Call
 from fullrecall.diagnosis import Change, ChangeKind, Diagnosis
-from fullrecall.retrieval import Call
 from fullrecall.scorers import Scorer
 
 K, DEPTH = 5, 40
@@ -251,7 +253,7 @@ def failed_calls(setting: Setting) -> Iterator[Made]:
             if fails
             else Call("second", halves[1], contexts=tuple(search(halves[1], K)))
         )
-        return Retrieval.of_calls(calls, failed_calls="score")
+        return of_calls(calls, failed_calls="score")
 
     # Of both halves, where one is held out.
     down = {one.id for nth, one in enumerate(setting.samples) if nth % 8 in {0, 3}}

@@ -180,7 +180,10 @@ class _Translation:
             return Contents(() if copies is None else (DocumentList((), copies),), ())
         if self._output is None and self._span.dropped:
             self._problem = self._dropped()
-        return DocumentReader().read(self._output)
+        output = self._output
+        if isinstance(output, Mapping) and {"update", "goto"} <= output.keys():
+            output = output["update"]  # LangGraph's Command: what a node writes into the state
+        return DocumentReader().read(output)
 
     def _documents(self) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is not whole."""
