@@ -7,7 +7,7 @@ call, and the order in which the calls came changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
@@ -113,23 +113,24 @@ class Retrieval:
         if not names:
             return self
 
-        def renamed(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
-            if contexts is None:
-                return None
-            return tuple(names.get(identity(context), context) for context in contexts)
+        renamed = self.changed(lambda context: names.get(identity(context), context))
+        return replace(renamed, other_ids=None)
+
+    def changed(self, change: Callable[[Context], Context]) -> Retrieval:
+        """Return the same record with each of its contexts changed."""
+
+        def every(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
+            return None if contexts is None else tuple(map(change, contexts))
 
         def call(each: Call) -> Call:
             below = tuple(map(call, each.children))
-            return replace(each, contexts=renamed(each.contexts), children=below)
+            return replace(each, contexts=every(each.contexts), children=below)
 
-        fields = {name: getattr(self, name) for name in ("ranks", "response", "read", "error")}
-        return Retrieval(
-            renamed(self.contexts),
-            calls=map(call, self.calls),
-            retrieved=renamed(self.retrieved),
-            call_numbers=self.call_numbers,
-            seconds=self.seconds,
-            **fields,
+        return replace(
+            self,
+            contexts=every(self.contexts),
+            calls=tuple(map(call, self.calls)),
+            retrieved=every(self.retrieved),
         )
 
     def view(self, name: View) -> Retrieval | None:

@@ -163,8 +163,7 @@ def _allowed(name: ScorerName, sample: Sample) -> bool:
 
 def _only_forbids(sample: Sample) -> bool:
     """Whether all that a sample says of its contexts is which must not be there."""
-    forbids = bool(sample.forbidden) or sample.answerable is False
-    return forbids and all(
+    return sample.forbids and all(
         value is None
         for value in (sample.reference, sample.reference_contexts, sample.reference_claims)
     )

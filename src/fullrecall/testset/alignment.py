@@ -27,7 +27,7 @@ _LARGEST_GAP = 3
 _SHORTEST_PIECE = 8
 _RESEMBLES = 0.4
 """A text in other words still shares this much of a quote's runs of words; chosen with
-tests/benchmarks/testset_follow.py."""
+bench/testset_follow.py."""
 
 _SHOWN = 6
 

@@ -69,7 +69,7 @@ PEOPLES: tuple[Wording, ...] = (
     Wording("CLAPNQ, people", 300, 0.619, 0.140, 0.033, 0.837, 0.943),
     Wording("Cranfield, people", 183, 0.575, 0.055, 0.038, 0.180, 0.672),
 )
-"""The same of people's questions, measured with tests/benchmarks/testset_leak.py."""
+"""The same of people's questions, measured with bench/testset_leak.py."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Totals are Horvitz and Thompson's. Strata with many relevant pairs have a mid-p 
 interval each; those with few have one together, by Fay and Feuer, "Confidence intervals for
 directly standardized rates", Statistics in Medicine 16, 1997; all are united by MOVER (Zou and
 Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008).
-tests/benchmarks/testset_completeness.py measures how often the intervals hold.
+bench/testset_completeness.py measures how often the intervals hold.
 """
 
 from __future__ import annotations

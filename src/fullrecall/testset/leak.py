@@ -18,7 +18,7 @@ _FLAGGED_RUN, _FLAGGED_SHARE = 5, 0.6
 LONG_RUN, PEOPLES_SHARE = 6, 0.04
 """Of people's questions, at most this share has a run of so many words."""
 
-# Measured with tests/benchmarks/testset_leak.py: the first three point at a text in so many
+# Measured with bench/testset_leak.py: the first three point at a text in so many
 # words; people write such questions in at most 0.7 % of cases. The others are hints.
 _POINTS = re.compile(
     r"\b(?:in|according to|from|by) (?:the|this|that) (?:given |above |provided )?"

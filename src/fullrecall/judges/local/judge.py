@@ -25,7 +25,7 @@ class LexicalJudge:
     """Judges claims by their words: which of them, and which numbers and names, occur.
 
     Free and deterministic, and right less often than a large model: `agreement` is its balanced
-    accuracy against human labels, measured as `tests/benchmarks/local_judge.py` does. A number
+    accuracy against human labels, measured as `bench/local_judge.py` does. A number
     that stands in no context, or a "not" on one side only, denies support by itself. Two contexts
     support a claim together where both name the same; what takes three is not found. It splits
     texts into the facts of their sentences, and it cannot tell whether a question is answered.

@@ -1,6 +1,6 @@
 """How often `compare` and `choose` err where nothing differs, and how often they see what does.
 
-    python tests/benchmarks/verdicts.py
+    python bench/verdicts.py
 
 needs nothing beside fullrecall and SciPy, and takes about a minute. All is simulated, by seed:
 2,000 draws for each figure, whose standard error is at most .5% where it is near 5%.

@@ -1,6 +1,6 @@
 """How well labels follow their corpus: precision and recall of same, moved, changed and gone.
 
-    python tests/benchmarks/testset_follow.py DATA/retrieval_cranfield [DATA/retrieval_clapnq …]
+    python bench/testset_follow.py DATA/retrieval_cranfield [DATA/retrieval_clapnq …]
 
 Each corpus is renamed, renumbered (old IDs then name other texts), cut into chunks of 60 words
 without saying of which document, edited (a tenth of the documents, in one of five ways), thinned

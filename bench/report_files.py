@@ -1,6 +1,6 @@
 """Time the saving and loading of a report, alone or beside another version of fullrecall.
 
-    python tests/benchmarks/report_files.py [--rows 10000] [--rounds 5] [--beside OTHER/src]
+    python bench/report_files.py [--rows 10000] [--rounds 5] [--beside OTHER/src]
 
 needs nothing beside fullrecall. Each round is a process of its own for each version, which scores
 the same samples (10 contexts of 200 characters with metadata, by ID and by text), saves them and

@@ -12,8 +12,8 @@ from side_by_side import Ratio, table
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
-PAGE = HERE.parents[1] / "docs" / "benchmarks.md"
-README = HERE.parents[1] / "README.md"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+README = HERE.parent / "README.md"
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 OURS = "fullrecall"
 SLACK, COARSE = 1.25, 2.0

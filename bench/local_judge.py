@@ -1,6 +1,6 @@
 """Train the built-in judge's weights; print how well they agree on data sets left out.
 
-    python tests/benchmarks/local_judge.py LABELED.jsonl [--write --ablation --details --speed]
+    python bench/local_judge.py LABELED.jsonl [--write --ablation --details --speed]
 
 needs NumPy and SciPy beside fullrecall. Each row of the file is
 `{claim, contexts, label, dataset, source_id}`, label 1 where the contexts support the claim.

@@ -1,6 +1,6 @@
 """How long `diagnose` takes over many samples, in CPU seconds and beside `report.missed`.
 
-python tests/benchmarks/diagnosis_speed.py [--samples 10000] [--rounds 5]
+python bench/diagnosis_speed.py [--samples 10000] [--rounds 5]
 """
 
 from __future__ import annotations

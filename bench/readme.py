@@ -1,6 +1,6 @@
 """Measure every published figure of speed from the front door, and compare it with the pages.
 
-    python tests/benchmarks/readme.py [--write | --check [--coarse]]
+    python bench/readme.py [--write | --check [--coarse]]
 
 needs the libraries of requirements.txt; those that are not installed are left out and named.
 Every contender starts from the same raw Python lists (or Arrow columns), builds what its library

@@ -1,6 +1,6 @@
 """What keeping costs: completions kept and looked up per second, and what a run pays for it.
 
-    python tests/benchmarks/store_speed.py [--calls 2000] [--in-flight 16]
+    python bench/store_speed.py [--calls 2000] [--in-flight 16]
 
 Each completion is synced to the disk before it counts as kept. The run asks a model that answers
 at once, so that nothing but the engine and the store takes time.

@@ -22,10 +22,8 @@ from fullrecall.testing import ScriptedChatModel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FOLDER = Path(__file__).parent
-SCRIPTS = tuple(
-    sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("test_"))
-)
+FOLDER = Path(__file__).parents[1] / "bench"
+SCRIPTS = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Measure the rules that compare a quote with its claim: what they verify, by kind.
 
-    python tests/benchmarks/quote_rules.py LABELED.jsonl [--held-out] [--rules]
+    python bench/quote_rules.py LABELED.jsonl [--held-out] [--rules]
 
 Each row of the file is `{claim, contexts, label, dataset, …}`, label 1 where the contexts support
 the claim. The quote is the sentence of the contexts that shares most with the claim. True pairs

@@ -1,6 +1,6 @@
 """Compare Gaffke's test K with the bounds that it replaced: how often each errs, what each needs.
 
-    python tests/benchmarks/power.py
+    python bench/power.py
 
 needs nothing beside fullrecall. Errors and powers are exact: for laws on two or three values, every
 possible count of the values is enumerated and weighed by its multinomial probability. Only the

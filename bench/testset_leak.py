@@ -1,6 +1,6 @@
 """How near questions are to their sources: people's, a model's, copied ones, and the demo's.
 
-    python tests/benchmarks/testset_leak.py DATA
+    python bench/testset_leak.py DATA
 
 DATA has the folders retrieval_clapnq, retrieval_cranfield and retrieval_chunking_eval, each with
 corpus.jsonl, queries.jsonl and qrels.tsv. Copied questions are a sentence of the relevant document

@@ -1,7 +1,7 @@
 """How often the intervals of completeness hold, and how wide they are, where labels are known.
 
-    python tests/benchmarks/testset_completeness.py DATA/retrieval_cranfield --depth 20
-    python tests/benchmarks/testset_completeness.py            (the standard library's pages)
+    python bench/testset_completeness.py DATA/retrieval_cranfield --depth 20
+    python bench/testset_completeness.py            (the standard library's pages)
 
 Of each collection 25 questions are drawn, and of their relevant documents some are references:
 random ones, or easy ones (drawn by 1 / rank). Three retrievers and a judge with sensitivity 0.85

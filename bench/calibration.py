@@ -1,6 +1,6 @@
 """Measure how often calibrated intervals cover the truth, with people's labels on real claims.
 
-    python tests/benchmarks/calibration.py LABELED.jsonl
+    python bench/calibration.py LABELED.jsonl
 
 Each row of the file is `{claim, contexts, label, dataset, source_id, question}`, label 1 where the
 contexts support the claim. `LexicalJudge` judges those in English, and the mean of their labels is

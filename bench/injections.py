@@ -1,6 +1,6 @@
 """Measure what orders in a context gain and take, from models that obey them in four ways.
 
-    python -m tests.benchmarks.injections
+    python -m bench.injections
 
 A hundred pairs of orders (to support, to deny), five true claims in other words than their
 contexts', five false ones. Printed for each kind of model, in percent: false credit by an order,

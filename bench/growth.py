@@ -34,7 +34,7 @@ NAMES = {
     "run": "TREC run and qrels",
     "lists": "lists in memory",
 }
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- growth -->", "<!-- end of growth -->"
 _PROGRAM = """
 import json, sys

@@ -1,7 +1,7 @@
 """How much time checks of a large collection take, and how much memory generation does.
 
-    python tests/benchmarks/testset_scale.py
-    python tests/benchmarks/testset_scale.py --documents 1000 --documents 10000
+    python bench/testset_scale.py
+    python bench/testset_scale.py --documents 1000 --documents 10000
 
 Made-up documents of 400 words in files; a scripted model writes and checks. Memory is the largest
 resident size of a process of its own, for each number of documents, as Linux tells it.

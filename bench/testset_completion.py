@@ -1,6 +1,6 @@
 """What `complete` recovers on judgments that are whole, and how far off recall is before and after.
 
-    python tests/benchmarks/testset_completion.py DATA/retrieval_cranfield
+    python bench/testset_completion.py DATA/retrieval_cranfield
 
 Labels are hidden but one for each question: a random one, or an easy one, drawn by 1 / rank. A
 judge that knows the judgments answers, right always or with given error rates; people's labels are
