@@ -201,7 +201,7 @@ ORDER = (
         "lazy",
     ),
     ("context",),
-    ("hits", "reordering", "retrieval"),
+    ("hits", "reordering", "prompts", "calls", "retrieval"),
     ("steps",),
     ("sample",),
     ("corpus",),

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
+from fullrecall.calls import Call
 from fullrecall.context import Context
 from fullrecall.demo.chunks import Chunk
 from fullrecall.demo.trigrams import TrigramSearch
-from fullrecall.retrieval import Call, Retrieval
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.testset.vocabulary import content_words
 
