@@ -111,7 +111,7 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     trigrams = TrigramSearch(chunks)
     searches = {"FTS5": full_text.FullTextSearch(chunks), "trigrams": trigrams}
     retrievers: dict[str, RetrieverLike] = {
-        name: lambda question, search=search: search(question, depth)  # type: ignore[misc]
+        name: lambda question, search=search: search(question, depth)
         for name, search in searches.items()
     }
     retrievers |= _joined(chunks, depth)
