@@ -32,9 +32,6 @@ VERSION = 1
 HEAD, ROW, SAMPLE = "fullrecall", "row", "sample"
 """What every row says of its report; the row's number from 0; a sample that no column can hold."""
 
-BAD_ROW = "bad row"
-"""How the reason of a row that is no sample begins."""
-
 _TEXTS = ("id", "group", "user_input", "reference", "response")
 LISTS = ("retrieved_context_ids", "reference_context_ids")
 _JSON = {
@@ -122,7 +119,7 @@ def arrow_table(
         **_sample_columns(part, default),
     }
     for score, method in enumerate(methods):
-        ours = _score_columns(part, score, method)
+        ours = score_cells(part, score, method)
         columns |= {f"{method.name}{end}": values for end, values in ours.items()}
     every = schema(methods)
     empty = {field.name: pa.nulls(len(part), field.type) for field in every}
@@ -238,7 +235,8 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
     return pa.ListArray.from_arrays(bounds, pa.array(values, kind), mask=mask)
 
 
-def _score_columns(part: Part, score: int, method: Method) -> dict[str, Any]:
+def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
+    """Return the columns of a score that are not null, by what follows its name in theirs."""
     columns = part.columns(score)
     found, unscored = columns.found, columns.status != SCORED
     values = method.headline.values(found, lambda row: part.result(row, score).ranked)
