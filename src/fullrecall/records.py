@@ -352,11 +352,11 @@ def _plain_part(part: Part) -> dict[str, Any]:
     return plain
 
 
-def plain_result(result: Result) -> dict[str, Any]:
-    """Return a result as plain JSON values that `ResultRecord` reads."""
+def plain_result(result: Result, score: float | None) -> dict[str, Any]:
+    """Return a result with its score as plain JSON values that `ResultRecord` reads."""
     if result.status is not Status.SCORED:
         return plain_found(result)
-    return {"status": str(result.status), "score": result.score, **plain_found(result)}
+    return {"status": str(result.status), "score": score, **plain_found(result)}
 
 
 def plain_found(result: Result) -> dict[str, Any]:
@@ -389,7 +389,7 @@ def plain_row(
     metadata, unless `default` makes plain ones of them.
     """
     plain = plain_sample(sample, default=default)
-    return {"sample": plain, "results": [plain_result(result) for result in results]}
+    return {"sample": plain, "results": [plain_result(result, result.score) for result in results]}
 
 
 def plain_sample(sample: Sample, *, default: Callable[[Any], Any] | None = None) -> dict[str, Any]:

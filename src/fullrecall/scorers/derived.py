@@ -7,14 +7,14 @@ targets there are, whether a quote is in its context, the credit, the ranks, and
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from fullrecall.corpus import STALE
 from fullrecall.errors import FullrecallError, JudgeError
 from fullrecall.findings import Evidence, Finding, Part
-from fullrecall.judges.judge import Citation, Kind, Relation, Verdict
+from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.panel import median
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
@@ -42,7 +42,7 @@ _KINDS: Mapping[str, type[FindingScorer]] = {
     )
 }
 
-_Replies = Generator[Any, Any, Any]
+T = TypeVar("T")
 
 
 def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer | None:
@@ -117,6 +117,12 @@ def _judged_by(scorer: FindingScorer) -> JudgedScorer:
     return scorer
 
 
+def _replied(value: T) -> Flow[T]:
+    """Return what a judge says who asks no model."""
+    yield from ()
+    return value
+
+
 class RecordedJudge:
     """A judge that says again what saved findings tell that it said."""
 
@@ -134,10 +140,9 @@ class RecordedJudge:
         self._unmeasured = dict(saved.unmeasured)
         self._index_of_rank = scorer.index_of_rank(sample)
 
-    def split(self, text: str, *, kind: Kind, question: str | None = None) -> _Replies:  # noqa: ARG002
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:  # noqa: ARG002
         """Return the targets that were judged."""
-        return self._labels()
-        yield
+        return _replied(self._labels())
 
     def attribute(
         self,
@@ -146,10 +151,9 @@ class RecordedJudge:
         *,
         question: str | None = None,  # noqa: ARG002 - protocol
         relation: Relation = "claim",  # noqa: ARG002 - protocol
-    ) -> _Replies:
+    ) -> Flow[Sequence[Verdict]]:
         """Return the verdict on each target."""
-        return self._verdicts(targets)
-        yield
+        return _replied(self._verdicts(targets))
 
     def relevance(
         self,
@@ -157,16 +161,16 @@ class RecordedJudge:
         *,
         question: str | None,  # noqa: ARG002 - protocol
         reference: str | None,  # noqa: ARG002 - protocol
-    ) -> _Replies:
+    ) -> Flow[Sequence[Verdict]]:
         """Return the verdict on each context."""
-        return self._verdicts(contexts)
-        yield
+        return _replied(self._verdicts(contexts))
 
-    def joint(self, text: str, contexts: Sequence[str], *, question: str | None = None) -> _Replies:  # noqa: ARG002
+    def joint(
+        self, text: str, contexts: Sequence[str], *, question: str | None = None
+    ) -> Flow[tuple[Sequence[str], Sequence[Verdict]]]:  # noqa: ARG002
         """Return the claims that were judged, with the verdict on each."""
         labels = self._labels()
-        return labels, self._verdicts(labels)
-        yield
+        return _replied((labels, self._verdicts(labels)))
 
     def _labels(self) -> list[str]:
         self._check_answered()

@@ -251,7 +251,7 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
         "_first": _list_array(_first_ranks(found), found.first.offsets, unscored),
         "_relevant": _list_array(ranks, relevant.offsets, unscored),
         **_uncommon(found, unscored),
-        **_cold(part, score, method, columns),
+        **_cold(part, score, method, columns, values),
     }
 
 
@@ -276,7 +276,7 @@ def _uncommon(found: FoundColumns, unscored: Any) -> dict[str, Any]:
     for name, weights in (("_grade", found.grade), ("_size", found.size)):
         if weights is not None:
             cells[name] = _list_array(weights, offsets, unscored)
-    if found.supports is not None:
+    if found.supports is not None and not found.supports_follow:
         places = found.supporting
         inner = _list_array(places.values.astype(np.int32), places.offsets)
         cells["_support"] = _list_array(inner, offsets, unscored)
@@ -291,7 +291,9 @@ def _uncommon(found: FoundColumns, unscored: Any) -> dict[str, Any]:
     return cells
 
 
-def _cold(part: Part, score: int, method: Method, columns: ScoreColumns) -> dict[str, Any]:
+def _cold(
+    part: Part, score: int, method: Method, columns: ScoreColumns, values: Any
+) -> dict[str, Any]:
     """Return why a row has no score, what judges said of its targets, and all that is left."""
     rows: Iterable[int] = range(len(part))
     results = part.results[score] if isinstance(part, MemoryPart) else None
@@ -309,7 +311,8 @@ def _cold(part: Part, score: int, method: Method, columns: ScoreColumns) -> dict
             verdicts[row] = [_readable(one.verdict) for one in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
         if derived(method, part.sample(row), columns, row, reasons[row] or "") != result:
-            details[row] = json.dumps(plain_result(result), allow_nan=False)
+            plain = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
+            details[row] = json.dumps(plain, allow_nan=False)
     return {"_reason": reasons, "_verdict": verdicts, "_details": details}
 
 
