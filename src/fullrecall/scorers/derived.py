@@ -166,8 +166,12 @@ class RecordedJudge:
         return _replied(self._verdicts(contexts))
 
     def joint(
-        self, text: str, contexts: Sequence[str], *, question: str | None = None
-    ) -> Flow[tuple[Sequence[str], Sequence[Verdict]]]:  # noqa: ARG002
+        self,
+        text: str,  # noqa: ARG002 - protocol
+        contexts: Sequence[str],  # noqa: ARG002 - protocol
+        *,
+        question: str | None = None,  # noqa: ARG002 - protocol
+    ) -> Flow[tuple[Sequence[str], Sequence[Verdict]]]:
         """Return the claims that were judged, with the verdict on each."""
         labels = self._labels()
         return _replied((labels, self._verdicts(labels)))

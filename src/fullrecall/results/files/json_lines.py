@@ -39,7 +39,6 @@ from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
 from fullrecall.results.files.proof import Contradiction, Proof, Proven
 from fullrecall.sample import Sample
-from fullrecall.table.forbidden import could_leak
 from fullrecall.table.lists import Integers
 from fullrecall.table.part import SCORED, Part, ScoreColumns, retrievals_of
 
@@ -208,7 +207,7 @@ class LinePart:
         self.groups = [sample.group for sample in samples]
         self.questions = [sample.user_input for sample in samples]
         self.has_texts = any(sample.retrieved_contexts is not None for sample in samples)
-        self.forbids = any(map(could_leak, samples))
+        self.forbids = any(sample.forbids for sample in samples)
 
     def __len__(self) -> int:
         return len(self._lines)
