@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from fullrecall.calls import Call
 from fullrecall.context import Context
 from fullrecall.demo.dense import embedder
 from fullrecall.demo.lexical import stems
 from fullrecall.evaluation import evaluate
 from fullrecall.report import Report
-from fullrecall.retrieval import Call, Retrieval
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.scorers import Scorer
 

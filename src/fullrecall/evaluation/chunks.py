@@ -115,7 +115,7 @@ class ChunkScorer:
         from fullrecall.table.part import ScoreColumns
 
         if _is_pure_text(scorer) and not any(
-            _is_special(sample) or (sample.reference_contexts is None and sample.forbidden)
+            _is_special(sample) or (sample.reference_contexts is None and sample.forbids)
             for sample in samples
         ):
             return scorer.columns(samples)

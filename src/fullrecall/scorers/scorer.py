@@ -122,8 +122,8 @@ class FindingScorer(ABC):
         return Result(self._method, Status.UNDEFINED, retrieved=found.retrieved, note=note)
 
     def _without_score(self, why: Exception, sample: Sample) -> Result:
-        """Return why there is no score; nothing is missing of a sample of forbidden IDs alone."""
-        forbids = isinstance(why, Missing) and sample.has_retrieval and sample.forbidden
+        """Return why there is no score; nothing is missing of a sample that only forbids."""
+        forbids = isinstance(why, Missing) and sample.has_retrieval and sample.forbids
         if forbids or isinstance(why, Unanswerable):
             retrieved = len(sample.retrieved_context_ids or ())
             return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=str(why))

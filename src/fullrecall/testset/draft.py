@@ -139,6 +139,7 @@ class Draft:
             reference_context_ids=[
                 list(dict.fromkeys(str(context.source) for context in group)) for group in groups
             ],
+            answerable=False if self.kind == "unanswerable" else None,
             group=self.made_from[0] if self.made_from else None,
             metadata={"testset": origin},
         )

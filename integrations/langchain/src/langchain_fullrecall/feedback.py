@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from langsmith.evaluation.evaluator import EvaluationResult
 
 from fullrecall import Context, Retrieval, Sample
+from fullrecall.calls import Call
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import Measure, Recall
 from fullrecall.records import MethodRecord, RowRecord, plain_method, plain_row
 from fullrecall.result import Method, Result, Status
-from fullrecall.retrieval import Call
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:

@@ -44,6 +44,7 @@ _JSON = {
     "reference_claims": "reference_claims",
     "reference_entities": "reference_entities",
     "superseded": "superseded",
+    "forbidden_contexts": "forbidden_contexts",
     "references": "reference_context_ids",
     "metadata": "metadata",
 }

@@ -36,7 +36,6 @@ from fullrecall.report.signature import KIND
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
-from fullrecall.table.forbidden import could_leak
 from fullrecall.table.lists import Integers
 from fullrecall.table.part import SCORED, Part, ScoreColumns, digests_of, retrievals_of
 
@@ -196,7 +195,7 @@ class LinePart:
         self.groups = [sample.group for sample in samples]
         self.questions = [sample.user_input for sample in samples]
         self.has_texts = any(sample.retrieved_contexts is not None for sample in samples)
-        self.forbids = any(map(could_leak, samples))
+        self.forbids = any(sample.forbids for sample in samples)
         self._digests = [
             digests_of([result.findings for result in results]) for results in by_score
         ]
