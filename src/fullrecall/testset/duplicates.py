@@ -74,7 +74,9 @@ class _Asked(NamedTuple):
             return False
         from rapidfuzz.fuzz import token_sort_ratio
 
-        return bool(token_sort_ratio(self.joined_words, other.joined_words, score_cutoff=_SAME_LETTERS))
+        return bool(
+            token_sort_ratio(self.joined_words, other.joined_words, score_cutoff=_SAME_LETTERS)
+        )
 
 
 def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
