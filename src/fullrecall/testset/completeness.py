@@ -83,11 +83,11 @@ def strata_of(kinds: Sequence[Kind], nearness: Sequence[float]) -> list[list[int
     for kind, plan in _PLAN.items():
         members = [at for at, own in enumerate(kinds) if own == kind]
         members.sort(key=lambda at: (-nearness[at], at))
-        done = 0
+        start = 0
         for number, (share, _) in enumerate(plan, start=1):
-            end = len(members) if number == len(plan) else done + round(share * len(members))
-            strata.append(members[done:end])
-            done = end
+            end = len(members) if number == len(plan) else start + round(share * len(members))
+            strata.append(members[start:end])
+            start = end
     return strata
 
 
@@ -116,24 +116,24 @@ def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
 
     A larger draw of the same seed has all of a smaller one.
     """
-    found: list[int] = []
+    drawn: list[int] = []
     for number, count in enumerate(allocation([len(members) for members in strata], n)):
         order = list(strata[number])
         random.Random(f"{seed}:{number}").shuffle(order)  # noqa: S311 - a sample, no secret
-        found += order[:count]
-    return found
+        drawn += order[:count]
+    return drawn
 
 
-def labels_needed(sizes: Sequence[int], known: int) -> int:
+def labels_needed(sizes: Sequence[int], labeled: int) -> int:
     """Return about how many labels make the interval of completeness 0.2 wide.
 
     By the planned shares; `known` pairs are in the references.
     """
     missed = sum(size * share for size, share in zip(sizes, _PLANNED, strict=True))
     spread = sum(size * spread for size, spread in zip(sizes, _SPREAD, strict=True))
-    if not known or not missed:
+    if not labeled or not missed:
         return min(sum(sizes), FEWEST * sum(map(bool, sizes)))
-    deviation = WIDTH / 2 / _DEVIATES * (known + missed) ** 2 / known
+    deviation = WIDTH / 2 / _DEVIATES * (labeled + missed) ** 2 / labeled
     return min(sum(sizes), max(FEWEST * sum(map(bool, sizes)), ceil((spread / deviation) ** 2)))
 
 
@@ -271,11 +271,13 @@ def with_textless(total: Total, with_text: int, without: int, pairs: int) -> Tot
     return Total(value, floor(low), ceil(high))
 
 
-def completeness(known: float, missed: Total) -> Share:
+def completeness(named_count: float, missed: Total) -> Share:
     """Return known / (known + missed); nothing known and nothing missed is complete."""
-    if not known:
+    if not named_count:
         return Share(float(not missed.value), 0.0, float(not missed.low))
-    low, value, high = (known / (known + part) for part in (missed.high, missed.value, missed.low))
+    low, value, high = (
+        named_count / (named_count + part) for part in (missed.high, missed.value, missed.low)
+    )
     return Share(value, low, high)
 
 
