@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
+from fullrecall.calls import Stage, failures
 from fullrecall.context import Context
 from fullrecall.counts import counted
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause
 from fullrecall.judges.evidence import locate
-from fullrecall.retrieval import Stage, failures
 
 FINAL = "the final list"
 
