@@ -13,7 +13,6 @@ from side_by_side import Ratio, table
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-README = HERE.parent / "README.md"
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 OURS = "fullrecall"
 SLACK, COARSE = 1.25, 2.0
@@ -24,14 +23,13 @@ SLACK, COARSE = 1.25, 2.0
 class Row:
     """One line of the table: what is done, and the time of each as a multiple of the unit's.
 
-    `limits` are no tools but what the machine could do. `readme` says whether README.md shows it.
+    `limits` are no tools but what the machine could do.
     Only ratios of CPU time, not seconds and not the wall's, are much the same on another machine.
     """
 
     title: str
     times: Mapping[str, Ratio]
     limits: Mapping[str, Ratio] = field(default_factory=dict)
-    readme: bool = False
     clock: str = "cpu"
 
     @property
@@ -51,12 +49,6 @@ class Row:
             self.distance,
         ]
 
-    def short_cells(self) -> list[str]:
-        """Return the row as README.md has it."""
-        ours = f"{self.times[OURS].median:.2g}"
-        others = [f"{name} {self.times[name].median:.2g}" for name in self.order if name != OURS]
-        return [self.title, ours, ", ".join(others) or "-"]
-
     @property
     def distance(self) -> str:
         """How many times the nearest limit's time fullrecall takes."""
@@ -75,7 +67,7 @@ class Row:
             {name: Ratio(**ratio) for name, ratio in plain[key].items()}
             for key in ("times", "limits")
         )
-        return cls(plain["title"], times, limits, plain["readme"], plain["clock"])
+        return cls(plain["title"], times, limits, plain["clock"])
 
 
 def _listed(times: Mapping[str, Ratio]) -> str:
@@ -90,17 +82,9 @@ def page_table(measurements: Sequence[Row]) -> str:
     )
 
 
-def readme_table(measurements: Sequence[Row]) -> str:
-    """Return README.md's table: the medians alone."""
-    return table(
-        ["CPU, set loop = 1", OURS, "others"],
-        [row.short_cells() for row in measurements if row.readme],
-    )
-
-
 def tables(measurements: Sequence[Row]) -> dict[Path, str]:
     """Return each page with its table."""
-    return {PAGE: page_table(measurements), README: readme_table(measurements)}
+    return {PAGE: page_table(measurements)}
 
 
 def shown(page: str) -> str:

@@ -7,7 +7,7 @@ Every contender starts from the same raw Python lists (or Arrow columns), builds
 takes, and reads the same numbers, which are compared before anything is timed; ours and theirs are
 treated alike. Contenders are interleaved, and a ratio is taken within a round of CPU seconds.
 
-`--write` keeps the figures in figures.json and puts them into docs/benchmarks.md and README.md.
+`--write` keeps the figures in figures.json and puts them into docs/benchmarks.md.
 `--check` exits with 1 where a page does not show what figures.json has, and where fullrecall's own
 figures differ from those of this run by more than the rounds do. `--coarse` is for another
 machine, busy with other work: no other library, ratios of CPU time only, and twice the room.
@@ -27,7 +27,6 @@ from figures import (
     FIGURES,
     OURS,
     PAGE,
-    README,
     SLACK,
     Row,
     disagreements,
@@ -80,7 +79,7 @@ def main() -> None:
         for path, body in tables(found).items():
             path.write_text(written(path.read_text("utf-8"), body), "utf-8")
     if asked.check:
-        pages = {path.name: path.read_text("utf-8") for path in (PAGE, README)}
+        pages = {path.name: path.read_text("utf-8") for path in (PAGE,)}
         said = published()
         wrong = wrong_pages(pages, said)
         if asked.coarse:

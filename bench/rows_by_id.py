@@ -32,14 +32,12 @@ def id_tasks(queries: int, *, peers: bool) -> list[Task]:
             loop,
             [Contender(OURS, lambda: id_recall.values(id_recall.mappings_of(ids))), *others],
             [one_pass],
-            readme=True,
         ),
         Task(
             "the same, a result for each query",
             loop,
             [Contender(OURS, lambda: id_recall.built_and_scored(ids)), *others],
             [one_pass],
-            readme=True,
         ),
         Task(
             "a result for each query, with nDCG@10 and precision@10",
@@ -49,14 +47,12 @@ def id_tasks(queries: int, *, peers: bool) -> list[Task]:
                 *(_ranked_peers(ids) if peers else []),
             ],
             [one_pass],
-            readme=True,
         ),
         Task(
             "means at 6 k, evaluate().summary()",
             loop,
             [Contender(OURS, lambda: _means(id_recall.samples_of(ids))), *others],
             [one_pass],
-            readme=True,
         ),
         Task(
             "the same of mappings",

@@ -31,14 +31,12 @@ def text_tasks(samples: int, *, peers: bool) -> list[Task]:
             bare,
             [Contender(OURS, lambda: _text_mean(texts)), *others],
             [cut],
-            readme=True,
         ),
         Task(
             "recall by text at 4 k and over all, evaluate().summary(); bare RapidFuzz = 1",
             bare,
             [summary, *others],
             [cut, pairs],
-            readme=True,
         ),
         Task(
             "the same by the wall, on all cores; bare RapidFuzz = 1",

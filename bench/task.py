@@ -20,7 +20,6 @@ class Task:
     contenders: Sequence[Contender]
     limits: Sequence[Contender] = ()
     clock: str = "cpu"
-    readme: bool = False
 
     def measured(self, rounds: int) -> Row:
         """Return what everybody takes, as multiples of the unit's time in the same round."""
@@ -32,7 +31,7 @@ class Task:
             {one.name: Ratio.of(seconds[one.title], unit) for one in some}
             for some in (self.contenders, self.limits)
         )
-        return Row(self.title, times, limits, self.readme, self.clock)
+        return Row(self.title, times, limits, self.clock)
 
 
 def _cpu_of_children() -> float:

@@ -48,23 +48,23 @@ def test_every_way_of_id_recall_agrees_with_the_set_loop(script: Any) -> None:
 
 @with_script("readme")
 def test_the_pages_show_what_was_measured(script: Any) -> None:
-    """README.md and the page have the figures of figures.json, of just what is measured."""
+    """The page has the figures of figures.json, of just what is measured."""
     figures = import_module("figures")
     said = figures.published()
-    pages = {path.name: path.read_text("utf-8") for path in (figures.PAGE, figures.README)}
+    pages = {path.name: path.read_text("utf-8") for path in (figures.PAGE,)}
     assert figures.wrong_pages(pages, said) == []
     rows = script.rows(queries=8, samples=1, rounds=1, peers=False)
     assert [row.title for row in rows] == [row.title for row in said]
-    other = figures.Row(said[0].title, {figures.OURS: figures.Ratio(99, 99, 99)}, readme=True)
+    other = figures.Row(said[0].title, {figures.OURS: figures.Ratio(99, 99, 99)})
     wrong = figures.wrong_pages(pages, [other, *said[1:]])
-    assert [name.split()[0] for name in wrong] == ["benchmarks.md", "README.md"]
+    assert [name.split()[0] for name in wrong] == ["benchmarks.md"]
 
 
 @with_script("figures")
 def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> None:
     """Within the spread of the rounds it passes; beyond, with a row less or more, it does not."""
     ratio = script.Ratio
-    ours = script.Row("a", {"fullrecall": ratio(2.0, 1.8, 2.4)}, readme=True)
+    ours = script.Row("a", {"fullrecall": ratio(2.0, 1.8, 2.4)})
     times = {"fullrecall": ratio(5.0, 4.0, 6.0), "peer": ratio(4, 4, 4)}
     other = script.Row("b", times, {"limit": ratio(1, 1, 1)})
     page = f"# Page\n\n{script.BEGIN}\n{script.END}\n\nBelow.\n"
@@ -74,7 +74,6 @@ def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> 
     cells = "5.00 (4.00-6.00) | peer 4.00 (4.00-4.00) | peer | limit 1.00 (1.00-1.00) | 5.0 ×"
     assert f"| b | {cells} |" in page
     assert "| a | 2.00 (1.80-2.40) | - | - | - | - |" in page
-    assert "| a | 2 | - |" in script.readme_table([ours, other])
     assert script.disagreements([ours, other], [ours, other]) == []
     slower = script.Row("a", {"fullrecall": ratio(3.1, 3.1, 3.2)})
     faster = script.Row("a", {"fullrecall": ratio(1.4, 1.3, 1.4)})
