@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
+
+
+def missing(package: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error for a name that a package does not have; it says which one is near."""
+    from difflib import get_close_matches
+
+    by_letters = {one.lower().replace("_", ""): one for one in known}
+    near = get_close_matches(name.lower().replace("_", ""), by_letters, 1)
+    way = f": did you mean {by_letters[near[0]]}?" if near else ""
+    return AttributeError(f"module {package!r} has no attribute {name!r}{way}")
 
 
 def names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
@@ -16,7 +26,7 @@ def names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - what Python calls it (PEP 562)
         if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise missing(package, name, modules)
         value = getattr(import_module(f".{modules[name]}", package), name)
         setattr(sys.modules[package], name, value)
         return value

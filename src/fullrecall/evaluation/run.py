@@ -15,12 +15,14 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast, get_args
 
 from fullrecall.corpus import CorpusIndex
 from fullrecall.dataframes import is_frame
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
 from fullrecall.hits import IdKey, check_id_key
+from fullrecall.measures import Measure
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
@@ -166,7 +168,7 @@ def evaluate(
     from fullrecall.evaluation.chunks import takes_chunks
     from fullrecall.run.drivers import Run, rows_of
 
-    given = Options(**options)
+    given = _options(options)
     samples = _identified(samples, given)
     run = Run(check_scorers(scorers), given)
     run.corpus, run.view = _index_of(given.corpus, samples), given.view
@@ -233,7 +235,7 @@ async def aevaluate(
     """
     from fullrecall.run.drivers import Run, arows_of
 
-    given = Options(**options)
+    given = _options(options)
     samples = _identified(samples, given)
     run = Run(check_scorers(scorers), given)
     run.view = given.view
@@ -430,15 +432,33 @@ def as_sample_at(item: object, position: int) -> Sample:
     )
 
 
+def _options(options: Mapping[str, Any]) -> Options:
+    """Return the options of `evaluate`; `ParameterError` names the nearest to an unknown one."""
+    known = [field.name for field in fields(Options)]
+    for name in options:
+        if name == "k":
+            raise ParameterError("k belongs to a measure: report.summary(Recall @ 5)")
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+            raise ParameterError(f"evaluate has no option {name!r}: {way}")
+    return Options(**options)
+
+
 def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     """Return `scorers` as a sequence; raise `ParameterError` unless their names differ."""
-    if isinstance(scorers, (Scorer, str)):
-        scorers = (scorers,)
+    if isinstance(scorers, (Scorer, str, Measure)):
+        scorers = (scorers,)  # what is no scorer is refused below
     if not scorers:
         raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")
     names: set[str] = set()
     columns = {"sample", "user_input", "group"}
     for scorer in scorers:
+        if isinstance(scorer, Measure):
+            raise ParameterError(
+                f"{scorer!r} is a measure, not a scorer: pass a scorer, such as IdRecall(), and "
+                f"ask its report: report.summary({scorer!r})"
+            )
         if isinstance(scorer, type) or not isinstance(scorer, Scorer):
             raise ParameterError(f"{scorer!r} is not a scorer: pass an instance such as IdRecall()")
         if scorer.method.name in names:

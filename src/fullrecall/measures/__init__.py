@@ -10,7 +10,7 @@ from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import Measure, Threshold
 from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
 from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
-from fullrecall.measures.text import MEASURES, parse, parse_threshold, unaliased
+from fullrecall.measures.text import MEASURES, as_measures, parse, parse_threshold, unaliased
 
 __all__ = [
     "AP",
@@ -27,6 +27,7 @@ __all__ = [
     "Precision",
     "Recall",
     "Threshold",
+    "as_measures",
     "calls",
     "nDCG",
     "parse",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -32,6 +33,28 @@ ALIASES = {
 """Names that others give to a measure, or to its mean, with ours."""
 
 _FORM = re.compile(r"(?P<name>\w+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?")
+
+
+def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
+    """Return measures, read from their text where they are text.
+
+    Raises `ParameterError` for anything else, and for a text that is not a measure.
+    """
+    return tuple(map(_as_measure, values))
+
+
+def _as_measure(value: object) -> Measure:
+    if isinstance(value, Measure):
+        return value
+    if isinstance(value, str):
+        return parse(value)
+    if isinstance(value, int):
+        raise ParameterError(f"expected a measure, got {value!r}: write Recall @ {value!r}")
+    if isinstance(value, (list, tuple)):
+        raise ParameterError(
+            f"expected a measure, got a {type(value).__name__}: pass each by itself"
+        )
+    raise ParameterError(f"expected a measure such as Recall @ 5, got {value!r}")
 
 
 def parse(text: str) -> Measure:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from fullrecall.dataframes import Backend
 from fullrecall.errors import ReportError
 from fullrecall.garbage import uncollected
-from fullrecall.measures import DEFAULT_KS, Measure, Recall
+from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures
 from fullrecall.parameters import check_k
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE
@@ -181,7 +181,7 @@ class Report:
         from fullrecall.results.scores import index_of
         from fullrecall.results.summary import default_measures
 
-        index = index_of(self, score)
+        index, measures = index_of(self, score), as_measures(measures)
         if len(measures) == 1:
             return self.table.values(index, measures[0])
         method = self.methods[index]
@@ -198,7 +198,7 @@ class Report:
         """
         from fullrecall.results.summary import summarize
 
-        return summarize(self.table, measures, self.stopped)
+        return summarize(self.table, as_measures(measures), self.stopped)
 
     def metrics(self, *measures: Measure) -> dict[str, float]:
         """Return what `summary` reads as one flat dict of finite numbers, for experiment trackers.

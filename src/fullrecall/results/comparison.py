@@ -13,7 +13,7 @@ import numpy as np
 from fullrecall.dataframes import Backend
 from fullrecall.errors import ParameterError
 from fullrecall.garbage import uncollected
-from fullrecall.measures import Measure
+from fullrecall.measures import Measure, as_measures
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.report import Report, diagnosed
 from fullrecall.result import Method
@@ -139,7 +139,7 @@ class Comparison(Sequence[ScoreComparison]):
                     "reads a saved one"
                 )
         self.before, self.after = before, after
-        self.measures = measures
+        self.measures = as_measures(measures)
         self.confidence = check_share(confidence, "confidence", whole=False)
         self.margin = None if margin is None else check_share(margin, "margin")
         self.range = range

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 from fullrecall.corpus import LABELS
 from fullrecall.errors import InputError, ParameterError
@@ -75,6 +77,15 @@ class FindingScorer(ABC):
 
     name: str | None = None
 
+    def __new__(cls, *arguments: object, **parameters: object) -> Self:
+        """Refuse what the scorer does not take, with the way to what is meant."""
+        signature = inspect.signature(cls.__init__)
+        try:
+            signature.bind(None, *arguments, **parameters)
+        except TypeError as error:
+            raise ParameterError(_wrong_call(cls.__name__, signature, parameters, error)) from None
+        return super().__new__(cls)
+
     kind: ClassVar[str]
     headline: ClassVar[Measure] = Recall
     """The measure that `Result.score` is."""
@@ -139,15 +150,40 @@ class FindingScorer(ABC):
         return Result(self._method, Status.UNSCORED, note=str(why))
 
 
+def _wrong_call(
+    name: str, signature: inspect.Signature, parameters: Mapping[str, object], error: TypeError
+) -> str:
+    """Return what to write in place of a call that a scorer does not take."""
+    _, *known = signature.parameters
+    if "k" in parameters and "k" not in known:
+        return (
+            f"{name} has no k, it finds at every rank; a measure counts: "
+            f"report.summary(Recall @ {parameters['k']!r})"
+        )
+    unknown = next((one for one in parameters if one not in known), None)
+    if unknown is None:
+        return f"{name}: {error}; it takes {', '.join(known)}, by name"
+    near = get_close_matches(unknown, known, 1)
+    way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+    return f"{name} has no parameter {unknown!r}: {way}"
+
+
 class DeterministicScorer(FindingScorer):
     """Base of the scorers that ask nobody; subclasses say only how to find."""
 
-    def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
+    def score(
+        self, sample: Sample | None = None, /, *others: object, **sample_fields: Any
+    ) -> Result:
         """Return the result for a sample, or for the fields of one given by name.
 
         Raises `InputError` where the fields make no sample. What cannot be measured is no error
         but a result with `status="unscored"` and a reason.
         """
+        if others:
+            raise InputError(
+                "score takes one sample, or its fields by name: "
+                "score(retrieved_ids=['d1'], expected_ids=['d1'])"
+            )
         if type(sample) is not Sample or sample_fields:
             sample = as_sample(sample, sample_fields)
         try:

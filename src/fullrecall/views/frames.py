@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.dataframes import Backend, Cells, encodable, frame_of
 from fullrecall.extras import pyarrow
+from fullrecall.measures import as_measures
 from fullrecall.results.pairs import change, side_by_side, turned
 from fullrecall.results.summary import default_measures
 
@@ -189,8 +190,9 @@ def _verified(finding: Finding) -> bool | None:
 
 def measures_of(methods: Sequence[Method], measures: Sequence[Measure]) -> list[dict[str, Measure]]:
     """Return the measures of each score by their columns, in order; see `default_measures`."""
+    asked = as_measures(measures)
     return [
-        {method.label(measure): measure for measure in measures or _default(method)}
+        {method.label(measure): measure for measure in asked or _default(method)}
         for method in methods
     ]
 

@@ -1,0 +1,73 @@
+"""Calls that are wrong in Python: each says what to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import fullrecall
+from fullrecall import ClaimRecall, Gate, IdRecall, Sample, TextRecall, choose, compare, evaluate
+from fullrecall.errors import FullrecallError
+from fullrecall.measures import RR, Recall
+
+SAMPLES = [{"user_input": "q", "retrieved_ids": ["a"], "expected_ids": ["a"]}]
+REPORT: Any = evaluate(SAMPLES, IdRecall(), progress=False)
+anything: Any = fullrecall
+score: Any = evaluate
+recall: Any = Recall
+
+WRONG: list[tuple[Callable[[], Any], str]] = [
+    (lambda: score(SAMPLES, Recall @ 5), "IdRecall(), and ask its report: report.summary(Rec"),
+    (lambda: score(SAMPLES, [Recall @ 5, IdRecall()]), "Recall @ 5 is a measure, not a scorer"),
+    (lambda: score(SAMPLES, IdRecall), "is not a scorer: pass an instance such as IdRecall()"),
+    (lambda: score(SAMPLES, "id_recall"), "pass an instance such as IdRecall()"),
+    (lambda: score(SAMPLES[0], IdRecall()), "wrap it in a list"),
+    (lambda: score("samples.jsonl", IdRecall()), "read(path) reads a file"),
+    (lambda: score(SAMPLES, IdRecall(), k=5), "k belongs to a measure: report.summary(Rec"),
+    (lambda: score(SAMPLES, IdRecall(), retreiver=len), "did you mean retriever?"),
+    (lambda: score(SAMPLES, IdRecall(), retriever="search"), "got 'search'"),
+    (lambda: REPORT.summary(5), "expected a measure, got 5: write Recall @ 5"),
+    (lambda: REPORT.values(5), "got 5: write Recall @ 5"),
+    (lambda: REPORT.to_frame(7), "got 7: write Recall @ 7"),
+    (lambda: compare(REPORT, REPORT, 3), "got 3: write Recall @ 3"),  # type: ignore[call-overload]
+    (lambda: REPORT.summary([Recall @ 5]), "got a list: pass each by itself"),
+    (lambda: REPORT.summary("recal@1"), "choose one of recall, precision"),
+    (lambda: REPORT.summary("mrr@5"), "it is rr here"),
+    (lambda: REPORT.summary(IdRecall()), "expected a measure such as Recall @ 5"),
+    (lambda: Gate(recall @ 5 > 0.9), "write Recall @ 5 >= 0.9"),
+    (lambda: Gate(recall @ 5 < 0.9), "write Recall @ 5 <= 0.9"),
+    (lambda: Gate(recall @ 5 >= 0.9 and RR >= 0.5), "pass each rule by itself"),
+    (lambda: Gate(Recall @ 5 >= 90), "must be a number from 0 to 1, got 90"),
+    (lambda: anything.Gate(0.9), "must be such as Recall @ 10 >= 0.9, got 0.9"),
+    (lambda: anything.IdRecall(k=5), "report.summary(Recall @ 5)"),
+    (lambda: anything.IdRecall(5), "it takes name, by name"),
+    (lambda: anything.TextRecall(treshold=0.5), "did you mean threshold?"),
+    (lambda: TextRecall(threshold=50), "threshold must be a number from 0 to 1, got 50"),
+    (lambda: anything.ClaimRecall(llm=None), "choose one of name, judge"),
+    (lambda: ClaimRecall(judge="gpt-4o"), "got 'gpt-4o'"),  # type: ignore[arg-type]
+    (lambda: anything.IdRecall().score(["d1"], ["d1"]), "score(retrieved_ids=['d1'], expected_"),
+    (lambda: IdRecall().score(retrieved_ids="d1"), "['d1']"),
+    (lambda: Sample(retrieved=["a"]), "did you mean 'retrieved_ids'?"),
+    (lambda: Recall @ 0, "k must be a whole number of at least 1, got 0"),
+    (lambda: recall(k=5), "write measure @ k"),
+    (lambda: anything.choose(SAMPLES, Recall @ 5, {}), "expected a scorer such as IdRecall()"),
+    (lambda: choose(SAMPLES, IdRecall(), {"a": len}), "retrievers must be two or more by name"),
+    (lambda: anything.evalute, "did you mean evaluate?"),
+    (lambda: anything.ID_Recall, "did you mean IdRecall?"),
+]
+
+
+@pytest.mark.parametrize(("call", "way"), WRONG, ids=[way for _, way in WRONG])
+def test_a_wrong_call_says_what_to_write(call: Callable[[], Any], way: str) -> None:
+    """An error of fullrecall, or of a name, with the way out."""
+    with pytest.raises((FullrecallError, AttributeError)) as raised:
+        call()
+    assert way in str(raised.value)
+
+
+def test_a_measure_may_be_text() -> None:
+    """Its text form is the measure, wherever measures are asked for."""
+    assert str(REPORT.summary("recall@1")) == str(REPORT.summary(Recall @ 1))
+    assert REPORT.values("recall@1").tolist() == [1.0]
