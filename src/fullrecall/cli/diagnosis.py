@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullrecall.cli.options import ReportPath, at_least, share
+from fullrecall.cli.options import ReportPath, at_least, cuts, one_cut, share
 
 if TYPE_CHECKING:
     from fullrecall.diagnosis import Diagnosed, Diagnosis
@@ -86,14 +86,15 @@ def diagnose(
         typer.Option(metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."),
     ] = None,
     k: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             "--k",
             "-k",
             metavar="K",
-            callback=at_least(1),
+            callback=one_cut,
             show_default=False,
-            help="Diagnose what the first K contexts miss. Default: all retrieved contexts.",
+            help="Diagnose what the first K contexts miss, or a budget such as 3calls. Default: "
+            "all retrieved contexts.",
         ),
     ] = None,
     near_duplicate: Annotated[
@@ -155,7 +156,7 @@ def diagnose(
             loaded = Report.open(report)
         found = diagnosed(
             loaded,
-            k=k,
+            k=next(iter(cuts(k)), None),
             corpus=None if corpus is None else read_contexts(corpus),
             retriever=asked,
             exact=None if exact is None else function_of(exact),

@@ -371,7 +371,7 @@ def evaluate(
                 similarity=similarity,
                 judging=JudgeOptions(judge, base_url, require_evidence, split),
             ),
-            k=max(shown, default=None),
+            k=max((each for each in shown if isinstance(each, int)), default=None),
             measures=cut(shown, measure),
             limits=RunOptions(
                 max_concurrency=max_concurrency,

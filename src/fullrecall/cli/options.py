@@ -10,6 +10,7 @@ import typer
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold, unaliased
+from fullrecall.measures.budgets import Cut, parse_budget
 from fullrecall.measures.text import ALIASES
 
 Read = TypeVar("Read")
@@ -47,16 +48,31 @@ def level(value: float) -> float:
     return value
 
 
-def cuts(text: str | None) -> tuple[int, ...]:
-    """Read one k or several, such as `5` or `1,5,10`: each once, ascending; None is none."""
-    found = set()
+def cuts(text: str | None) -> tuple[Cut, ...]:
+    """Read one k or several, such as `5` or `1,5,3calls`: each once; None is none.
+
+    Numbers of contexts come first, ascending, then budgets.
+    """
+    ranks, budgets = set(), dict[Cut, None]()
     for part in text.split(",") if text is not None else ():
+        budget = _read(parse_budget, part.strip())
+        if budget is not None:
+            budgets[budget] = None
+            continue
         if not part.strip().isascii() or not part.strip().isdecimal() or int(part) < 1:
             raise typer.BadParameter(
-                f"must be whole numbers of at least 1, such as 5 or 1,5,10, got {text!r}"
+                "must be whole numbers of at least 1, such as 5 or 1,5,10, or budgets such as "
+                f"3calls, got {text!r}"
             )
-        found.add(int(part))
-    return tuple(sorted(found))
+        ranks.add(int(part))
+    return (*sorted(ranks), *budgets)
+
+
+def one_cut(text: str | None) -> str | None:
+    """Refuse what is not one k that `cuts` can read."""
+    if len(cuts(text)) > 1:
+        raise typer.BadParameter(f"must be one k, got {text!r}")
+    return text
 
 
 def _checked_cuts(text: str | None) -> str | None:
@@ -83,7 +99,7 @@ def _ours(text: str) -> str:
     return ours
 
 
-def cut(ks: Iterable[int], measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
+def cut(ks: Iterable[Cut], measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
     """Return what to show: recall at each k that is given, and the measures that are named."""
     return tuple(dict.fromkeys([*(Recall @ k for k in ks), *(measures or ())]))
 

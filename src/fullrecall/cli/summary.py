@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullrecall.cli.options import Cuts, Measures, ReportPath, at_least, cut, cuts, level, share
+from fullrecall.cli.options import Cuts, Measures, ReportPath, above_zero, cut, cuts, level, share
 from fullrecall.measures import Measure, Recall
+from fullrecall.measures.budgets import Unit
 
 if TYPE_CHECKING:
     from fullrecall.report import Report
@@ -21,6 +22,7 @@ Examples:
   fullrecall summary report.jsonl
   fullrecall summary report.jsonl --k 1,5 --measure ndcg@10
   fullrecall summary report.jsonl --smallest-k 0.9 --measure all_found
+  fullrecall summary agent.jsonl --smallest-k 0.9 --unit calls
 """
 
 _SMALLEST = "Smallest k"
@@ -58,14 +60,22 @@ def summary(
             metavar="0…1", callback=level, rich_help_panel=_SMALLEST, help="Confidence in the k."
         ),
     ] = 0.95,
-    largest: Annotated[
-        int | None,
+    unit: Annotated[
+        Unit | None,
         typer.Option(
-            metavar="K",
-            callback=at_least(1),
             show_default=False,
             rich_help_panel=_SMALLEST,
-            help="Largest k to try. Default: the number retrieved.",
+            help="Find the smallest budget of this unit, in place of a number of contexts.",
+        ),
+    ] = None,
+    largest: Annotated[
+        float | None,
+        typer.Option(
+            metavar="K",
+            callback=above_zero,
+            show_default=False,
+            rich_help_panel=_SMALLEST,
+            help="Largest k, or budget, to try. Default: what holds all that was retrieved.",
         ),
     ] = None,
     as_json: Annotated[
@@ -82,7 +92,7 @@ def summary(
     from fullrecall.views import terminal
     from fullrecall.views.summaries import summary_sheet
 
-    given = {"--score": score, "--largest": largest}
+    given = {"--score": score, "--unit": unit, "--largest": largest}
     unused = [option for option, value in given.items() if value is not None]
     if target is None and unused:
         raise typer.BadParameter("needs --smallest-k", param_hint=unused[0])
@@ -91,8 +101,10 @@ def summary(
         with noting():
             loaded = Report.open(report)
         found = [
-            loaded.smallest_k(target, one, confidence=confidence, score=name, largest=largest)
-            for name, one in _searched(loaded, score, measures)
+            loaded.smallest_k(
+                target, each, confidence=confidence, score=name, unit=unit, largest=largest
+            )
+            for name, each in _searched(loaded, score, measures)
             if target is not None
         ]
         shown = loaded.summary(*measures)

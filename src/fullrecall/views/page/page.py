@@ -219,7 +219,7 @@ def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[s
 
 
 def _cut(choice: Choice) -> bool:
-    return all(measure.top is not None for measure in choice.measures)
+    return all(measure.k is not None for measure in choice.measures)
 
 
 def _group(_: int, rows: Rows) -> str | None:
