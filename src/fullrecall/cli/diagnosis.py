@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fullrecall.scorers import Scorer
 
 HELP = """\
-Add --corpus, one indexed context per line, --retriever, a function of a question and k, and \
+Add --corpus, one indexed context per line, --retriever, as `evaluate` takes it, and \
 --judge, the judge of the report, to find more causes and changes.
 
 A line of the corpus:
@@ -46,7 +46,7 @@ def diagnose(
         typer.Option(
             metavar="MODULE:NAME",
             show_default=False,
-            help="Python function of a question and k, such as app:search or path/app.py:search; "
+            help="What `evaluate --retriever` takes, such as app:search or path/app.py:search; "
             "asked for more wherever something was missed.",
         ),
     ] = None,
@@ -140,7 +140,7 @@ def diagnose(
     from fullrecall.cli.console import fail, noting
     from fullrecall.cli.outputs import check_writable
     from fullrecall.cli.problems import explained
-    from fullrecall.cli.retriever import function_of
+    from fullrecall.cli.retriever import retriever_of
     from fullrecall.diagnosis import diagnose as diagnosed
     from fullrecall.errors import FullrecallError
     from fullrecall.read import read_contexts
@@ -150,7 +150,7 @@ def diagnose(
     for option, path in outputs.items():
         if path is not None:
             check_writable(path, option)
-    asked = None if retriever is None else function_of(retriever)
+    asked = None if retriever is None else retriever_of(retriever)
     try:
         with noting():
             loaded = Report.open(report)
@@ -159,7 +159,7 @@ def diagnose(
             k=next(iter(cuts(k)), None),
             corpus=None if corpus is None else read_contexts(corpus),
             retriever=asked,
-            exact=None if exact is None else function_of(exact),
+            exact=None if exact is None else retriever_of(exact),
             prove=prove,
             deep_k=deep_k,
             scorers=_scorers(loaded, judge, base_url),

@@ -278,10 +278,11 @@ def evaluate(
     id_key: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY",
+            metavar="PATH",
             show_default=False,
             rich_help_panel=_READING,
-            help="Traces: key of a document's metadata that has its ID. Default: its own ID.",
+            help="Where a retrieved context has its ID, such as metadata.source. Default: its own "
+            "ID.",
         ),
     ] = None,
     rename: Annotated[

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from fullrecall.dataframes import frame_rows, is_frame
 from fullrecall.errors import InputError
+from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
-from fullrecall.read.rows import Columns, IdKey, Rename, to_samples
+from fullrecall.read.rows import Columns, Rename, to_samples
 from fullrecall.sample import Sample
 
 

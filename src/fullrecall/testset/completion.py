@@ -39,9 +39,10 @@ def complete(
     """Pool what several retrievers return, judge what nobody labeled, and draw what to label.
 
     `retrievers` are whatever `evaluate` takes: functions of the question, or `observed` chains,
-    graphs and engines; in a list, or by names. Every retriever that is to be compared belongs
-    here. All of their first `depth` that have a text are judged; people's labels of a sample then
-    say how complete the references are. Nothing is said of what no retriever has there.
+    graphs and engines; in a list, or by names; asked for `depth` contexts where they take a `k`.
+    Every retriever that is to be compared belongs here. All of their first `depth` that have a
+    text are judged; people's labels of a sample then say how complete the references are. Nothing
+    is said of what no retriever has there.
 
     - `judge`: an `LLMJudge`, or any other.
     - `options`: those of `evaluate`: `store`, `budget`, `max_concurrency`, … With a store, the
@@ -91,7 +92,8 @@ class _Work:
         self.samples = list(as_samples(samples))
         limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
         self.askers = {
-            name: Asker(as_retriever(one), *limits) for name, one in _named(retrievers).items()
+            name: Asker(as_retriever(one, k=depth), *limits)
+            for name, one in _named(retrievers).items()
         }
         self.judge = judge
         self.models: list[ChatModel] = models_of(judge)

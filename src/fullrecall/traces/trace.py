@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fullrecall.context import Context
+from fullrecall.hits import IdKey
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
 from fullrecall.steps import DocumentCopy, DocumentList, Kind, Step, plain_context
@@ -20,12 +21,13 @@ _SEARCHES = ("retriever", "reranker", "tool")
 class Reading:
     """How traces are read.
 
-    - `id_key`: the key of a document's metadata that has its ID; by default the document's own.
+    - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
+      the document as a `Context`. Default: its own ID.
     - `name`: only calls of this retriever, or of one of several, wherever they stand.
     - `failed_calls`: see `fullrecall.steps.retrieval_of`.
     """
 
-    id_key: str | None = None
+    id_key: IdKey | None = None
     name: str | Sequence[str] | None = None
     failed_calls: FailedCalls = "unscored"
 
