@@ -362,7 +362,8 @@ class Retrieval:
     def _nodes(self) -> list[_Node]:
         """Return all calls, each after those whose contexts it took, the stages with a name."""
         nodes: list[_Node] = []
-        answered = [call for call in self.calls if call.contexts is not None]
+        answered = [call for call in self.calls if call.contexts]
+        answered = answered or [call for call in self.calls if call.contexts is not None]
         for call in self.calls:
             is_final = call in answered[:1] and len(answered) == 1
             is_final = is_final and self.contexts in (call.contexts, call.ranked)
