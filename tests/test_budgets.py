@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fullrecall import Gate, IdRecall, Report, Retrieval, Sample, compare, evaluate
+from fullrecall.calls import Call
 from fullrecall.diagnosis import Cause, diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Findings, Step, Target
@@ -30,7 +31,6 @@ from fullrecall.measures import (
 )
 from fullrecall.measures.budgets import Unit, budgets_to
 from fullrecall.result import Method, Result, Status
-from fullrecall.retrieval import Call
 from fullrecall.views.comparisons import verdict_of
 
 _MEASURES = (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG)

@@ -26,7 +26,7 @@ from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_device, is_exported, remove
 from fullrecall.cli.problems import explained
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
+from fullrecall.cli.scorers import ScorerName, Settings, possible, scorers_of
 from fullrecall.counts import counted
 from fullrecall.errors import FullrecallError, InputError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
@@ -200,7 +200,7 @@ def _names(scorers: Iterable[FindingScorer]) -> list[str]:
 
 def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
     try:
-        return chosen(request.scorers, request.settings, first)
+        return scorers_of(request.scorers, request.settings, first)
     except InputError as error:
         raise error.at(path=str(request.files[0])) from None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import methodcaller
 from typing import TypeVar
 
+from fullrecall.calls import Stage
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
@@ -13,7 +14,6 @@ from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.rescoring import Rescored
 from fullrecall.measures import Budget
 from fullrecall.measures.budgets import Cut
-from fullrecall.retrieval import Stage
 from fullrecall.table.row import Row
 
 RANK_CONSTANT = 60

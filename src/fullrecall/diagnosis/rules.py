@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
+from fullrecall.calls import Stage, failures
 from fullrecall.context import Context
 from fullrecall.counts import counted
 from fullrecall.diagnosis.case import Case
@@ -18,7 +19,6 @@ from fullrecall.diagnosis.causes import Cause
 from fullrecall.findings import Finding
 from fullrecall.judges.evidence import locate
 from fullrecall.measures import Budget
-from fullrecall.retrieval import Stage, failures
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import rank_at

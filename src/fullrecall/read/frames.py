@@ -109,7 +109,7 @@ def _explained(samples: Iterator[Sample]) -> Iterator[Sample]:
     try:
         yield from samples
     except InputError as error:
-        if "expected a list" not in error.problem:
+        if "expected a JSON array" not in error.problem:
             raise
         raise InputError(
             f"{error.problem}; Dask turns lists into texts unless "

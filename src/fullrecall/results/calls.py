@@ -10,6 +10,7 @@ import numpy as np
 
 from fullrecall.measures import Measure, calls
 from fullrecall.measures.budgets import budgets_to
+from fullrecall.table import paid
 from fullrecall.table.costs import Costs
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.table import Table
@@ -121,7 +122,7 @@ def _new_targets(table: Table, score: int, costs: list[Costs], count: int) -> In
     for part, cost in zip(table.parts, costs, strict=True):
         columns = replace(part.columns(score).found, costs=cost)
         for number in range(1, count + 1):
-            within, known = columns.within(calls(number))
+            within, known = paid.within(columns, calls(number))
             found[number] += int(within.found_within(None)[known].sum())
     new: Integers = np.diff(found)
     return new

@@ -11,9 +11,10 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.calls import Call
 from fullrecall.context import Context
 from fullrecall.measures.budgets import Budget
-from fullrecall.retrieval import Call, Retrieval
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Floats, Integers, count_sums, offsets_of
 

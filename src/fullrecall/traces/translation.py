@@ -109,12 +109,14 @@ class _Translation:
         metadata = parsed(span.attributes.get("metadata"))
         metadata = metadata if isinstance(metadata, Mapping) else {}
         contents = Contents((), ()) if error else self._returned()
+        given = _identified(self._given(), self._id_key)
+        answered = frozenset().union(*(each.answered for each in CONVENTIONS))
         step = Step(
             span.span_id,
             span.parent_id,
             kind,
             name,
-            given=_identified(self._given(), self._id_key),
+            given=given,
             returned=_identified(contents.lists, self._id_key),
             texts=contents.texts,
             prompt=self._prompt() if kind == "llm" else None,
@@ -123,6 +125,7 @@ class _Translation:
             callee=name if is_tool else None,
             task=_told(metadata, "langgraph_checkpoint_ns"),
             tries=any(name in each.attempts for each in CONVENTIONS),
+            answers=any(each.path and each.path[0] in answered for each in given),
             reorders=any(name in each.reorderings for each in CONVENTIONS),
             group=_told(metadata, "langgraph_step"),
         )
@@ -177,7 +180,10 @@ class _Translation:
             return Contents(() if copies is None else (DocumentList((), copies),), ())
         if self._output is None and self._span.dropped:
             self._problem = self._dropped()
-        return DocumentReader().read(self._output)
+        output = self._output
+        if isinstance(output, Mapping) and {"update", "goto"} <= output.keys():
+            output = output["update"]  # LangGraph's Command: what a node writes into the state
+        return DocumentReader().read(output)
 
     def _documents(self) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is not whole."""
