@@ -10,7 +10,7 @@ import typer
 
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.judge import judge_of
-from fullrecall.cli.options import Count, CutText
+from fullrecall.cli.options import Count, CutText, cuts
 from fullrecall.cli.outputs import check_writable
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
@@ -82,7 +82,7 @@ def diagnose(
     loaded = Report.open(report)
     diagnosis = diagnosis_of(
         loaded,
-        k=k,
+        k=next(iter(cuts(k)), None),
         corpus=None if corpus is None else read_contexts(corpus),
         retriever=search,
         exact=exact_search,

@@ -67,12 +67,11 @@ def cuts(text: str | None) -> tuple[Cut, ...]:
     return (*sorted(ranks), *budgets)
 
 
-def cut_of(text: str) -> Cut:
-    """Read one k, such as `5` or `3calls`."""
-    every = cuts(text)
-    if len(every) != 1:
+def _one_cut(text: str | None) -> str | None:
+    """Refuse what is not one k, such as `5` or `3calls`."""
+    if len(cuts(text)) > 1:
         raise typer.BadParameter(f"must be one k, got {text!r}")
-    return every[0]
+    return text
 
 
 def _above_zero(value: float | None) -> float | None:
@@ -122,7 +121,7 @@ Share: TypeAlias = Annotated[float, Kind("0…1", check=share)]
 Positive: TypeAlias = Annotated[int, Kind("N", check=at_least(1))]
 Count: TypeAlias = Annotated[int, Kind("N", check=at_least(0))]
 Amount: TypeAlias = Annotated[float, Kind(check=_above_zero)]
-CutText: TypeAlias = Annotated[Cut, Kind("K", cut_of)]
+CutText: TypeAlias = Annotated[str, Kind("K", check=_one_cut)]
 Cuts: TypeAlias = Annotated[str, Kind("K[,K...]", check=_checked_cuts)]
 MeasureText: TypeAlias = Annotated[Measure, Kind("MEASURE", measure_of)]
 ThresholdText: TypeAlias = Annotated[Threshold, Kind("MEASURE>=0…1|MEASURE<=0…1", threshold_of)]
