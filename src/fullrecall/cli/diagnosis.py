@@ -23,7 +23,7 @@ from fullrecall.scorers import ClaimRecall, Scorer
 from fullrecall.views.text import one_line
 
 
-@taking(diagnosis_of, "deep_k near_duplicate min_run prove")
+@taking(diagnosis_of, "deep_k near_duplicate min_run")
 def diagnose(
     report: Path,
     *,
@@ -31,6 +31,7 @@ def diagnose(
     corpus: Path | None = None,
     retriever: str | None = None,
     exact: str | None = None,
+    prove: bool = False,
     judge: str | None = None,
     base_url: str | None = None,
     misses: Count = 3,
@@ -86,6 +87,7 @@ def diagnose(
         corpus=None if corpus is None else read_contexts(corpus),
         retriever=search,
         exact=exact_search,
+        prove=prove,
         scorers=_scorers(loaded, judge, base_url),
         **settings,
     )
