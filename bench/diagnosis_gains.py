@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from fullrecall import Context, IdRecall, Report, Retrieval, Sample, TextRecall, diagnose, evaluate
-from fullrecall.diagnosis import Change, ChangeKind
 from fullrecall.calls import Call
+from fullrecall.diagnosis import Change, ChangeKind
 from fullrecall.scorers import Scorer
 from fullrecall.steps import StepLog, ValueReader, retrieval_of
 
