@@ -142,9 +142,7 @@ class Retrieval:
 
         Raises `ParameterError` for another name.
         """
-        if name not in get_args(View):
-            raise ParameterError(f"view must be one of {', '.join(get_args(View))}, got {name!r}")
-        if name == "contexts":
+        if as_view(name) == "contexts":
             return self
         if name == "read":
             return self.in_prompt
@@ -299,6 +297,14 @@ class Retrieval:
             seconds=plain.get("seconds"),
             other_ids=plain.get("other_ids"),
         )
+
+
+def as_view(name: object) -> View:
+    """Return the name of a view; raise `ParameterError` for anything else."""
+    for view in get_args(View):
+        if name == view:
+            return view  # type: ignore[no-any-return]
+    raise ParameterError(f"view must be one of {', '.join(get_args(View))}, got {name!r}")
 
 
 @runtime_checkable
