@@ -191,3 +191,25 @@ def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagno
         page = report.to_html(diagnosis=told)
         assert choices[block(page, "index")["first"]] == shown
         assert [n for n, _ in rows_of(page) if "hidden" not in n] == [str(choices.index(shown))]
+
+
+def test_where_targets_are_lost(program: Any) -> None:
+    """How many references each list of the records has, and what is lost on the way to it."""
+    contexts = [Context(f"All that is known about {own} is here.", id=own) for own in "abcd"]
+    with program.call("q") as call:
+        found = program.retrieve(*contexts)
+        call.returns(program.function("cut", found, found[:2]))
+        program.ask(str(found[0].text))
+    sample = Sample(retrieval=program.retrieval(), reference_context_ids=[*"abce"])
+    page = evaluate([sample], IdRecall(), progress=False).to_html()
+    section = page.partition("Where targets are lost")[2].partition("</section>")[0]
+    cells = re.sub(r"(<[^>]*>|\s)+", " ", section)
+    assert "Retrieved 0.750 3 of 4 1 Kept 0.500 2 of 4 1 In the prompt 0.250 1 of 4 1" in cells
+    assert (
+        "Where targets are lost"
+        not in evaluate(
+            [Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])],
+            IdRecall(),
+            progress=False,
+        ).to_html()
+    )
