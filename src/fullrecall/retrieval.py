@@ -195,7 +195,7 @@ class Retrieval:
         if reordered and self.contexts is not None:
             parts.append(f"ranks before {', '.join(reordered)}")
         if self.read is not None:
-            known = [one for one in self.read if one is not None]
+            known = [each for each in self.read if each is not None]
             partly = known.count("partly")
             parts.append(
                 f"{known.count('yes')} of {len(known)} in the prompt"
@@ -211,7 +211,7 @@ class Retrieval:
         """
         if self.read is None or self.contexts is None:
             return None
-        places = [place for place, one in enumerate(self.read) if one == "yes"]
+        places = [place for place, each in enumerate(self.read) if each == "yes"]
         ranks = self.ranks or tuple(range(1, len(self.contexts) + 1))
         return Retrieval(
             [self.contexts[place] for place in places],

@@ -57,7 +57,7 @@ def test_conventions(name: str) -> None:
     sample = read(CONVENTIONS[name])
     assert sample.user_input == "q"
     assert sample.retrieved_context_ids == ("a", "b")
-    assert all(one.score is None for one in sample.retrieved_contexts or ())
+    assert all(each.score is None for each in sample.retrieved_contexts or ())
 
 
 def test_a_later_reranker_has_the_final_list() -> None:

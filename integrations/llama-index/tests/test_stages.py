@@ -236,7 +236,7 @@ def test_a_batch_shows_both_lists(engine: RetrieverQueryEngine) -> None:
         results = asyncio.run(
             runner.aevaluate_queries(engine, questions, expected_ids=[EXPECTED, ["banana"]] * 5)
         )
-    scores = [(one.score, one.stages["VectorIndexRetriever"].score) for one in results["recall"]]
+    scores = [(each.score, each.stages["VectorIndexRetriever"].score) for each in results["recall"]]
     assert scores == [(0.5, 1.0), (0.0, 1.0)] * 5
     (score,) = report_of(results).summary(Recall)
     assert (score[Recall].mean, score.scored) == (0.25, 10)

@@ -331,8 +331,8 @@ class RecallStringEvaluator(RunEvaluator):
         first = self.measures[0]
         return {
             "key": self.feedback_keys[0],
-            "scores": {run_id: one.result[first] for run_id, one in measured.items()},
-            "comment": {str(run_id): comment(one, first) for run_id, one in measured.items()},
+            "scores": {run_id: each.result[first] for run_id, each in measured.items()},
+            "comment": {str(run_id): comment(each, first) for run_id, each in measured.items()},
         }
 
     def _returned(self, measured: Measured, *, in_chain: bool) -> dict[str, Any]:

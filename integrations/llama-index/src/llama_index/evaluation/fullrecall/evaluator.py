@@ -239,14 +239,14 @@ class RecallEvaluator(BaseEvaluator):
             invalid_reason=None if scored else result.reason or "the measure is undefined",
             result=result,
             sample=sample,
-            scores={self.scorer.method.label(one): result[one] for one in self.measures},
+            scores={self.scorer.method.label(each): result[each] for each in self.measures},
             stages=stages,
         )
 
 
 def _key(contexts: Sequence[Context] | None) -> _Key:
     """Return what tells lists apart: a reranker that only gives new scores changes no recall."""
-    return None if contexts is None else tuple((one.id, one.text) for one in contexts)
+    return None if contexts is None else tuple((each.id, each.text) for each in contexts)
 
 
 def _feedback(result: Result) -> Iterator[str]:
@@ -257,10 +257,10 @@ def _feedback(result: Result) -> Iterator[str]:
 
 def _lost(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
     """Yield what was retrieved and did not stay to the end."""
-    before = [one for one in stages.values() if one.status is Status.SCORED]
+    before = [each for each in stages.values() if each.status is Status.SCORED]
     if result.status is not Status.SCORED:
         return
-    lost = [label for label in result.missed if any(label not in one.missed for one in before)]
+    lost = [label for label in result.missed if any(label not in each.missed for each in before)]
     if lost:
         yield f"retrieved, then dropped: {_listed(lost)}"
 
