@@ -367,7 +367,7 @@ def test_a_saved_result_keeps_its_ranks() -> None:
         expected_ids=["a", "b"],
     )
     result = IdRecall().score(sample)
-    plain = json.loads(json.dumps(plain_result(result)))
+    plain = json.loads(json.dumps(plain_result(result, result.score)))
     assert ResultRecord.read(plain).result(result.method) == result
     for ranks in ([1, 1, 2], [1, 1, 2, 1], [0, 1, 1, 2]):
         with pytest.raises(ReportError, match="ranks"):

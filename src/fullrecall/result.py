@@ -42,12 +42,14 @@ class Method:
     """How findings were made: the scorer's name, its kind and parameters, its judge's prompts.
 
     `headline` is the measure that the score is: recall, unless the scorer finds something that
-    recall does not describe.
+    recall does not describe. `kind` names the scorer's class ("id_recall"), whatever the score is
+    called; it is empty for a scorer of your own.
     """
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headline: Measure = Recall
+    kind: str = ""
 
     def label(self, measure: Measure) -> str:
         """Return the name of a score: `id_recall`, `id_recall@5`, `id_recall.ndcg@10`."""
