@@ -55,7 +55,7 @@ class Call:
             return self.contexts
         before = self.children[0].ranked or ()
         place = {identity(context): n for n, context in reversed(list(enumerate(before)))}
-        return tuple(sorted(self.contexts, key=lambda one: place.get(identity(one), len(before))))
+        return tuple(sorted(self.contexts, key=lambda each: place.get(identity(each), len(before))))
 
     def walk(self) -> Iterator[Call]:
         """Yield this call and all below it, each after those whose contexts it took."""
