@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.lazy import missing
-
 if TYPE_CHECKING:
     from fullrecall.batches import BatchScorer
     from fullrecall.calibration import Label, calibrate
@@ -101,6 +99,8 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
+        from fullrecall.lazy import missing
+
         raise missing(__name__, name, _MODULES)
     value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     return value
