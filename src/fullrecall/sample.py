@@ -560,7 +560,7 @@ class Sample(_Given):
     @property
     def has_retrieval(self) -> bool:
         """Whether a retrieval was observed; an empty one was."""
-        return self.retrieved_contexts is not None or self.retrieved_context_ids is not None
+        return self.retrieved_contexts is not None or self.listed_ids is not None
 
 
 _UNKNOWN_VIEW: dict[View, str] = {

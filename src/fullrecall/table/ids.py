@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
+from fullrecall.table.found_row import first_places_of
 from fullrecall.table.lists import Floats, Integers, Lists, offsets_of
 from fullrecall.table.part import SCORED, UNDEFINED, ScoreColumns, hash_sums, name_hashes
 
@@ -27,9 +28,10 @@ class Names(NamedTuple):
     offsets: Integers
 
     @classmethod
-    def of(cls, lists: Sequence[Sequence[str]]) -> Names:
-        """Return a copy of lists of IDs."""
-        return cls(list(chain.from_iterable(lists)), offsets_of(map(len, lists)))
+    def of(cls, lists: Sequence[Sequence[str]], names: list[str] | None = None) -> Names:
+        """Return a copy of lists of IDs, of which `names` has all, one after another."""
+        every = list(chain.from_iterable(lists)) if names is None else names
+        return cls(every, offsets_of(map(len, lists)))
 
     def of_row(self, row: int) -> list[str]:
         """Return the IDs of one row."""
@@ -148,7 +150,5 @@ def first_places(
     else:
         places = []
         for row, wanted in pairs:
-            # Back to front, so that the first of several equal IDs is the one that stays.
-            place_of = dict(zip(reversed(row), range(len(row), 0, -1), strict=True))
-            places += [place_of.get(name, 0) for name in wanted]
+            places += first_places_of(row, wanted).values()
     return np.array(places, np.int32)
