@@ -118,7 +118,7 @@ def arrow_table(
     Raises `ReportError` for metadata that JSON cannot hold, unless `default` makes plain values.
     """
     columns = {
-        HEAD: pa.array([head(methods)] * len(part), pa.string()),
+        HEAD: pa.repeat(head(methods), len(part)),
         ROW: pa.array(list(rows), pa.int64()),
         **_sample_columns(part, default),
     }
