@@ -211,16 +211,16 @@ def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
 _TEXT_FIELDS = ("id", "user_input", "group")
 
 
-def _texts(column: Sequence[Any]) -> tuple[Sequence[Sequence[str]], list[str]] | None:
+def _texts(column: Sequence[Any]) -> tuple[Sequence[Sequence[str]], Sequence[str]] | None:
     """Return lists of IDs as texts, and all of them; None for another form, or a blank ID."""
     if not frozenset({list, tuple}).issuperset(map(type, column)):
         return None
-    every = list(chain.from_iterable(column))
+    every = tuple(chain.from_iterable(column))  # a list would keep room for more
     try:
         "".join(every)  # the fastest way to see that all are texts
     except TypeError:
         if set(map(type, every)) == {int}:
-            return [list(map(str, row)) for row in column], list(map(str, every))
+            return [list(map(str, row)) for row in column], tuple(map(str, every))
         return None
     return (column, every) if all(every) else None
 
