@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import typer
+from tests.files.sealing import seal
 from typer.testing import CliRunner
 
 from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate
@@ -432,6 +433,7 @@ class TestCommand:
     def test_a_reworded_question_is_noted(self, saved: tuple[Path, Path]) -> None:
         """What the library warns of is a note, not a line of our code."""
         saved[1].write_text(saved[1].read_text("utf-8").replace("question 3?", "Q3?"), "utf-8")
+        seal(saved[1])
         result = self.run(*saved)
         assert result.exit_code == 0
         assert result.stderr.startswith("Note: 1 sample with the same ID and another question")

@@ -42,12 +42,14 @@ class Method:
     """How findings were made: the scorer's name, its kind and parameters, its judge's prompts.
 
     `headline` is the measure that the score is: recall, unless the scorer finds something that
-    recall does not describe.
+    recall does not describe. `kind` names the scorer's class ("id_recall"), whatever the score is
+    called; it is empty for a scorer of your own.
     """
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headline: Measure = Recall
+    kind: str = ""
 
     def label(self, measure: Measure) -> str:
         """Return the name of a score: `id_recall`, `id_recall@5`, `id_recall.ndcg@10`."""
@@ -83,8 +85,8 @@ class Result:
     ranks: tuple[int, ...] | None = None
     _read: Reading | None = field(default=None, init=False, repr=False, compare=False)
     """Reads measures of the table that this is a view of; None: they are counted here."""
-    _sample: Any = field(default=None, init=False, repr=False, compare=False)
-    """What was scored, for measures that read it."""
+    _sample: Any = field(default=None, kw_only=True, repr=False, compare=False)
+    """What was scored, for measures that read it; `dataclasses.replace` keeps it."""
 
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.

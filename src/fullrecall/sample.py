@@ -8,7 +8,17 @@ from itertools import repeat
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from fullrecall.context import ID, Context, ContextLike, as_context, as_metadata, as_number, listed
+from fullrecall.calls import Stage
+from fullrecall.context import (
+    ID,
+    Context,
+    ContextLike,
+    as_context,
+    as_contexts,
+    as_metadata,
+    as_number,
+    listed,
+)
 from fullrecall.errors import InputError
 from fullrecall.identifiers import (
     GivenIds,
@@ -20,7 +30,7 @@ from fullrecall.identifiers import (
     shown,
     whole_numbers,
 )
-from fullrecall.retrieval import Retrieval, Stage, View, as_contexts
+from fullrecall.retrieval import Retrieval, View
 
 
 class Claim(NamedTuple):
@@ -85,7 +95,7 @@ def _single_of(references: tuple[Reference, ...] | None) -> SingleIds | None:
         return None
     grades = tuple([grade for _, grade in references])
     equal = all(grade == 1.0 for grade in grades)
-    return SingleIds(tuple([one for (one,), _ in references]), None if equal else grades)
+    return SingleIds(tuple([each for (each,), _ in references]), None if equal else grades)
 
 
 def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:

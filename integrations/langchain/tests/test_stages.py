@@ -23,8 +23,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
 
 from fullrecall import IdRecall, Sample, aevaluate, evaluate
+from fullrecall.calls import Stage
 from fullrecall.evaluation.stages import evaluate_stages
-from fullrecall.retrieval import Stage
 from langchain_fullrecall import observed
 
 Shape = list[tuple[str, list[str | None], str | None]]
@@ -207,7 +207,7 @@ def test_queries_that_a_chain_maps() -> None:
     chain: Runnable[str, Any] = (
         RunnableLambda(lambda question: question.split())
         | letters("R").map()
-        | RunnableLambda(lambda found: [document for one in found for document in one])
+        | RunnableLambda(lambda found: [document for each in found for document in each])
     )
     sample = both_ways(chain, "ab c d e f g h")
     assert [name for name, *_ in shape(sample)] == ["R", *(f"R {n}" for n in range(2, 8))]

@@ -23,7 +23,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import IdRecall
-from fullrecall.retrieval import Call
+from fullrecall.calls import Call
 from llama_index.evaluation.fullrecall import RecallEvaluator, attach, capture_retrievals, recorder
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 from llama_index.evaluation.fullrecall.recorder import recorders
@@ -167,8 +167,8 @@ def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs:
 
     with attach(engine) as attachment:
         results = asyncio.run(ask_all())
-    assert {one for one in results if not isinstance(one, BaseException)} == {RECORD}
-    assert all(isinstance(one, (tuple, asyncio.CancelledError)) for one in results)
+    assert {each for each in results if not isinstance(each, BaseException)} == {RECORD}
+    assert all(isinstance(each, (tuple, asyncio.CancelledError)) for each in results)
     for capture in attachment.captures:
         if capture.error is None:
             assert record(capture, str(capture.question)) == RECORD

@@ -8,13 +8,13 @@ from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
+from fullrecall.calls import Stage
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus, Held
 from fullrecall.diagnosis.id_evidence import Alias
 from fullrecall.diagnosis.likeness import difference, lengths_alike, may_be_alike, similarity
 from fullrecall.findings import Finding
 from fullrecall.result import Result
-from fullrecall.retrieval import Stage
 from fullrecall.scorers.alignment import Overlap, covered, total
 from fullrecall.scorers.passages import Passage
 from fullrecall.table.row import Row

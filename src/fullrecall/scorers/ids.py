@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import compress, repeat
-from typing import ClassVar
+from itertools import chain, compress, repeat
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.sample import Sample
@@ -13,10 +13,14 @@ from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
     Unmeasured,
+    is_special,
     require,
     require_retrieval,
 )
 from fullrecall.table.found_row import FoundRow, LateFindings, first_places_of
+
+if TYPE_CHECKING:
+    from fullrecall.table.part import ScoreColumns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,3 +94,30 @@ def _note(ids: Sequence[str | int | None]) -> str:
         has = "has no ID" if without == 1 else "has an ID"
         raise Unmeasured(f"{which} {has}: return the id of each, or name its field with id_key=")
     return f"{without} of {len(ids)} retrieved contexts have no ID"
+
+
+def id_columns(samples: Sequence[Sample]) -> ScoreColumns | None:
+    """Return what `IdRecall` scores as columns; None where a row has to be looked at by itself."""
+    import numpy as np
+
+    from fullrecall.table.ids import score_ids
+
+    if any(map(is_special, samples)):
+        return None
+    retrieved = [ids for sample in samples if (ids := sample.listed_ids) is not None]
+    single = [wanted for sample in samples if (wanted := sample.single_ids) is not None]
+    if len(retrieved) < len(samples) or len(single) < len(samples):
+        return None
+    lists = [_as_texts(ids) for ids in retrieved]
+    if not all(chain.from_iterable(lists)):
+        return None
+    grades = None
+    if any(wanted.grades is not None for wanted in single):
+        grades = np.fromiter(
+            chain.from_iterable(w.grades or [1.0] * len(w.ids) for w in single), np.float64
+        )
+    return score_ids(lists, [_as_texts(wanted.ids) for wanted in single], grades)
+
+
+def _as_texts(ids: Sequence[Any]) -> Sequence[str]:
+    return [str(number) for number in ids] if ids and type(ids[0]) is int else ids

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.context import Context
-from fullrecall.retrieval import read_in
+from fullrecall.prompts import read_in
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Lists, count_sums
 

@@ -204,6 +204,15 @@ class FoundColumns:
         found = self.first.values > 0
         return Lists(self.first.values[found], offsets_of(found.astype(np.int64)))
 
+    @property
+    def supports_follow(self) -> bool:
+        """Whether each target is supported by its first place alone, or by none."""
+        found = self.first.values > 0
+        support = self.supporting
+        if not np.array_equal(support.counts, found):
+            return False
+        return np.array_equal(support.values, self.first.values[found])
+
     @cached_property
     def rising(self) -> Steps:
         """The credit of each target by place."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from fullrecall.context import Context
 from fullrecall.hits import IdKey
@@ -82,8 +83,9 @@ class _Trace:
                 self._tops.append(span)
                 if parent is not None and not span.remote_parent:
                     self._orphans.append(span)
+        self._take_in_attempts()
         self._number_events()
-        self._fill_in_texts()
+        self._fill_in_texts(span.step for span in self._spans.values())
         self._take_off_repeats()
 
     @property
@@ -114,6 +116,7 @@ class _Trace:
             call = output_step(output, reading.id_key)
             call.began, call.ended = 0, 2 * len(steps) + 1
             root, steps = call.id, [call, *steps]
+            self._fill_in_texts(steps)
         return record_of(
             _named(steps, reading.names) if reading.names else steps,
             root=root,
@@ -172,11 +175,34 @@ class _Trace:
             else:
                 span.step.began = moment
 
-    def _fill_in_texts(self) -> None:
-        """Give documents that stand in a span by their IDs alone the texts of their IDs."""
+    def _take_in_attempts(self) -> None:
+        """Put attempts below the construct that made them, if their spans name its caller instead.
+
+        So LangChain reports what fallbacks call. It is beyond doubt where all that began within
+        the construct asked the same, one after the other, and the last alone succeeded, with what
+        the construct returned.
+        """
+        for siblings in [self._tops, *self._below.values()]:
+            for construct in [span for span in siblings if span.step.tries]:
+                if construct.step.id in self._below or construct.step.error:
+                    continue
+                inside = [
+                    span
+                    for span in siblings
+                    if span is not construct and construct.start <= span.start < construct.end
+                ]
+                if _are_attempts(construct, inside):
+                    self._below[construct.step.id] = inside
+                    for span in inside:
+                        span.step.parent = construct.step.id
+                        siblings.remove(span)
+
+    def _fill_in_texts(self, steps: Iterable[Step]) -> None:
+        """Give documents that stand in a step by their IDs alone the texts of their IDs."""
+        steps = list(steps)
         copies: dict[str, DocumentCopy | None] = {}
-        for span in self._spans.values():
-            for listed in (*span.step.given, *span.step.returned):
+        for step in steps:
+            for listed in (*step.given, *step.returned):
                 for copy in listed.documents:
                     if copy.id is not None and copy.text:
                         known = copies.setdefault(copy.id, copy)
@@ -194,8 +220,7 @@ class _Trace:
                 for listed in lists
             )
 
-        for span in self._spans.values():
-            step = span.step
+        for step in steps:
             step.given, step.returned = filled(step.given), filled(step.returned)
 
     def _take_off_repeats(self) -> None:
@@ -229,10 +254,29 @@ class _Trace:
             )
         if not ended:
             return "the trace had not ended"
+        unknown = self._unknown_attributes()
+        if unknown is not None:
+            return f"{unknown}: its attributes are not of a known version of a convention"
         problems = (
             f"{span.step.name}: {span.problem}" for span in self._spans.values() if span.problem
         )
         return next(problems, None)
+
+    def _unknown_attributes(self) -> str | None:
+        """Return what no span says, although an instrumentor says it of each; None if all is well.
+
+        The one span that the application made itself may say nothing.
+        """
+        spans = list(self._spans.values())
+        chains = [span for span in spans if span.step.kind not in ("llm", *_SEARCHES)]
+        holds = any(span.step.returned or span.step.given for span in spans)
+        if holds and not any(span.step.kind in _SEARCHES for span in spans):
+            return "no span says that it retrieves"
+        if len(chains) < 2:  # noqa: PLR2004 - the application's own
+            return None
+        if not any(span.has_input for span in chains):
+            return "no span says what it was given"
+        return None if any(span.has_output for span in chains) else "no span says what it returned"
 
     def _unseen(self, names: Sequence[str]) -> str:
         """Return why there is no call."""
@@ -245,6 +289,22 @@ class _Trace:
         there = sorted({step.name for step in steps if step.kind in _SEARCHES})
         listed = ", ".join(map(repr, there)) or "none"
         return f"no retriever is named {' or '.join(map(repr, names))}: choose one of {listed}"
+
+
+def _are_attempts(construct: TracedStep, spans: Sequence[TracedStep]) -> bool:
+    """Return whether spans in the order of their times are the attempts of a construct."""
+    if len(spans) < 2:  # noqa: PLR2004 - one that failed, one that did not
+        return False
+    *failed, last = spans
+    in_turn = all(before.end <= after.start for before, after in pairwise(spans))
+    ended = in_turn and last.end <= construct.end
+    ended = ended and all(each.step.error for each in failed) and not last.step.error
+    same_question = {each.question for each in (construct, *spans)} == {last.question}
+    return ended and same_question and _contents(construct.step) == _contents(last.step)
+
+
+def _contents(step: Step) -> object:
+    return [[(copy.id, copy.text) for copy in each.documents] for each in step.returned]
 
 
 def _named(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:

@@ -30,6 +30,7 @@ class TracedStep:
     """A span as a step whose place among others is still unknown.
 
     - `start`, `end`: in nanoseconds.
+    - `has_input`, `has_output`: it says what went in, and what came out, in a known attribute.
     - `is_inner`: it is a method by which a call does its work: `_retrieve` within `retrieve`.
     - `problem`: why what it returned cannot be read as a whole.
     - `question`, `response`, `sample_id`: what it says of the whole run, if it is the outermost.
@@ -45,6 +46,8 @@ class TracedStep:
     sample_id: str | None = None
     is_open: bool = False
     is_inner: bool = False
+    has_input: bool = True
+    has_output: bool = True
 
 
 def step_of(span: Span, id_key: IdKey | None = None) -> TracedStep:
@@ -109,12 +112,14 @@ class _Translation:
         metadata = parsed(span.attributes.get("metadata"))
         metadata = metadata if isinstance(metadata, Mapping) else {}
         contents = Contents((), ()) if error else self._returned()
+        given = _identified(self._given(), self._id_key)
+        answered = frozenset().union(*(each.answered for each in CONVENTIONS))
         step = Step(
             span.span_id,
             span.parent_id,
             kind,
             name,
-            given=_identified(self._given(), self._id_key),
+            given=given,
             returned=_identified(contents.lists, self._id_key),
             texts=contents.texts,
             prompt=self._prompt() if kind == "llm" else None,
@@ -123,6 +128,7 @@ class _Translation:
             callee=name if is_tool else None,
             task=_told(metadata, "langgraph_checkpoint_ns"),
             tries=any(name in each.attempts for each in CONVENTIONS),
+            answers=any(each.path and each.path[0] in answered for each in given),
             reorders=any(name in each.reorderings for each in CONVENTIONS),
             group=_told(metadata, "langgraph_step"),
         )
@@ -136,6 +142,8 @@ class _Translation:
             answer_of(self._output),
             _as_id(span.attributes.get(SAMPLE_ID, metadata.get(SAMPLE_ID))),
             is_inner=span.name.startswith(f"{name}._"),
+            has_input=self._input is not None or query is not None,
+            has_output=self._raw_output is not None or bool(error),
         )
 
     def _first(self, field: str) -> Any:
@@ -177,7 +185,10 @@ class _Translation:
             return Contents(() if copies is None else (DocumentList((), copies),), ())
         if self._output is None and self._span.dropped:
             self._problem = self._dropped()
-        return DocumentReader().read(self._output)
+        output = self._output
+        if isinstance(output, Mapping) and {"update", "goto"} <= output.keys():
+            output = output["update"]  # LangGraph's Command: what a node writes into the state
+        return DocumentReader().read(output)
 
     def _documents(self) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is not whole."""

@@ -49,7 +49,7 @@ class StoredRun:
         failed = brief(run.error) if run.error else _reported_failure(kind, output)
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output)
         name = run.name or kind
-        group, branch = branch_of(tags)
+        group, branch = branch_of(tags, metadata)
         return Step(
             run.id,
             parent,
@@ -61,7 +61,7 @@ class StoredRun:
             prompt=given.texts if kind == "llm" else None,
             query=tool_query(inputs.get("input", inputs)) if kind == "tool" else question(inputs),
             error=failed,
-            output=self._reader.identity(output),
+            outputs=self._reader.identities(output),
             callee=name if kind == "tool" else None,
             task=graph_task(tags, metadata),
             tries=name == _FALLBACKS,
