@@ -14,7 +14,7 @@ from fullrecall.extras import pyarrow
 from fullrecall.report.report import Report
 from fullrecall.report.signature import is_report
 from fullrecall.result import Method, Result
-from fullrecall.results.files import json_lines
+from fullrecall.results.files import json_lines, signing
 from fullrecall.sample import Sample
 from fullrecall.table.part import Part
 
@@ -44,19 +44,25 @@ def save(
     *,
     replace: bool = False,
     default: Callable[[Any], Any] | None = None,
+    sign: str | Path | None = None,
 ) -> None:
     """Write a report; see `Report.save`."""
     path = Path(path)
     check_suffix(path)
     check_absent(path, replace=replace)
+    if sign is not None:
+        signing.key(sign)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         _written(report, part, path.suffix, default)
         if path.is_dir():
             shutil.rmtree(path)
+        signing.remove(path)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+    if sign is not None:
+        signing.sign(path, sign)
 
 
 def _written(report: Report, path: Path, suffix: str, default: Callable[[Any], Any] | None) -> None:
@@ -79,14 +85,17 @@ def writer(path: str | Path, methods: Sequence[Method], corpus: str | None = Non
     path = Path(path)
     check_suffix(path)
     check_absent(path, replace=False)
+    signing.remove(path)  # of what stood there before
     if path.suffix == ".parquet":
         made: Writer = _parquet().Writer(path, methods, corpus)
         return made
     return json_lines.Writer(path, methods, corpus, default=str)
 
 
-def load(path: str | Path) -> Report:
+def load(path: str | Path, *, signed: str | Path | None = None) -> Report:
     """Read a saved report; see `Report.load`."""
+    if signed is not None:
+        signing.check_signature(Path(path), signed)
     if _is_parquet(path):
         loaded: Report = _parquet().opened([path], whole=True)
         return loaded
