@@ -22,7 +22,7 @@ class Entry(NamedTuple):
 
 COMMANDS: Mapping[str, Entry] = {
     "demo": Entry(
-        "Measure real retrievers on this machine: no key, no download, less than a minute.",
+        "Measure real retrievers on this machine: no key, no download, under 20 seconds.",
         "demo:demo",
     ),
     "evaluate": Entry(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import typer
 
-from fullrecall.cli.console import fail, show
+from fullrecall.cli.console import show
 from fullrecall.cli.demo_page import page
 from fullrecall.cli.exits import INTERRUPTED
 from fullrecall.cli.options import Count, Positive
-from fullrecall.demo import Demonstration, install_command, run
+from fullrecall.demo import Demonstration, run
 from fullrecall.report import compare
 from fullrecall.views import terminal
 
@@ -26,8 +26,8 @@ def demo(
     """Run the demo and print its page.
 
     Documents: your Python's standard library docs, with 77 questions as people ask them and 141
-    hard ones. BM25 retrieves through LangChain, static word embeddings through a LlamaIndex query
-    engine; a hybrid fuses both and reranks.
+    hard ones. SQLite's full-text search and trigrams retrieve; with LangChain and LlamaIndex
+    installed, BM25 and static word embeddings join. A hybrid fuses all and reranks.
 
     Examples:
       fullrecall demo
@@ -44,13 +44,10 @@ def demo(
             f"must not exceed --depth ({depth}), got {k}",
             param_hint="--k",
         )
-    command = install_command()
-    if command is not None:
-        fail("not installed; in fullrecall's repository, run", command)
     if output is not None and output.exists() and not output.is_dir():
         raise typer.BadParameter(f"must be a directory, got {output}", param_hint="--output")
     try:
-        with terminal.console(sys.stderr).status("Three retrievers answer 218 questions…"):
+        with terminal.console(sys.stderr).status("Several retrievers answer 218 questions…"):
             demonstration = run(k=k, depth=depth)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None

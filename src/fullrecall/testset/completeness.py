@@ -17,6 +17,8 @@ from itertools import groupby
 from math import ceil, exp, floor, inf, lgamma, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
+from fullrecall.results.special import beta_quantile, gamma_quantile
+
 Kind: TypeAlias = Literal["yes", "no", "no verdict"]
 """What the judge said of a pair."""
 
@@ -237,18 +239,16 @@ def _log_ways(n: int, k: int) -> float:
 
 def _rare(strata: Sequence[Stratum]) -> Total:
     """Return the total of strata with few relevant pairs, with Fay and Feuer's gamma interval."""
-    from scipy.special import gammaincinv
-
     weights = [s.size / s.labeled for s in strata]
     both = list(zip(weights, strata, strict=True))
     value = sum(w * s.relevant for w, s in both)
     variance = sum(w * w * s.relevant for w, s in both)
     widest = max(weights)
     shape = (value + widest) ** 2 / (variance + widest**2)
-    high = float(gammaincinv(shape, 1 - _TAIL)) * (variance + widest**2) / (value + widest)
+    high = gamma_quantile(shape, 1 - _TAIL) * (variance + widest**2) / (value + widest)
     low = 0.0
     if value:
-        low = float(gammaincinv(value**2 / variance, _TAIL)) * variance / value
+        low = gamma_quantile(value**2 / variance, _TAIL) * variance / value
     return Total(value, low, max(high, value))
 
 
@@ -258,12 +258,11 @@ def with_textless(total: Total, with_text: int, without: int, pairs: int) -> Tot
     It is taken to be to the rest as the references without a text (`without`) are to those with
     one, with Jeffreys' interval for their share; `pairs` is how many there are at most.
     """
-    from scipy.special import betaincinv
 
     def odds(share: float) -> float:
         return share / (1 - share) if share < 1 else inf
 
-    low, high = (float(betaincinv(without + 0.5, with_text + 0.5, q)) for q in (_TAIL, 1 - _TAIL))
+    low, high = (beta_quantile(without + 0.5, with_text + 0.5, q) for q in (_TAIL, 1 - _TAIL))
     ratios = without / with_text if with_text else inf, odds(low), odds(high)
     value, low, high = (
         count + min(pairs, count * ratio) if count else 0.0
