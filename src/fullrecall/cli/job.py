@@ -32,9 +32,8 @@ from fullrecall.errors import FullrecallError, InputError, ParameterError, RunSt
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.read.row_count import row_count
-from fullrecall.report import Report, Summary
+from fullrecall.report import Report, Summary, signing
 from fullrecall.report.text import ending
-from fullrecall.results.files import signing
 from fullrecall.run.progress import Counted
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED

@@ -11,10 +11,11 @@ from typing import Any, Protocol
 
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.extras import pyarrow
+from fullrecall.report import signing
 from fullrecall.report.report import Report
 from fullrecall.report.signature import is_report
 from fullrecall.result import Method, Result
-from fullrecall.results.files import json_lines, signing
+from fullrecall.results.files import json_lines
 from fullrecall.sample import Sample
 from fullrecall.table.part import Part
 
