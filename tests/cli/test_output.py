@@ -203,8 +203,8 @@ def test_an_interrupt_at_any_moment_leaves_no_traceback(
     """While libraries load, rows are scored, a report is written, and Python shuts down."""
     path = file(SAMPLES[:3] * 500)
     start = "from fullrecall.cli import main; print('ready', flush=True); main()"
-    for run in range(3 * int(os.environ.get("FULLRECALL_RUNS", "1"))):
-        saved = tmp_path / f"report{run}.jsonl"
+    for attempt in range(3 * int(os.environ.get("FULLRECALL_RUNS", "1"))):
+        saved = tmp_path / f"report{attempt}.jsonl"
         with subprocess.Popen(
             [sys.executable, "-c", start, "evaluate", str(path), "--output", str(saved)],
             stdout=subprocess.PIPE,

@@ -21,10 +21,10 @@ from fullrecall import (
     TextRecall,
     evaluate,
 )
+from fullrecall.calls import Call
 from fullrecall.diagnosis import Cause, Change, ChangeKind, Diagnosis, diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.results.bounds import Counts, lower_bound, upper_bound
-from fullrecall.retrieval import Call
 from fullrecall.scorers import Scorer
 from fullrecall.testing import ContainmentJudge
 
@@ -294,13 +294,12 @@ def test_a_change_that_is_tried_shows_what_it_gains() -> None:
     report = evaluate(samples, IdRecall(), progress=False)
     asked.clear()
     found = diagnose(report, retriever=search, deep_k=4, prove=True)
-    change = next(each for each in found.changes if each.trial is not None)
+    change = next(each for each in found.changes if each.measured is not None)
     assert change.k == 4
-    assert change.trial is not None
-    assert change.trial.gain == pytest.approx(change.gain)
-    assert change.trial.samples == 40
-    assert "tried: +0.50" in change.text
-    assert change.to_dict()["trial"] == {"gain": 0.5, "samples": 40}
+    assert change.measured == change.effect
+    assert "; measured +0.50 (+0.3" in change.text
+    assert change.to_dict()["measured"] == change.to_dict()["effects"][0]
+    assert "measured" in str(found)
     assert len([k for _, k in asked if k == 4]) == 20 + 40  # what missed, then all
     with pytest.raises(ParameterError, match="pass retriever="):
         diagnose(report, prove=True)
@@ -321,5 +320,5 @@ def test_a_trial_leaves_out_what_the_retriever_cannot_answer() -> None:
     found = diagnose(
         evaluate(samples, IdRecall(), progress=False), k=1, retriever=failing, deep_k=3, prove=True
     )
-    (trial,) = [each.trial for each in found.changes if each.trial is not None]
-    assert trial.samples == 5
+    (measured,) = [each.measured for each in found.changes if each.measured is not None]
+    assert measured.samples == 5

@@ -2,7 +2,7 @@
 
 Errors are exact, not simulated: every possible count of the values is enumerated. The laws, the
 enumeration, and the bounds that K replaced are those of the benchmark that prints the tables of the
-documentation, `tests/benchmarks/power.py`.
+documentation, `bench/power.py`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from fullrecall.results.multiplicity import holm
 
 
 def _script(name: str) -> Any:
-    path = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
-    spec = spec_from_file_location(f"benchmarks_{name}", path)
+    path = Path(__file__).parents[2] / "bench" / f"{name}.py"
+    spec = spec_from_file_location(f"bench_{name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = sys.modules[spec.name] = module_from_spec(spec)

@@ -8,7 +8,7 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.diagnosis.causes import Cause, Diagnosed
-    from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect, Trial
+    from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
     from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.diagnosis.investigation import diagnose
 
@@ -20,7 +20,6 @@ __all__ = [
     "Diagnosed",
     "Diagnosis",
     "Effect",
-    "Trial",
     "diagnose",
 ]
 
@@ -32,7 +31,6 @@ _MODULES = {
     "Diagnosed": "causes",
     "Diagnosis": "diagnosis",
     "Effect": "change",
-    "Trial": "change",
     "diagnose": "investigation",
 }
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from fullrecall.context import Context
+from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.change import ChangeKind
-from fullrecall.diagnosis.effects import Baseline, Proposal
+from fullrecall.diagnosis.effects import Baseline, Proposal, Transform
 from fullrecall.findings import Step
 from fullrecall.measures import Recall
 
@@ -27,6 +29,10 @@ _FIXES: Mapping[Cause, tuple[ChangeKind, str]] = {
         "accept duplicates of the references as alternatives",
     ),
     Cause.NOT_IN_CORPUS: (ChangeKind.INDEX_MISSING, "index what the corpus does not have"),
+    Cause.TEXT_DIFFERS: (
+        ChangeKind.INDEX_IN_FULL,
+        "index in full, and in its present version, what differs from its reference",
+    ),
     Cause.SPLIT_ACROSS_CHUNKS: (
         ChangeKind.MERGE_CHUNKS,
         "use chunks that hold it whole",
@@ -40,9 +46,15 @@ BOUNDED = frozenset({*_FIXES, Cause.NOT_IN_PROMPT})
 """The causes of which it is known what finding all of their misses would bring."""
 
 
-def bounds(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
-    """Yield for each such cause recall with all of its misses found."""
+def bounds(baseline: Baseline, misses: Sequence[Miss], *, corpus_known: bool) -> Iterator[Proposal]:
+    """Yield for each such cause recall with all of its misses found.
+
+    A text that is indexed in full may be retrieved where it was not: how many are cut, only the
+    corpus tells.
+    """
     for cause, (kind, action) in _FIXES.items():
+        if cause is Cause.TEXT_DIFFERS and not corpus_known:
+            continue
         found: dict[int, dict[int, set[int]]] = {}
         for miss in misses:
             if miss.told.cause is cause:
@@ -50,13 +62,46 @@ def bounds(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
                 rows.setdefault(miss.position, set()).add(miss.target)
         if not found:
             continue
+        accepted = cause is Cause.NEAR_DUPLICATE
         targets = {miss.told.target for miss in misses if miss.told.cause is cause}
         number = f" ({len(targets):,} target{'s' if len(targets) > 1 else ''})"
         yield Proposal(
             kind,
             action + number,
             {place: _with(baseline, place, found.get(place, {})) for place in baseline.places},
+            transform=_accepting(baseline, misses) if accepted else None,
         )
+
+
+def _accepting(baseline: Baseline, misses: Sequence[Miss]) -> Transform:
+    """Return what puts behind each duplicate of a missed target the target itself."""
+    stands_for: dict[tuple[int, object], list[str]] = {}
+    for miss in misses:
+        if miss.told.cause is Cause.NEAR_DUPLICATE and miss.told.rank is not None:
+            row = baseline.rows[miss.position]
+            twin = retrieved(row)[miss.told.rank - 1]
+            target = row.results[miss.place].targets[miss.target].any_of[0]
+            stands_for.setdefault((miss.position, _identity(twin)), []).append(target)
+
+    def transform(position: int, contexts: Sequence[Context]) -> Sequence[Context]:
+        return [
+            accepted
+            for context in contexts
+            for accepted in (
+                context,
+                # By ID or by text: whichever the score looks for.
+                *(
+                    Context(target, id=target)
+                    for target in stands_for.get((position, _identity(context)), ())
+                ),
+            )
+        ]
+
+    return transform
+
+
+def _identity(context: Context) -> object:
+    return context.id, context.text
 
 
 def reading(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:

@@ -31,7 +31,7 @@ class Cause(StrEnum):
     DROPPED_BY_STAGE = "dropped_by_stage"
     """An earlier stage had it, and a later one (a reranker, a filter) left it out."""
     TEXT_DIFFERS = "text_differs"
-    """Its ID was retrieved, with another text: truncated, or of another version."""
+    """Its ID was retrieved, or is indexed, with another text: truncated, or of another version."""
     NEAR_DUPLICATE = "near_duplicate"
     """A text that says the same, nearly word for word, was retrieved in its place."""
     SPLIT_ACROSS_CHUNKS = "split_across_chunks"

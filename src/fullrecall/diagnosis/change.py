@@ -25,12 +25,16 @@ class ChangeKind(StrEnum):
     """Write the same IDs in one way."""
     ID_LEVEL = "id_level"
     """Compare IDs of the level that the references have."""
+    SEARCH_EXACTLY = "search_exactly"
+    """Search without the approximate index, or without the filter."""
     DROP_DUPLICATES = "drop_duplicates"
     """Drop repeated contexts before the list is cut."""
     ACCEPT_DUPLICATES = "accept_duplicates"
     """Accept each text that says the same as an alternative in the references."""
     INDEX_MISSING = "index_missing"
     """Index what the corpus does not have."""
+    INDEX_IN_FULL = "index_in_full"
+    """Index documents with the text that the references have."""
     MERGE_CHUNKS = "merge_chunks"
     """Use chunks that hold whole what was split."""
     READ_ALL = "read_all"
@@ -55,6 +59,13 @@ class Effect(NamedTuple):
     gain: float
     interval: Interval
     samples: int
+
+    @property
+    def gain_text(self) -> str:
+        """The gain with its interval: "+0.11 (+0.06 to +0.16)"."""
+        return (
+            f"{self.gain:+.2f} ({_down(self.interval.low):+.2f} to {_up(self.interval.high):+.2f})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -88,13 +99,6 @@ class Cost(NamedTuple):
         return f"{words} ({self.tokens_after - self.tokens_before:+,.0f} tokens per question)"
 
 
-class Trial(NamedTuple):
-    """What a change gained when it was tried through the retriever: the mean over `samples`."""
-
-    gain: float
-    samples: int
-
-
 @dataclass(frozen=True, repr=False)
 class Change:
     """A change with the recall that it would bring, as far as the record tells.
@@ -103,7 +107,8 @@ class Change:
     in the order of the report; `gain`, `interval` and `score` are those of the first one that
     gains. Where `at_most`, the gain is a bound: how much of it comes, only trying tells. `cost` is
     None where the change is not one of how much is retrieved. `k` is how many contexts to retrieve,
-    where that is the change; `trial` what it gained when `diagnose(…, prove=True)` tried it.
+    where that is the change. `measured` is what it did to `score` when `diagnose(…, prove=…)` put
+    every question to a retriever that makes the change; None where it was not tried.
     """
 
     kind: ChangeKind
@@ -112,12 +117,12 @@ class Change:
     cost: Cost | None = None
     at_most: bool = False
     k: int | None = None
-    trial: Trial | None = None
+    measured: Effect | None = None
 
     @property
     def effect(self) -> Effect:
         """The effect on the first score that gains."""
-        return next((one for one in self.effects if one.gain > 0), self.effects[0])
+        return next((effect for effect in self.effects if effect.gain > 0), self.effects[0])
 
     @property
     def score(self) -> str:
@@ -138,8 +143,8 @@ class Change:
     def text(self) -> str:
         """One line: "raise k from 5 to 10: +0.11 (+0.06 to +0.16), twice the contexts"."""
         cost = "" if self.cost is None else self.cost.text
-        tried = "" if self.trial is None else f"; tried: {self.trial.gain:+.2f}"
-        return f"{self.action}: {self.gain_text}{tried}{cost and ', '}{cost}"
+        measured = self.measured_text and f"; measured {self.measured_text}"
+        return f"{self.action}: {self.gain_text}{measured}{cost and ', '}{cost}"
 
     @property
     def gain_text(self) -> str:
@@ -147,10 +152,15 @@ class Change:
 
         Of a bound: "at most +0.08 (interval up to +0.13)".
         """
-        low, high = _down(self.interval.low), _up(self.interval.high)
         if self.at_most:
+            high = _up(self.interval.high)
             return f"at most {self.gain:+.2f} (interval up to {high:+.2f})"
-        return f"{self.gain:+.2f} ({low:+.2f} to {high:+.2f})"
+        return self.effect.gain_text
+
+    @property
+    def measured_text(self) -> str:
+        """The measured gain with its interval; empty where the change was not tried."""
+        return "" if self.measured is None else self.measured.gain_text
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -162,7 +172,7 @@ class Change:
             "gain": self.gain,
             "interval": self.interval._asdict(),
             "at_most": self.at_most,
-            "trial": None if self.trial is None else self.trial._asdict(),
+            "measured": None if self.measured is None else self.measured.to_dict(),
             "cost": None if self.cost is None else self.cost._asdict(),
             "effects": [effect.to_dict() for effect in self.effects],
         }

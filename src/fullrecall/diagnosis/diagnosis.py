@@ -12,7 +12,7 @@ from typing import Any
 from fullrecall.counts import counted
 from fullrecall.dataframes import Backend, Cells, frame_of
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
-from fullrecall.diagnosis.change import Change, Cost
+from fullrecall.diagnosis.change import Change, Cost, Effect
 from fullrecall.views import exports, spreadsheet
 
 
@@ -79,6 +79,8 @@ class Diagnosis:
     def changes_to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return one row per change and score, by rank of the change: gain, interval, contexts.
 
+        `measured` is the gain of a change that was tried, for the score that it was tried for.
+
         The library is chosen, and errors are raised, as in `Report.to_frame`.
         """
         rows = [
@@ -94,6 +96,7 @@ class Diagnosis:
                 effect.interval.high,
                 effect.samples,
                 change.at_most,
+                _measured(change, effect),
                 *(change.cost or (None,) * 4),
             )
             for nth, change in enumerate(self.changes, start=1)
@@ -101,7 +104,12 @@ class Diagnosis:
         ]
         columns: dict[str, Cells] = {"place": int, "kind": str, "action": str, "score": str}
         columns |= dict.fromkeys(("before", "after", "gain", "low", "high"), float)
-        columns |= {"samples": int, "at_most": bool, **dict.fromkeys(Cost._fields, float)}
+        columns |= {
+            "samples": int,
+            "at_most": bool,
+            "measured": float,
+            **dict.fromkeys(Cost._fields, float),
+        }
         return frame_of(columns, rows, backend, "Diagnosis.changes_to_frame()")
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -163,3 +171,8 @@ class Diagnosis:
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"
         return f"Diagnosis({missed} in {counted(self.samples, 'sample')})\n{self}"
+
+
+def _measured(change: Change, effect: Effect) -> float | None:
+    tried = change.measured
+    return tried.gain if tried is not None and tried.score == effect.score else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
@@ -32,6 +32,9 @@ Values: TypeAlias = Sequence[float | None]
 Lists: TypeAlias = Sequence[Sequence[Context] | None]
 """A list of contexts for each row of a report, None where it has none."""
 
+Transform: TypeAlias = Callable[[int, Sequence[Context]], Sequence[Context]]
+"""Makes of what a retriever returns for the row at a position the list after a change."""
+
 
 @dataclass(frozen=True)
 class Proposal:
@@ -40,7 +43,9 @@ class Proposal:
     A value that is None stands for one that cannot be computed; its row is left out. `lists` are
     the contexts that each row would have, None for a row where they are not known, and None as a
     whole where the change is not one of what is retrieved. `before` is given where the change is
-    not measured from recall as it is, and `of` then says recall of what.
+    not measured from recall as it is, and `of` then says recall of what. `asked` and `transform`
+    are how the retriever that was diagnosed makes the change: asked for so many contexts, by
+    default as many as before, and with what is done to its lists then.
     """
 
     kind: ChangeKind
@@ -49,8 +54,13 @@ class Proposal:
     lists: Iterable[Sequence[Context] | None] | None = None
     before: Mapping[int, Values] | None = None
     of: str = ""
-    k: int | None = None
-    """How many contexts to retrieve, where that is the change."""
+    asked: int | None = None
+    transform: Transform | None = None
+
+    @property
+    def k(self) -> int | None:
+        """How many contexts to retrieve, where that is the change."""
+        return self.asked if self.kind is ChangeKind.LARGER_K else None
 
     @property
     def at_most(self) -> bool:
@@ -66,9 +76,11 @@ class Proposal:
 _BOUNDS = frozenset(
     {
         ChangeKind.INDEX_MISSING,
+        ChangeKind.INDEX_IN_FULL,
         ChangeKind.MERGE_CHUNKS,
         ChangeKind.MEND_CALLS,
         ChangeKind.READ_ALL,
+        ChangeKind.SEARCH_EXACTLY,
     }
 )
 _ONLY_ADDS = _BOUNDS | {
@@ -117,28 +129,49 @@ class Baseline:
             sample = row.sample
             yield first(retrieved(row), sample.ranks, k) if sample.has_retrieval else None
 
-    def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
+    def changes(
+        self,
+        proposals: Sequence[Proposal],
+        tried: Callable[[Proposal], Mapping[int, Values]] | None = None,
+    ) -> tuple[Change, ...]:
         """Return the proposals that gain something, the largest gain first.
 
-        The intervals of all proposals for one score hold together: each is made at a confidence
-        of 1 - 0.05 / their number (Bonferroni), those that gain nothing counted in.
+        `tried` returns recall of every row after a change as it was measured, by place. What was
+        measured decides the order where there is any. The intervals of all proposals for one score
+        hold together: each is made at a confidence of 1 - 0.05 / their number (Bonferroni), those
+        that gain nothing counted in.
         """
+        count = {
+            place: sum(place in proposal.after for proposal in proposals) for place in self.places
+        }
         weighed = []
         for proposal in proposals:
             effects = [
-                self._effect(place, after, sum(place in one.after for one in proposals), proposal)
+                self._effect(place, after, count[place], proposal, at_most=proposal.at_most)
                 for place, after in proposal.after.items()
             ]
             kept = tuple(effect for effect in effects if effect is not None)
             if any(effect.gain >= LEAST for effect in kept):
                 cost = None if proposal.lists is None else self._cost(proposal.lists)
-                weighed.append(
-                    Change(proposal.kind, proposal.action, kept, cost, proposal.at_most, proposal.k)
+                change = Change(
+                    proposal.kind, proposal.action, kept, cost, proposal.at_most, proposal.k
                 )
-        return tuple(sorted(weighed, key=lambda change: (-change.gain, change.at_most)))
+                values = {} if tried is None else tried(proposal)
+                place = next((p for p in values if self.label(p) == change.score), None)
+                if place is not None:
+                    measured = self._effect(place, values[place], count[place], proposal)
+                    change = replace(change, measured=measured)
+                weighed.append(change)
+        return tuple(sorted(weighed, key=_worth))
 
     def _effect(
-        self, place: int, after: Values, proposals: int, proposal: Proposal
+        self,
+        place: int,
+        after: Values,
+        proposals: int,
+        proposal: Proposal,
+        *,
+        at_most: bool = False,
     ) -> Effect | None:
         import numpy as np
 
@@ -146,25 +179,27 @@ class Baseline:
         if proposal.before is not None:
             old = np.array(proposal.before[place], dtype=np.float64)
         known = ~np.isnan(old) & ~np.isnan(new)
-        gained = self._totals((new - old)[known], known)
+        gains = (new - old)[known]
+        gained = self._totals(gains, known)
         before = self._totals(old[known], known).mean
         if gained.mean is None or before is None:
             return None
-        least = 0.0 if proposal.cannot_lose else -1.0
+        # A retriever may have changed since: what is measured may lose whatever the change is.
+        least = 0.0 if proposal.cannot_lose and gains.min() >= 0 else -1.0
         counts = gained.counts(least=least)
         confidence = 1 - (1 - CONFIDENCE) / proposals
-        if proposal.at_most:
-            found = Interval(0.0, upper_bound(counts.high, 1 - confidence), confidence)
+        if at_most:
+            interval = Interval(0.0, upper_bound(counts.high, 1 - confidence), confidence)
         else:
             alpha = (1 - confidence) / 2
             low = lower_bound(counts.low, alpha, least=least)
-            found = Interval(low, upper_bound(counts.high, alpha), confidence)
+            interval = Interval(low, upper_bound(counts.high, alpha), confidence)
         return Effect(
             f"{self.label(place)}{proposal.of}",
             before,
             before + gained.mean,
             gained.mean,
-            found,
+            interval,
             gained.samples,
         )
 
@@ -178,6 +213,11 @@ class Baseline:
             due=np.zeros(len(values), np.bool_),
             groups=None if codes is None else codes[known],
         )
+
+    @cached_property
+    def depth(self) -> int:
+        """How many contexts a retriever is asked for: `k`, else as many as the longest list has."""
+        return self.k or max((len(contexts or ()) for contexts in self.lists), default=0) or 1
 
     @cached_property
     def _sizes(self) -> list[int | None]:
@@ -208,6 +248,13 @@ class Baseline:
             before[1] / tokens if known else None,
             after[1] / tokens if known else None,
         )
+
+
+def _worth(change: Change) -> tuple[float, bool]:
+    """Return the order of changes: by the measured gain where there is one, a bound after it."""
+    if change.measured is not None:
+        return -change.measured.gain, False
+    return -change.gain, change.at_most
 
 
 _DIGITS = 12

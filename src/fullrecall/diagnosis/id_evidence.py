@@ -73,6 +73,11 @@ class IdEvidence:
         self._named = self._fields()
         self._renamed = self._rewritten(retrieved, wanted - known, direct)
         self._options = {one: found for one in wanted if (found := tuple(self._others(one)))}
+        self._written: dict[str, list[str]] = {}
+        for reference, options in self._options.items():
+            for relation, other in options:
+                if relation in _SPELLINGS:
+                    self._written.setdefault(other, []).append(reference)
 
     def alias(self, position: int, wanted: str) -> Alias | None:
         """Return the ID under which the row's list, or the corpus, has an expected one."""
@@ -159,6 +164,10 @@ class IdEvidence:
             return "rewrite"
         return "document" if self.rewrite.side == "reference" else "chunk"
 
+    def written_as(self, given: str) -> Sequence[str]:
+        """Return the expected IDs that an ID is, written differently."""
+        return self._written.get(given, ())
+
     def document(self, given: str) -> str | None:
         """Return the ID of the document of which an ID names a part; None where it names none."""
         return document_of(given) or self._whole.get(given)
@@ -197,6 +206,7 @@ class IdEvidence:
         }
 
 
+_SPELLINGS = ("form", "path", "rewrite")
 _SHORT = 4
 _source, _metadata = attrgetter("source"), attrgetter("metadata")
 

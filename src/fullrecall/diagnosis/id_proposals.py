@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
@@ -11,101 +13,111 @@ from fullrecall.diagnosis.id_evidence import IdEvidence
 from fullrecall.diagnosis.id_forms import named_values
 from fullrecall.diagnosis.rescoring import ByIds, Rescored
 
+Names: TypeAlias = Callable[[int, Context], Iterable[str]]
+"""The IDs that a context of the row at a position has after the change."""
+
 
 def id_proposals(
     baseline: Baseline, rescored: Mapping[int, Rescored], ids: IdEvidence
 ) -> Iterator[Proposal]:
     """Yield the proposals: IDs in one form, IDs of another field, IDs of documents."""
-    places = [place for place, by in rescored.items() if isinstance(by, ByIds)]
-    if not places:
+    by_ids = {place: by for place, by in rescored.items() if isinstance(by, ByIds)}
+    if not by_ids:
         return
     forms: dict[str, None] = {}
     fields: dict[str, None] = {}
-    same: dict[tuple[int, str], int] = {}
     by_level = False
-    for position, wanted, alias in ids.aliases():
+    for _, _, alias in ids.aliases():
         if alias.rank is None:
             continue
         if alias.relation in ("form", "path", "rewrite"):
-            told = [alias.where] if alias.relation == "rewrite" else alias.where.split(" and ")
-            forms |= dict.fromkeys(told if alias.where else ["leading path"])
-            same[position, wanted] = alias.rank
+            names = [alias.where] if alias.relation == "rewrite" else alias.where.split(" and ")
+            forms |= dict.fromkeys(names if alias.where else ["leading path"])
         elif alias.relation in ("named", "source"):
             fields[alias.where] = None
         else:
             by_level = True
-    if same:
-        yield Proposal(
-            ChangeKind.NORMALIZE_IDS,
-            f"write IDs in one way: ignore {', '.join(forms)}",
-            {place: _in_one_form(baseline, place, same) for place in places},
-        )
+    renaming = _Renaming(baseline, by_ids, ids)
+    if forms:
+        action = f"write IDs in one way: ignore {', '.join(forms)}"
+        yield renaming.proposal(ChangeKind.NORMALIZE_IDS, action, renaming.of_the_same)
     for where in fields:
-        yield Proposal(
-            ChangeKind.ID_LEVEL,
-            f"read IDs from {where} (id_key)",
-            {place: _mapped(baseline, place, _field(where), str) for place in places},
-        )
+        action = f"read IDs from {where} (id_key)"
+        yield renaming.proposal(ChangeKind.ID_LEVEL, action, _in_field(where))
     if by_level:
-        yield Proposal(
-            ChangeKind.ID_LEVEL,
-            "compare IDs of documents: leave out what numbers their chunks",
+        action = "compare IDs of documents: leave out what numbers their chunks"
+        yield renaming.proposal(ChangeKind.ID_LEVEL, action, renaming.of_documents)
+
+
+@dataclass(frozen=True)
+class _Renaming:
+    """Gives contexts other IDs."""
+
+    baseline: Baseline
+    by_ids: Mapping[int, ByIds]
+    ids: IdEvidence
+
+    def proposal(self, kind: ChangeKind, action: str, names: Names) -> Proposal:
+        """Return what recall would be with contexts of these names."""
+
+        def transform(position: int, contexts: Sequence[Context]) -> Sequence[Context]:
+            return [
+                Context(context.text, id=name)
+                for context in contexts
+                for name in names(position, context)
+            ]
+
+        return Proposal(
+            kind,
+            action,
             {
-                place: _mapped(
-                    baseline,
-                    place,
-                    lambda context: None if context.id is None else _document(context.id, ids),
-                    lambda wanted: _document(wanted, ids),
-                )
-                for place in places
+                place: [
+                    before
+                    if before is None or contexts is None
+                    else by.of_ids(row, {one for c in contexts for one in names(position, c)})
+                    for position, (row, before, contexts) in enumerate(
+                        zip(
+                            self.baseline.rows,
+                            self.baseline.values[place],
+                            self.baseline.lists,
+                            strict=True,
+                        )
+                    )
+                ]
+                for place, by in self.by_ids.items()
             },
+            transform=transform,
         )
 
+    def of_the_same(self, _: int, context: Context) -> Iterable[str]:
+        """Return a context's ID, and the references that are the same written differently."""
+        if context.id is None:
+            return ()
+        return context.id, *self.ids.written_as(context.id)
 
-def _in_one_form(
-    baseline: Baseline, place: int, same: Mapping[tuple[int, str], int]
-) -> Sequence[float | None]:
-    """Return recall with targets found where their ID stands in another form."""
-    values = list(baseline.values[place])
-    for position in {position for position, _ in same}:
-        if values[position] is None:
-            continue
-        result = baseline.rows[position].results[place]
-        found = 0
-        for finding in result.ranked:
-            ranks = [
-                same[position, one] for one in finding.target.any_of if (position, one) in same
-            ]
-            within = any(baseline.k is None or rank <= baseline.k for rank in ranks)
-            found += within or finding.found_at(baseline.k)
-        values[position] = found / len(result.findings)
-    return values
+    def of_documents(self, position: int, context: Context) -> Iterable[str]:
+        """Return the row's references that are of the document of a context."""
+        if context.id is None:
+            return ()
+        document = _document(context.id, self.ids)
+        return [one for one in self._wanted(position) if _document(one, self.ids) == document]
 
-
-def _mapped(
-    baseline: Baseline,
-    place: int,
-    of_context: Callable[[Context], str | None],
-    of_wanted: Callable[[str], str],
-) -> Sequence[float | None]:
-    """Return recall with other IDs read from the contexts that count."""
-    values: list[float | None] = []
-    for position, before in enumerate(baseline.values[place]):
-        contexts = baseline.lists[position]
-        if before is None or contexts is None:
-            values.append(before)
-            continue
-        ids = {of_context(context) for context in contexts}
-        targets = baseline.rows[position].results[place].targets
-        found = sum(any(of_wanted(one) in ids for one in target.any_of) for target in targets)
-        values.append(found / len(targets))
-    return values
+    def _wanted(self, position: int) -> Iterator[str]:
+        row = self.baseline.rows[position]
+        for place in self.by_ids:
+            for target in row.results[place].targets:
+                yield from target.any_of
 
 
-def _field(where: str) -> Callable[[Context], str | None]:
-    if where == "source":
-        return lambda context: context.source
-    return lambda context: dict(named_values(context.metadata)).get(where)
+def _in_field(where: str) -> Names:
+    def names(_: int, context: Context) -> Iterable[str]:
+        if where == "source":
+            value = context.source
+        else:
+            value = dict(named_values(context.metadata)).get(where)
+        return () if value is None else (value,)
+
+    return names
 
 
 def _document(given: str, ids: IdEvidence) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from fullrecall.context import Context, ContextLike, as_context
+from fullrecall.context import Context
 from fullrecall.diagnosis.bounds import BOUNDED, Miss, bounds, reading
 from fullrecall.diagnosis.case import Case, Find, Item, Limits, retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
@@ -19,19 +18,18 @@ from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, beyond, explained
-from fullrecall.diagnosis.trial import tried
+from fullrecall.diagnosis.trials import Prove, Trials, by_kind
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
 from fullrecall.measures import Recall
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
+from fullrecall.run.inquiry import Inquiry
+from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.scorers.passages import Passage, label_of
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
-
-Retriever: TypeAlias = Callable[[str, int], Sequence[ContextLike]]
-"""Takes a question and how many contexts to bring, and returns them, best first."""
 
 
 def diagnose(
@@ -39,14 +37,14 @@ def diagnose(
     *,
     k: int | None = None,
     corpus: CorpusLike | None = None,
-    retriever: Retriever | None = None,
-    exact: Retriever | None = None,
+    retriever: RetrieverLike | None = None,
+    exact: RetrieverLike | None = None,
     deep_k: int = 100,
     scorers: Sequence[Scorer] | Scorer = (),
     near_duplicate: float = 0.9,
     min_run: int = 32,
     at_most: int = 20_000,
-    prove: bool = False,
+    prove: Prove = False,
 ) -> Diagnosis:
     """Return what to change, by the recall that it would bring, and why each target was missed.
 
@@ -60,8 +58,9 @@ def diagnose(
 
     - `k`: a target beyond rank k is missed; None, one that was not retrieved at all.
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
-    - `retriever`: called with a question and `deep_k`, once for each sample that misses something.
-    - `exact`: a second search, without an approximate index or a filter, called in the same way. It
+    - `retriever`: whatever `evaluate` takes, asked once for each sample that misses something; for
+      `deep_k` contexts where it takes a `k`. Where it fails, that is the cause that is named.
+    - `exact`: a second search, without an approximate index or a filter, asked in the same way. It
       splits what was never retrieved into what is ranked low and what the index or a filter lost.
     - `scorers`: those that made the report. What they call found is then found in deeper lists
       and stages too, judged ones are asked again there, and first of all which reference contexts
@@ -74,20 +73,22 @@ def diagnose(
     - `min_run`: the shortest run of equal characters that is no chance, as in `SpanRecall`.
     - `at_most`: how many samples are diagnosed of a report that `Report.open` reads from a
       directory: so many, drawn at random, where it has more. All of any other report are.
-
-    - `prove`: try the larger k that gains most through `retriever`, with every question, so that
-      what it gains stands beside what was predicted.
+    - `prove`: carry the changes out with every question, so that what they gain stands beside what
+      was predicted. True: those that the retrievers given can make, which are a larger k, other
+      IDs, no duplicates, and `exact` in place of `retriever`. A mapping has, by the kind of a
+      change, a retriever that makes it: `{"skip_stages": partial(search, rerank=False)}`.
 
     Only scored samples and scorers that measure recall are diagnosed. Of an any-of group, the
-    alternative that came nearest decides. A retriever that raises is not asked again for that
-    sample, and the cause's detail says so.
+    alternative that came nearest decides. A retriever that fails is not asked again for that
+    sample.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
     _check_counts(k=k, deep_k=deep_k, min_run=min_run, at_most=at_most)
     check_share(near_duplicate, "near_duplicate")
-    if prove and retriever is None:
-        raise ParameterError("prove=True tries a change through the retriever: pass retriever=")
+    changed = by_kind(prove)
+    if prove is True and retriever is None and exact is None:
+        raise ParameterError("prove=True tries changes through a retriever: pass retriever=")
     by_name = _by_name(scorers, report)
     every = len(report)
     if every > at_most:
@@ -95,8 +96,8 @@ def diagnose(
     indexed = Corpus(corpus) if corpus is not None else None
     search = _Search(
         indexed,
-        retriever,
-        exact,
+        None if retriever is None else Inquiry(retriever, deep_k),
+        None if exact is None else Inquiry(exact, deep_k),
         by_name,
         Limits(near_duplicate, min_run, deep_k),
         _id_evidence(report, indexed),
@@ -106,6 +107,7 @@ def diagnose(
     misses: list[Diagnosed] = []
     bounded: list[Miss] = []
     asked: dict[int, Sequence[Context]] = {}
+    exactly: dict[int, Sequence[Context]] = {}
     by_recall = [p for p, method in enumerate(report.methods) if method.headline == Recall]
     for position, row in enumerate(report.rows):
         missing = [each for p in by_recall for each in _missing(p, row, k)]
@@ -119,20 +121,23 @@ def diagnose(
             misses.append(told)
             if told.cause in BOUNDED:
                 bounded.append(Miss(position, place, nth, told))
-        if looking.deep and not looking.problem:
+        if looking.deep:
             asked[position] = looking.deep
+        by_exact = looking.exactly()
+        if by_exact:
+            exactly[position] = by_exact
+    search.close()
     baseline = Baseline(report, k)
     rescored = rescoring(report, by_name)
-    proposer = Proposer(baseline, rescored, asked, search.repeated)
+    proposer = Proposer(baseline, rescored, asked, exactly, search.repeated)
     proposals = [
         *proposer.proposals(),
         *id_proposals(baseline, rescored, search.ids),
-        *bounds(baseline, bounded),
+        *bounds(baseline, bounded, corpus_known=indexed is not None),
         *reading(baseline, bounded),
     ]
-    changes = baseline.changes(proposals)
-    if prove:
-        changes = tried(changes, baseline, rescored, retriever, report.groups)
+    trials = Trials(baseline, rescored, retriever, exact, changed) if prove else None
+    changes = baseline.changes(proposals, None if trials is None else trials.values)
     return Diagnosis(
         tuple(misses),
         tuple(baseline.label(place) for place in baseline.places),
@@ -166,13 +171,19 @@ class _Search:
     """What a diagnosis may look into."""
 
     corpus: Corpus | None
-    retriever: Retriever | None
-    exact: Retriever | None
+    retriever: Inquiry | None
+    exact: Inquiry | None
     scorers: Mapping[str, Scorer]
     limits: Limits
     ids: IdEvidence
     labels: Mapping[str, str]
     repeated: Repeated
+
+    def close(self) -> None:
+        """End what retrievers were asked in."""
+        for inquiry in (self.retriever, self.exact):
+            if inquiry is not None:
+                inquiry.close()
 
 
 class _Looking:
@@ -194,8 +205,7 @@ class _Looking:
         self.groups = {reference.any_of for reference in sample.reference_context_ids or ()}
         self.retrieved = retrieved(row)
         self.stages = sample.stages
-        self.deep: tuple[Context, ...] | None = None
-        self.by_exact: tuple[Context, ...] | None = None
+        self._lists: dict[str, Sequence[Context] | None] = {}
         self.problem = ""
         self.scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = {}
         self.lists: list[Sequence[Context]] = []
@@ -204,27 +214,33 @@ class _Looking:
         """Return the 0-based places of duplicates in the list."""
         return self.search.repeated(self.position, self.retrieved)
 
-    def deeper(self) -> tuple[Context, ...]:
-        """Return what the retriever returns when it is asked for more; nothing if it raises."""
-        if self.deep is None:
-            self.deep = self._asked(self.search.retriever, "the retriever")
-        return self.deep
+    @property
+    def deep(self) -> Sequence[Context] | None:
+        """What the retriever returned when it was asked for more; None if it was not, or failed."""
+        return self._lists.get("the retriever")
 
-    def exactly(self) -> tuple[Context, ...]:
-        """Return what the exact search returns; nothing if it raises."""
-        if self.by_exact is None:
-            self.by_exact = self._asked(self.search.exact, "the exact search")
-        return self.by_exact
+    def deeper(self) -> Sequence[Context] | None:
+        """Return what the retriever returns when it is asked for more; None if it fails."""
+        return self._asked(self.search.retriever, "the retriever")
 
-    def _asked(self, retriever: Retriever | None, name: str) -> tuple[Context, ...]:
-        question = self.row.sample.user_input
-        if retriever is None or question is None:
-            return ()
-        try:
-            return tuple(map(as_context, retriever(question, self.search.limits.deep_k)))
-        except Exception as error:  # noqa: BLE001 - whatever a user's retriever raises
-            self.problem = f"{name} raised {type(error).__name__}: {error}"
-            return ()
+    def exactly(self) -> Sequence[Context] | None:
+        """Return what the exact search returns; None if it fails."""
+        return self._asked(self.search.exact, "the exact search")
+
+    def _asked(self, inquiry: Inquiry | None, name: str) -> Sequence[Context] | None:
+        """Return what is retrieved for the sample, asked once; None with the `problem` if it fails.
+
+        A list that some calls did not add to is no answer to what was retrieved.
+        """
+        if name not in self._lists:
+            self._lists[name] = None
+            if inquiry is not None and self.row.sample.user_input is not None:
+                retrieval = inquiry.ask(self.row.sample)
+                if retrieval.contexts is None or retrieval.error is not None:
+                    self.problem = f"{name} failed: {retrieval.error or 'it returned nothing'}"
+                else:
+                    self._lists[name] = retrieval.contexts[: self.search.limits.deep_k]
+        return self._lists[name]
 
     def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
         """Return what the scorer `name` finds in a list, by target; nothing if it cannot tell."""
@@ -270,8 +286,6 @@ def _told(
         cause, detail, rank = unread
     else:
         cause, detail, rank = _nearest(looking, result, finding, k)
-        if cause is Cause.UNKNOWN and looking.problem:
-            detail = f"{looking.problem}; {detail}"
     label = looking.search.labels[result.method.name]
     return Diagnosed(
         looking.label, row.sample.user_input, label, finding.target.label, cause, detail, rank
@@ -325,6 +339,7 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: int | None)
             search.limits,
             name in search.scorers,
             None if search.exact is None else looking.exactly,
+            lambda: looking.problem,
         )
         found.append((explained(case), item))
     if len(found) == 1:

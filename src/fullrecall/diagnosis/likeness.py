@@ -217,6 +217,10 @@ class Repeated:
                 self._found[key] = duplicates(contexts, self._near)
         return self._found.get(key, _NONE)
 
+    def within(self, contexts: Sequence[Context]) -> frozenset[int]:
+        """Return the 0-based places of duplicates in a list that is no row's."""
+        return duplicates(contexts, self._near)
+
 
 _NONE: frozenset[int] = frozenset()
 

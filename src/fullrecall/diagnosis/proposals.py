@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import methodcaller
 
+from fullrecall.calls import Stage
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
 from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.rescoring import Rescored
-from fullrecall.retrieval import Stage
 from fullrecall.table.row import Row
 
 RANK_CONSTANT = 60
@@ -24,7 +24,8 @@ class Proposer:
     """Proposes changes of one report: those whose lists are in the record, or were asked for.
 
     `rescored` scores other lists, by the place of each score that can be scored again. `deeper`
-    has what the retriever returned when asked for more, by the position of the row.
+    has what the retriever returned when asked for more, by the position of the row, `exact` what
+    the exact search did.
     """
 
     def __init__(
@@ -32,11 +33,13 @@ class Proposer:
         baseline: Baseline,
         rescored: Mapping[int, Rescored],
         deeper: Mapping[int, Sequence[Context]],
+        exact: Mapping[int, Sequence[Context]],
         repeated: Repeated,
     ) -> None:
         self._baseline = baseline
         self._rescored = rescored
         self._deeper = deeper
+        self._exact = exact
         self._repeated = repeated
         self._pipelines = [_Pipeline.of(row) for row in baseline.rows]
 
@@ -49,6 +52,7 @@ class Proposer:
             yield from self._skipping()
             yield from self._fusing()
             yield from self._without_duplicates()
+            yield from self._searching_exactly()
 
     def _larger_k(self) -> Iterator[Proposal]:
         """Yield a larger k within the lists: twice k, and what brings about all that they have."""
@@ -67,7 +71,7 @@ class Proposer:
                 f"raise k from {k} to {larger}",
                 values[larger],
                 baseline.lists_at(larger),
-                k=larger,
+                asked=larger,
             )
 
     def _retrieving_more(self) -> Iterator[Proposal]:
@@ -100,7 +104,7 @@ class Proposer:
                     f"retrieve {larger} contexts in place of {k}",
                     values[larger],
                     made[larger],
-                    k=larger,
+                    asked=larger,
                 )
 
     def _cut(self, k: int) -> Lists:
@@ -123,6 +127,7 @@ class Proposer:
                 f"keep {number} contexts of {name} through {dropping}",
                 self._values(lists),
                 lists,
+                asked=max(len(contexts or ()) for contexts in lists),
             )
 
     def _skipping(self) -> Iterator[Proposal]:
@@ -167,7 +172,7 @@ class Proposer:
     def _without_duplicates(self) -> Iterator[Proposal]:
         """Yield lists without repeated contexts, filled up with what stood behind them."""
         lists: list[Sequence[Context] | None] = []
-        dropped = 0
+        dropped = depth = 0
         for position, (row, recorded) in enumerate(
             zip(self._baseline.rows, self._baseline.lists, strict=True)
         ):
@@ -180,16 +185,39 @@ class Proposer:
             if not repeated or min(repeated) >= len(recorded):
                 lists.append(recorded)
                 continue
-            kept = [context for place, context in enumerate(longer) if place not in repeated]
             dropped += 1
-            lists.append(kept[: len(recorded)])
+            depth = max(depth, len(longer))
+            lists.append(_without(longer, repeated)[: len(recorded)])
         if dropped:
+            counted = self._baseline.depth
             yield Proposal(
                 ChangeKind.DROP_DUPLICATES,
                 "drop duplicates before the list is cut",
                 self._values(lists),
                 lists,
+                asked=depth,
+                transform=lambda _, contexts: _without(contexts, self._repeated.within(contexts))[
+                    :counted
+                ],
             )
+
+    def _searching_exactly(self) -> Iterator[Proposal]:
+        """Yield the lists of the exact search in place of the retriever's.
+
+        A bound: it was asked where something was missed, and may miss what was found elsewhere.
+        """
+        if not self._exact:
+            return
+        counted = self._baseline.depth
+        lists: list[Sequence[Context] | None] = list(self._baseline.lists)
+        for position, contexts in self._exact.items():
+            lists[position] = contexts[:counted]
+        yield Proposal(
+            ChangeKind.SEARCH_EXACTLY,
+            "search as the exact search does: no approximate index, no filter",
+            self._values(lists),
+            lists,
+        )
 
     def _values(self, lists: Lists) -> dict[int, list[float | None]]:
         """Return recall of other lists, by place; those that are as recorded keep their values."""
@@ -323,6 +351,10 @@ def _union(one: Sequence[Context], other: Sequence[Context]) -> list[Context]:
     for context in (*one, *other):
         found.setdefault(_identity(context), context)
     return list(found.values())
+
+
+def _without(contexts: Sequence[Context], repeated: frozenset[int]) -> list[Context]:
+    return [context for place, context in enumerate(contexts) if place not in repeated]
 
 
 def _names(contexts: Sequence[Context]) -> list[str | None]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from inspect import iscoroutinefunction
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.evaluation.identity import identity_of
 from fullrecall.evaluation.run import SampleLike, as_samples, evaluate
+from fullrecall.hits import IdKey
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
 from fullrecall.report.text import ending
@@ -49,6 +48,7 @@ class AskingOptions(TypedDict, total=False):
     retries: Retries | int
     store: StoreLike | None
     budget: Budget | None
+    id_key: IdKey | None
 
 
 def choose(
@@ -244,12 +244,14 @@ class _Contest:
         if not missing:
             return
         seconds: list[float] = []
+        options = self.options.copy()
+        retriever = as_retriever(self.retrievers[name], id_key=options.pop("id_key", None))
         report = evaluate(
             [sample for samples in missing.values() for sample in samples],
             self.scorer,
-            retriever=timed(self.retrievers[name], seconds),
+            retriever=_Timed(retriever, seconds),
             progress=False,
-            **self.options,
+            **options,
         )
         rows = iter(report.rows)
         for key, samples in missing.items():
@@ -314,59 +316,26 @@ def _quarter(text: str) -> float:
     return len(text) / CHARACTERS_PER_TOKEN
 
 
-def timed(retriever: RetrieverLike, seconds: list[float]) -> RetrieverLike:
-    """Return the same retriever, which appends the seconds of each call that returns.
-
-    Raises `ParameterError` for what is neither a `Retriever` nor a function.
-    """
-    as_retriever(retriever)
-    if isinstance(retriever, Retriever):
-        return _Timed(retriever, seconds)
-    called = getattr(retriever, "func", retriever)  # functools.partial
-
-    @contextmanager
-    def timing() -> Iterator[None]:
-        start = perf_counter()
-        yield
-        seconds.append(perf_counter() - start)
-
-    if iscoroutinefunction(called) or iscoroutinefunction(getattr(called, "__call__", None)):  # noqa: B004
-
-        @functools.wraps(called)
-        async def awaited(*arguments: Any, **named: Any) -> Any:
-            with timing():
-                return await retriever(*arguments, **named)
-
-        return awaited
-
-    @functools.wraps(called)
-    def function(*arguments: Any, **named: Any) -> Any:
-        with timing():
-            return retriever(*arguments, **named)
-
-    return function
-
-
 class _Timed:
-    """A `Retriever` whose calls are timed; everything else of it is its own."""
+    """A `Retriever` that appends the seconds of each call that returns; all else is its own."""
 
-    def __init__(self, retriever: Any, seconds: list[float]) -> None:
+    def __init__(self, retriever: Retriever, seconds: list[float]) -> None:
         self._retriever = retriever
         self._seconds = seconds
 
     def retrieve(self, sample: Sample) -> Any:
         """Return what it retrieves."""
         start = perf_counter()
-        found = self._retriever.retrieve(sample)
+        retrieval = self._retriever.retrieve(sample)
         self._seconds.append(perf_counter() - start)
-        return found
+        return retrieval
 
     async def aretrieve(self, sample: Sample) -> Any:
         """Return what it retrieves."""
         start = perf_counter()
-        found = await self._retriever.aretrieve(sample)
+        retrieval = await self._retriever.aretrieve(sample)
         self._seconds.append(perf_counter() - start)
-        return found
+        return retrieval
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._retriever, name)

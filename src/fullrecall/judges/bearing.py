@@ -4,7 +4,7 @@ A located quote proves nothing by being there: "of the" stands everywhere, and "
 proves no claim about 1989. Thirteen rules compare the sentences that a quote stands in with the
 claim: numbers, units, months, negation, "only", order and roles. They refuse what they can show
 to differ; that a quote passes them does not say that it proves its claim. How much of what
-contradicts they refuse, by kind, is measured by `tests/benchmarks/quote_rules.py`. They are
+contradicts they refuse, by kind, is measured by `bench/quote_rules.py`. They are
 English; of other languages numbers and negation are compared.
 """
 

@@ -29,7 +29,7 @@ class SpanRecall(DeterministicScorer):
     Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
     place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
     least `min_run` characters, or a shorter one where a chunk border may have cut it (see
-    `fullrecall.scorers.alignment`; `tests/benchmarks` measures it against offsets). Text that
+    `fullrecall.scorers.alignment`; `bench` measures it against offsets). Text that
     stands word for word in another document counts as retrieved: only offsets can tell.
 
     Every reference counts the same; `Recall(weight="size")` weighs it by its characters, as

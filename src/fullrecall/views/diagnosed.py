@@ -73,6 +73,11 @@ class Change(Protocol):
         ...
 
     @property
+    def measured_text(self) -> str:
+        """The measured gain with its interval; empty where the change was not tried."""
+        ...
+
+    @property
     def cost(self) -> Cost | None:
         """What it costs; None where it is not one of how much is retrieved."""
         ...

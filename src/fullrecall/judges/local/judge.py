@@ -25,14 +25,14 @@ class LexicalJudge:
     """Judges claims by their words: which of them, and which numbers and names, occur.
 
     Free and deterministic, and right less often than a large model: `agreement` is its balanced
-    accuracy against human labels, measured as `tests/benchmarks/local_judge.py` does. A number
+    accuracy against human labels, measured as `bench/local_judge.py` does. A number
     that stands in no context, or a "not" on one side only, denies support by itself. Two contexts
     support a claim together where both name the same; what takes three is not found. It splits
     texts into the facts of their sentences, and it cannot tell whether a question is answered.
 
     `languages` are the ISO 639-1 codes of those that it judges: English, for it was measured on no
     other. A claim in another language, or one that only a context in another may support, is
-    unscored. Measure it on your own texts (`fullrecall judge`) before you add to them.
+    unscored. Measure it on your own texts (`fullrecall judge examine`) before you add to them.
 
     `rules` are the kinds of false claims that it has a rule of its own for.
     """

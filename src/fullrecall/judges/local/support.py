@@ -2,7 +2,7 @@
 
 A logistic regression over named features, with signs that were fixed before training, so that a
 missing number can never speak for a claim. `weights.json` holds it, readable;
-`tests/benchmarks/local_judge.py` made it and says how well it agrees with people on data sets that
+`bench/local_judge.py` made it and says how well it agrees with people on data sets that
 it was not trained on.
 """
 

@@ -1,0 +1,483 @@
+"""Gains that `diagnose` predicts beside those that it measures, for known defects.
+
+Each retriever has one defect: a wrong suffix, a filter that drops a tenant, a stale index.
+`diagnose` predicts what mending it brings, and `prove=` puts all questions to a retriever without
+the defect.
+The demo's two retrievers, BM25 in LangChain and word vectors in LlamaIndex, answer over a part of
+the demo's collection; with DATA, BM25 answers over the collections there too.
+
+    python bench/diagnosis_gains.py [DATA] [--held-out]
+
+With --held-out each change is predicted from one half of the questions and measured on the other.
+An interval is about the mean over all such questions; the mean of the other half has its own
+error, so that it may lie outside of an interval that is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from fullrecall import Context, IdRecall, Report, Retrieval, Sample, TextRecall, diagnose, evaluate
+from fullrecall.diagnosis import Change, ChangeKind
+from fullrecall.retrieval import Call
+from fullrecall.scorers import Scorer
+
+K, DEPTH, WIDE = 5, 40, 30
+
+Search = Callable[[str, int], Sequence[Context]]
+"""Takes a question and how many contexts to return."""
+
+Index = Callable[[Sequence[Context]], Search]
+"""Makes a search over contexts."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A retriever over a collection, with questions whose documents are known."""
+
+    name: str
+    contexts: Sequence[Context]
+    samples: Sequence[Sample]
+    index: Index
+
+    def search(self) -> Search:
+        """Return the search without a defect."""
+        return self.index(self.contexts)
+
+    def report(
+        self,
+        retrieve: Callable[[str], Retrieval | Sequence[Context]],
+        samples: Sequence[Sample] | None = None,
+        scorer: Scorer | None = None,
+    ) -> Report:
+        """Return the report of what `retrieve` returns for each question."""
+        filled = [
+            sample.with_retrieval(retrieve(sample.user_input or ""))
+            for sample in samples or self.samples
+        ]
+        return evaluate(filled, scorer or IdRecall(), progress=False)
+
+
+class Defective(NamedTuple):
+    """A report of a retriever with a defect, the options of `diagnose`, and what must be proposed.
+
+    Other changes may gain as well: those of `kinds` mend the defect.
+    """
+
+    report: Report
+    options: Mapping[str, Any]
+    kinds: Sequence[ChangeKind]
+
+
+def wrong_suffix(setting: Setting) -> Defective:
+    """Index documents as files, which the references do not."""
+    search = setting.search()
+    return _renamed(setting, lambda c: Context(c.text, id=f"{c.id}.md"), search, "normalize_ids")
+
+
+def letter_case(setting: Setting) -> Defective:
+    """Index the IDs in the other letter case, with a path in front."""
+    search = setting.search()
+    return _renamed(
+        setting,
+        lambda c: Context(c.text, id=f"./{(c.id or '').swapcase()} "),
+        search,
+        "normalize_ids",
+    )
+
+
+def node_ids(setting: Setting) -> Defective:
+    """Return node IDs, and those of documents in a field."""
+
+    def node(context: Context) -> Context:
+        name = f"node {crc32((context.id or '').encode())}"
+        return Context(context.text, id=name, metadata={"doc": {"key": context.id}})
+
+    return _renamed(setting, node, setting.search(), "id_level")
+
+
+def chunk_ids(setting: Setting) -> Defective:
+    """Return IDs of chunks where documents are expected."""
+    search = setting.search()
+    return _renamed(setting, lambda c: Context(c.text, id=f"{c.id}#3"), search, "id_level")
+
+
+def _renamed(
+    setting: Setting, rename: Callable[[Context], Context], search: Search, kind: str
+) -> Defective:
+    def renamed(question: str, k: int) -> list[Context]:
+        return [rename(context) for context in search(question, k)]
+
+    report = setting.report(lambda question: renamed(question, K))
+    return Defective(report, {"retriever": renamed, "prove": True}, [ChangeKind(kind)])
+
+
+def small_k(setting: Setting) -> Defective:
+    """Retrieve too few."""
+    search = setting.search()
+    report = setting.report(lambda question: search(question, K))
+    return Defective(
+        report,
+        {"retriever": search, "deep_k": DEPTH, "prove": True},
+        [ChangeKind.LARGER_K],
+    )
+
+
+def repeated(setting: Setting) -> Defective:
+    """Return each document once for each of its copies: what removed them is gone."""
+    search = setting.index([copy for context in setting.contexts for copy in [context] * 3])
+    report = setting.report(lambda question: search(question, K))
+    return Defective(
+        report,
+        {"retriever": search, "deep_k": DEPTH, "prove": True},
+        [ChangeKind.DROP_DUPLICATES],
+    )
+
+
+def crowded(setting: Setting) -> Defective:
+    """Index two copies of every other document under other IDs: they fill the lists."""
+    copies = [
+        Context(c.text, id=f"copy {nth} of {c.id}") for c in setting.contexts[::2] for nth in (1, 2)
+    ]
+    search = setting.index([*setting.contexts, *copies])
+    report = setting.report(lambda question: search(question, DEPTH))
+    return Defective(
+        report,
+        {"k": K, "retriever": search, "deep_k": DEPTH, "prove": True},
+        [ChangeKind.DROP_DUPLICATES],
+    )
+
+
+def other_copy(setting: Setting) -> Defective:
+    """Return a copy of the document that the reference names."""
+    copies = [Context(c.text, id=f"copy of {c.id}") for c in setting.contexts[::3]]
+    # Of equal scores the one that was indexed first stands first.
+    known = [*copies, *setting.contexts]
+    search = setting.index(known)
+    report = setting.report(lambda question: search(question, K))
+    return Defective(
+        report,
+        {"k": K, "retriever": search, "corpus": known, "prove": True},
+        [ChangeKind.ACCEPT_DUPLICATES],
+    )
+
+
+def filtered(setting: Setting) -> Defective:
+    """Filter out one of four tenants."""
+    search = setting.search()
+
+    def narrow(question: str, k: int) -> list[Context]:
+        return [c for c in search(question, 4 * k) if crc32((c.id or "").encode()) % 4][:k]
+
+    report = setting.report(lambda question: narrow(question, K))
+    return Defective(
+        report,
+        {"retriever": narrow, "exact": search, "corpus": setting.contexts, "prove": True},
+        [ChangeKind.SEARCH_EXACTLY],
+    )
+
+
+def wrong_field(setting: Setting) -> Defective:
+    """Index what stands first in a document, its title, in place of its text."""
+    titles = [replace_text(context, (context.text or "")[:40]) for context in setting.contexts]
+    by_title, search = setting.index(titles), setting.search()
+    report = setting.report(lambda question: by_title(question, K))
+    return Defective(
+        report,
+        {"retriever": by_title, "exact": search, "prove": True},
+        [ChangeKind.SEARCH_EXACTLY],
+    )
+
+
+def truncated(setting: Setting) -> Defective:
+    """Index the first third of each text, where the references have all of it."""
+    cut = [
+        replace_text(context, (context.text or "")[: len(context.text or "") // 3 or 1])
+        for context in setting.contexts
+    ]
+    by_start, search = setting.index(cut), setting.search()
+    texts = {context.id: context for context in setting.contexts}
+    samples = [
+        Sample(
+            id=sample.id,
+            user_input=sample.user_input,
+            reference_contexts=[
+                [texts[name] for name in reference.any_of if name in texts]
+                for reference in sample.reference_context_ids or ()
+            ],
+        )
+        for sample in setting.samples
+    ]
+    report = setting.report(lambda question: by_start(question, K), samples, TextRecall())
+    return Defective(
+        report,
+        {"retriever": by_start, "corpus": cut, "prove": {"index_in_full": search}},
+        [ChangeKind.INDEX_IN_FULL],
+    )
+
+
+def stale(setting: Setting) -> Defective:
+    """Leave out of the index what every fifth question needs."""
+    gone = {
+        name
+        for sample in setting.samples[::5]
+        for reference in sample.reference_context_ids or ()
+        for name in reference.any_of
+    }
+    indexed = [context for context in setting.contexts if context.id not in gone]
+    patchy, search = setting.index(indexed), setting.search()
+    report = setting.report(lambda question: patchy(question, K))
+    return Defective(
+        report,
+        {"retriever": patchy, "corpus": indexed, "prove": {"index_missing": search}},
+        [ChangeKind.INDEX_MISSING],
+    )
+
+
+def reranked(setting: Setting) -> Defective:
+    """Cut the list by a reranker that is worse than the search.
+
+    It ranks by how many of the question's longer words a text has.
+    """
+    search = setting.search()
+
+    def by_words(question: str, keep: int) -> tuple[Sequence[Context], list[Context]]:
+        first = search(question, WIDE)
+        words = {word for word in question.lower().split() if len(word) > 5}
+        order = sorted(first, key=lambda c: -sum(word in (c.text or "") for word in words))
+        return first, order[:keep]
+
+    def recorded(question: str) -> Retrieval:
+        first, kept = by_words(question, K)
+        call = Call(
+            "Reranker", contexts=tuple(kept), children=(Call("Search", contexts=tuple(first)),)
+        )
+        return Retrieval(kept, calls=[call])
+
+    def fused(question: str, k: int) -> list[Context]:
+        scores: Counter[str | None] = Counter()
+        for ranked in by_words(question, k):
+            for rank, context in enumerate(ranked, start=1):
+                scores[context.id] += 1 / (60 + rank)
+        return [Context(id=name) for name, _ in scores.most_common(k)]
+
+    kinds = {
+        "skip_stages": search,
+        "keep_more": lambda question, _: by_words(question, WIDE)[1],
+        "fuse_stages": fused,
+    }
+    return Defective(
+        setting.report(recorded), {"k": K, "prove": kinds}, [ChangeKind(kind) for kind in kinds]
+    )
+
+
+def failing(setting: Setting) -> Defective:
+    """Let the second of two calls fail for every fourth question."""
+    search = setting.search()
+
+    def united(question: str, *, fails: bool) -> Retrieval:
+        words = question.split()
+        halves = [" ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])]
+        calls = [Call("first", halves[0], contexts=tuple(search(halves[0], K)))]
+        calls.append(
+            Call("second", halves[1], error="timed out")
+            if fails
+            else Call("second", halves[1], contexts=tuple(search(halves[1], K)))
+        )
+        return Retrieval.of_calls(calls, failed_calls="score")
+
+    def mended(question: str, _: int) -> Sequence[Context]:
+        return united(question, fails=False).contexts or ()
+
+    report = setting.report(
+        lambda question: united(question, fails=not crc32(question.encode()) % 4)
+    )
+    return Defective(report, {"prove": {"mend_calls": mended}}, [ChangeKind.MEND_CALLS])
+
+
+DEFECTS: tuple[Callable[[Setting], Defective], ...] = (
+    *(wrong_suffix, letter_case, node_ids, chunk_ids, small_k, repeated, crowded, other_copy),
+    *(filtered, wrong_field, truncated, stale, reranked, failing),
+)
+
+
+def replace_text(context: Context, text: str) -> Context:
+    """Return a context of the same ID with another text."""
+    return Context(text, id=context.id)
+
+
+def proven(defective: Defective, part: slice = slice(None)) -> list[Change]:
+    """Return the changes that mend the defect, diagnosed and measured on a part of the samples."""
+    report = defective.report
+    if part != slice(None):
+        (scorer,) = [
+            kind() for kind in (IdRecall, TextRecall) if kind().method == report.methods[0]
+        ]
+        report = evaluate([row.sample for row in report.rows[part]], scorer, progress=False)
+    found = diagnose(report, **defective.options)
+    return [change for change in found.changes if change.kind in defective.kinds]
+
+
+def holds(change: Change, measured: float) -> bool:
+    """Return whether the predicted interval has a measured gain."""
+    low, high, _ = change.interval
+    return low - 1e-9 <= measured <= high + 1e-9
+
+
+def demo(pages: int = 900) -> list[Setting]:
+    """Return the demo's two retrievers over a part of its collection."""
+    from fullrecall.collections import documents, questions
+    from fullrecall.collections.stdlib import Document
+    from fullrecall.demo import dense, lexical
+    from fullrecall.demo.chunks import chunked
+    from langchain_fullrecall import contexts as from_documents
+    from llama_index.evaluation.fullrecall import contexts as from_nodes
+
+    every, samples = documents(), questions()
+    needed = {one for s in samples for r in s.reference_context_ids or () for one in r.any_of}
+    rest = [page for page in every if page.id not in needed]
+    step = max(1, len(rest) // max(1, pages - len(needed)))
+    kept = [page for page in every if page.id in needed] + rest[::step]
+    documents_kept = [Context(page.text, id=page.id) for page in kept]
+
+    def bm25(contexts: Sequence[Context]) -> Search:
+        chunks = chunked([Document(str(c.id), c.text or "") for c in contexts])
+        retriever = lexical.LexicalRetriever.over(chunks, DEPTH)
+
+        def search(asked: str, k: int) -> Sequence[Context]:
+            if not asked.strip():
+                return []
+            found = retriever.model_copy(update={"depth": k}).invoke(asked)
+            return from_documents(found, id_key="source")
+
+        return search
+
+    def vectors(contexts: Sequence[Context]) -> Search:
+        from llama_index.core import VectorStoreIndex
+
+        nodes = dense.nodes(chunked([Document(str(c.id), c.text or "") for c in contexts]))
+        index = VectorStoreIndex(nodes, embed_model=dense.WordEmbedding())
+
+        def search(asked: str, k: int) -> Sequence[Context]:
+            return from_nodes(
+                index.as_retriever(similarity_top_k=k).retrieve(asked), id_key="ref_doc_id"
+            )
+
+        return search
+
+    return [
+        Setting("demo, BM25", documents_kept, samples, bm25),
+        Setting("demo, dense", documents_kept, samples, vectors),
+    ]
+
+
+_PREFIX = "doc-"
+"""Before the numbers that documents have there: IDs of letters are what most collections have."""
+
+
+def collection(folder: Path) -> Setting:
+    """Return BM25 over a collection in BEIR's form."""
+    import bm25s
+    import numpy as np
+
+    def words(texts: list[str]) -> list[list[str]]:
+        split: list[list[str]] = bm25s.tokenize(
+            texts, stopwords="en", return_ids=False, show_progress=False
+        )
+        return split
+
+    def bm25(contexts: Sequence[Context]) -> Search:
+        index = bm25s.BM25()
+        index.index(words([c.text or "" for c in contexts]), show_progress=False)
+
+        def search(asked: str, k: int) -> Sequence[Context]:
+            if not words([asked])[0]:
+                return []
+            scores = index.get_scores(words([asked])[0])
+            best = np.argsort(-scores, kind="stable")[:k]
+            return [contexts[n] for n in best if scores[n] > 0]
+
+        return search
+
+    rows = [json.loads(line) for line in (folder / "corpus.jsonl").open()]
+    wanted: dict[str, dict[str, float]] = {}
+    for line in (folder / "qrels.tsv").read_text().splitlines()[1:]:
+        query, document, grade = line.split("\t")[:3]
+        if float(grade) > 0:
+            wanted.setdefault(query, {})[f"{_PREFIX}{document}"] = float(grade)
+    asked = [json.loads(line) for line in (folder / "queries.jsonl").open()]
+    return Setting(
+        f"{folder.name.removeprefix('retrieval_')}, BM25",
+        [Context(row["text"] or " ", id=f"{_PREFIX}{row['id']}") for row in rows],
+        [
+            Sample(id=row["id"], user_input=row["text"], reference_context_ids=wanted[row["id"]])
+            for row in asked
+            if row["id"] in wanted
+        ],
+        bm25,
+    )
+
+
+HALVES = ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2)))
+"""Of which questions a gain is predicted, and on which others it is measured."""
+
+
+def measured(defective: Defective, *, held_out: bool) -> Iterator[tuple[Change, float | None]]:
+    """Yield each change that mends a defect with the gain that was measured, None for none."""
+    if not held_out:
+        for change in proven(defective):
+            yield change, None if change.measured is None else change.measured.gain
+        return
+    for predicted, others in HALVES:
+        gains = {
+            change.action: change.measured.gain
+            for change in proven(defective, others)
+            if change.measured is not None
+        }
+        for change in proven(defective, predicted):
+            yield change, gains.get(change.action)
+
+
+def main() -> None:
+    """Measure and print a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument(
+        "--held-out",
+        action="store_true",
+        help="Predict from one half of the questions and measure on the other, both ways.",
+    )
+    options = parser.parse_args()
+    logging.disable(logging.DEBUG)
+    settings = demo()
+    if options.data is not None:
+        settings += [collection(options.data / f"retrieval_{n}") for n in ("cranfield", "clapnq")]
+    print("| retriever | defect | change | predicted | measured | within |")
+    print("| --- | --- | --- | ---: | ---: | --- |")
+    within: dict[bool, list[bool]] = {False: [], True: []}
+    for setting in settings:
+        for defect in DEFECTS:
+            for change, gain in measured(defect(setting), held_out=options.held_out):
+                row = [setting.name, defect.__name__.replace("_", " "), change.action]
+                row += [change.gain_text]
+                if gain is None:
+                    row += ["not proposed there", ""]
+                else:
+                    within[change.at_most].append(holds(change, gain))
+                    row += [f"{gain:+.3f}", "yes" if holds(change, gain) else "NO"]
+                print(f"| {' | '.join(row)} |", flush=True)
+    for at_most, what in ((False, "gains"), (True, "gains of which a bound was predicted")):
+        flags = within[at_most]
+        print(f"\n{sum(flags)} of {len(flags)} measured {what} lie within the interval.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Published figures: the rows of a table, the pages that show them, and whether they still hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from side_by_side import Ratio, table
+
+HERE = Path(__file__).parent
+FIGURES = HERE / "figures.json"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+README = HERE.parent / "README.md"
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+OURS = "fullrecall"
+SLACK, COARSE = 1.25, 2.0
+"""How far a figure may lie beyond the rounds: another day, the same machine; another machine."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what is done, and the time of each as a multiple of the unit's.
+
+    `limits` are no tools but what the machine could do. `readme` says whether README.md shows it.
+    Only ratios of CPU time, not seconds and not the wall's, are much the same on another machine.
+    """
+
+    title: str
+    times: Mapping[str, Ratio]
+    limits: Mapping[str, Ratio] = field(default_factory=dict)
+    readme: bool = False
+    clock: str = "cpu"
+
+    @property
+    def order(self) -> list[str]:
+        """Who is there, the fastest first."""
+        return sorted(self.times, key=lambda name: self.times[name].median)
+
+    def cells(self) -> list[str]:
+        """Return the row as the page has it."""
+        first = self.order[0] if len(self.times) > 1 else "-"
+        return [
+            self.title,
+            str(self.times[OURS]),
+            _listed(self.others),
+            first,
+            _listed(self.limits),
+            self.distance,
+        ]
+
+    def short_cells(self) -> list[str]:
+        """Return the row as README.md has it."""
+        ours = f"{self.times[OURS].median:.2g}"
+        others = [f"{name} {self.times[name].median:.2g}" for name in self.order if name != OURS]
+        return [self.title, ours, ", ".join(others) or "-"]
+
+    @property
+    def distance(self) -> str:
+        """How many times the nearest limit's time fullrecall takes."""
+        least = min((limit.median for limit in self.limits.values()), default=None)
+        return "-" if least is None else f"{self.times[OURS].median / least:.1f} ×"
+
+    @property
+    def others(self) -> dict[str, Ratio]:
+        """The other libraries, the fastest first."""
+        return {name: self.times[name] for name in self.order if name != OURS}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Row:
+        """Return the row that figures.json has."""
+        times, limits = (
+            {name: Ratio(**ratio) for name, ratio in plain[key].items()}
+            for key in ("times", "limits")
+        )
+        return cls(plain["title"], times, limits, plain["readme"], plain["clock"])
+
+
+def _listed(times: Mapping[str, Ratio]) -> str:
+    return ", ".join(f"{name} {time}" for name, time in times.items()) or "-"
+
+
+def page_table(measurements: Sequence[Row]) -> str:
+    """Return the page's table: medians of the rounds, with the least and the most in brackets."""
+    return table(
+        ["what", OURS, "others", "first", "limits", "to the limit"],
+        [row.cells() for row in measurements],
+    )
+
+
+def readme_table(measurements: Sequence[Row]) -> str:
+    """Return README.md's table: the medians alone."""
+    return table(
+        ["CPU, set loop = 1", OURS, "others"],
+        [row.short_cells() for row in measurements if row.readme],
+    )
+
+
+def tables(measurements: Sequence[Row]) -> dict[Path, str]:
+    """Return each page with its table."""
+    return {PAGE: page_table(measurements), README: readme_table(measurements)}
+
+
+def shown(page: str) -> str:
+    """Return the table that a page has; raise `ValueError` where it has none."""
+    _, begin, rest = page.partition(BEGIN)
+    body, end, _ = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the page must have a table between {BEGIN} and {END}")
+    return body.strip()
+
+
+def written(page: str, body: str) -> str:
+    """Return the page with this table in place of its own."""
+    shown(page)
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{body}\n{END}{after}"
+
+
+def published() -> list[Row]:
+    """Return the rows of figures.json."""
+    return [Row.of(plain) for plain in json.loads(FIGURES.read_text("utf-8"))["rows"]]
+
+
+def wrong_pages(pages: Mapping[str, str], measurements: Sequence[Row]) -> list[str]:
+    """Return the pages, by name, that show other figures than these."""
+    bodies = {path.name: body for path, body in tables(measurements).items()}
+    return [
+        f"{name} does not show figures.json: run readme.py --write"
+        for name, page in pages.items()
+        if shown(page) != bodies[name]
+    ]
+
+
+def disagreements(
+    said: Sequence[Row], measurements: Sequence[Row], slack: float = SLACK
+) -> list[str]:
+    """Return what was published that is not measured: beyond the spread of both, or missing."""
+    figures = {row.title: row for row in said}
+    gone = figures.keys() - {row.title for row in measurements}
+    wrong = [f"{title}: is no longer measured" for title in sorted(gone)]
+    for row in measurements:
+        ours, figure = row.times[OURS], figures.get(row.title)
+        if figure is None:
+            wrong.append(f"{row.title}: is not published")
+            continue
+        told = figure.times[OURS]
+        if ours.least > told.most * slack or ours.most < told.least / slack:
+            wrong.append(f"{row.title}: published {told}, measured {ours}")
+        last = bool(figure.others) and figure.order[0] == OURS
+        if last and row.others and row.order[0] != OURS:
+            wrong.append(f"{row.title}: published as first, but {row.order[0]} is")
+    return wrong

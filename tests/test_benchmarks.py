@@ -1,0 +1,409 @@
+"""The benchmarks' own code, at tiny size, without the peers and without a clock."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.judges.facts import facts
+
+from fullrecall import ClaimRecall, LLMJudge, SpanRecall
+from fullrecall.judges.falsification import falsified
+from fullrecall.models import ChatRequest
+from fullrecall.testing import ScriptedChatModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER = Path(__file__).parents[1] / "bench"
+SCRIPTS = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
+
+
+@pytest.fixture
+def script(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A benchmark as its own script sees it: with its folder first on the path."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield import_module(request.param)
+    for name in SCRIPTS:
+        sys.modules.pop(name, None)
+
+
+def with_script(name: str) -> pytest.MarkDecorator:
+    """Return the mark that hands the script of this name to a test."""
+    return pytest.mark.parametrize("script", [name], indirect=True)
+
+
+@with_script("id_recall")
+def test_every_way_of_id_recall_agrees_with_the_set_loop(script: Any) -> None:
+    """What the benchmark times gives the unit's numbers, whichever way it is asked for."""
+    script.check_ours(script.make(20))
+
+
+@with_script("readme")
+def test_the_pages_show_what_was_measured(script: Any) -> None:
+    """README.md and the page have the figures of figures.json, of just what is measured."""
+    figures = import_module("figures")
+    said = figures.published()
+    pages = {path.name: path.read_text("utf-8") for path in (figures.PAGE, figures.README)}
+    assert figures.wrong_pages(pages, said) == []
+    rows = script.rows(queries=8, samples=1, rounds=1, peers=False)
+    assert [row.title for row in rows] == [row.title for row in said]
+    other = figures.Row(said[0].title, {figures.OURS: figures.Ratio(99, 99, 99)}, readme=True)
+    wrong = figures.wrong_pages(pages, [other, *said[1:]])
+    assert [name.split()[0] for name in wrong] == ["benchmarks.md", "README.md"]
+
+
+@with_script("figures")
+def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> None:
+    """Within the spread of the rounds it passes; beyond, with a row less or more, it does not."""
+    ratio = script.Ratio
+    ours = script.Row("a", {"fullrecall": ratio(2.0, 1.8, 2.4)}, readme=True)
+    times = {"fullrecall": ratio(5.0, 4.0, 6.0), "peer": ratio(4, 4, 4)}
+    other = script.Row("b", times, {"limit": ratio(1, 1, 1)})
+    page = f"# Page\n\n{script.BEGIN}\n{script.END}\n\nBelow.\n"
+    page = script.written(page, script.page_table([ours, other]))
+    assert page.startswith("# Page\n\n")
+    assert page.endswith("\n\nBelow.\n")
+    cells = "5.00 (4.00-6.00) | peer 4.00 (4.00-4.00) | peer | limit 1.00 (1.00-1.00) | 5.0 ×"
+    assert f"| b | {cells} |" in page
+    assert "| a | 2.00 (1.80-2.40) | - | - | - | - |" in page
+    assert "| a | 2 | - |" in script.readme_table([ours, other])
+    assert script.disagreements([ours, other], [ours, other]) == []
+    slower = script.Row("a", {"fullrecall": ratio(3.1, 3.1, 3.2)})
+    faster = script.Row("a", {"fullrecall": ratio(1.4, 1.3, 1.4)})
+    assert script.disagreements([ours, other], [slower, other]) == [
+        "a: published 2.00 (1.80-2.40), measured 3.10 (3.10-3.20)"
+    ]
+    assert script.disagreements([ours, other], [slower, other], slack=2.0) == []
+    assert len(script.disagreements([ours, other], [faster, other])) == 1
+    assert script.disagreements([ours, other], [ours]) == ["b: is no longer measured"]
+    third = script.Row("c", ours.times)
+    assert script.disagreements([ours, other], [ours, other, third]) == ["c: is not published"]
+    first = script.Row("b", {"fullrecall": ratio(5, 4, 6), "peer": ratio(7, 7, 7)})
+    assert script.disagreements([first], [other]) == ["b: published as first, but peer is"]
+    with pytest.raises(ValueError, match="must have a table"):
+        script.shown("# Page\n")
+
+
+@with_script("id_recall")
+def test_id_recall_finds_a_way_that_differs(script: Any) -> None:
+    """The comparison is not empty: numbers that are off by a little are refused."""
+    expected = script.set_loop(script.make(3))
+    with pytest.raises(ValueError, match="somebody differs"):
+        script._equal("somebody", [[value + 1e-6 for value in row] for row in expected], expected)
+
+
+@with_script("id_recall")
+def test_half_of_the_relevant_ids_are_retrieved(script: Any) -> None:
+    """The random queries are what the description says."""
+    queries = script.make(50)
+    for retrieved, relevant in queries.pairs():
+        assert len(set(retrieved)) == len(retrieved) == script.RETRIEVED
+        assert len(set(retrieved) & set(relevant)) == len(relevant) // 2
+
+
+@with_script("text_recall")
+@pytest.mark.parametrize("relevant_first", [False, True])
+def test_text_recall_decides_as_the_bare_loop_does(script: Any, *, relevant_first: bool) -> None:
+    """Every reference is decided as RapidFuzz's plain similarity decides it."""
+    texts = script.make(4, relevant_first=relevant_first)
+    script.check(texts, script.rapidfuzz_decisions)
+    found = script.decisions(texts)
+    assert any(map(any, found))
+    assert not all(map(all, found))
+
+
+@with_script("text_recall")
+def test_text_recall_finds_a_way_that_differs(script: Any) -> None:
+    """The comparison is not empty: one decision that differs is refused."""
+    texts = script.make(2)
+
+    def wrong(texts: Any) -> list[list[bool]]:
+        rows: list[list[bool]] = script.decisions(texts)
+        rows[-1][-1] = not rows[-1][-1]
+        return rows
+
+    with pytest.raises(ValueError, match="wrong differs"):
+        script.check(texts, wrong)
+
+
+@pytest.mark.parametrize("script", ["id_recall", "text_recall"], indirect=True)
+def test_contenders_run_and_make_a_table(script: Any) -> None:
+    """Each of fullrecall's contenders is timed once, and has a row of its own."""
+    contenders = script.ours(script.make(2))
+    seconds = script.interleaved(contenders, rounds=1)
+    units = {"unit": contenders[0].title}
+    text = script.comparison(contenders, seconds, units=units, per=2, per_name="query")
+    assert len({contender.title for contender in contenders}) == len(contenders)
+    assert len(text.splitlines()) == 2 + len(contenders)
+    assert "1.00 (1.00-1.00)" in text.splitlines()[2]
+
+
+@with_script("import_time")
+def test_import_time_measures_what_is_installed(script: Any, monkeypatch: Any) -> None:
+    """An import that fails is left out; the others have a time for each round."""
+    monkeypatch.setitem(script.STATEMENTS, "missing", "import no_such_package_at_all")
+    times = script.measure(["bare interpreter", "fullrecall", "missing"], rounds=1)
+    assert list(times) == ["bare interpreter", "fullrecall"]
+    assert len(times["fullrecall"].importing) == len(times["fullrecall"].process) == 1
+    assert "fullrecall" in script.shown(times, unit="fullrecall")
+
+
+@with_script("memory")
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("scores", ["id", "text"])
+def test_memory_scores_every_row_of_its_file(
+    script: Any, tmp_path: Path, suffix: str, scores: str
+) -> None:
+    """The child process reports the rows and the mean that the file was made with."""
+    pytest.importorskip("resource")
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    path = tmp_path / f"samples.{suffix}"
+    mean = script.write(path, {"id": script.ids, "text": script.texts}[scores](30))
+    run = script.measure(path, scores=scores)
+    assert run.scored == 30
+    assert 0 < run.mean < 1
+    assert run.mean == pytest.approx(mean)
+    assert run.peak_mib > 0
+
+
+@with_script("memory")
+def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
+    """The peak is the child's own: keeping all rows shows in it, writing them does not."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the system tells no peak that is the child's own")
+    growth = []
+    for keep in (True, False):
+        peaks = []
+        for rows in (20_000, 60_000):
+            script.write(tmp_path / "samples.jsonl", script.ids(rows))
+            peaks.append(script.measure(tmp_path / "samples.jsonl", keep=keep).peak_mib)
+        growth.append(peaks[1] - peaks[0])
+    kept, streamed = growth
+    assert kept > streamed * 2
+
+
+@with_script("growth")
+@pytest.mark.parametrize("kind", ["csv", "run", "lists"])
+def test_growth_scores_what_it_writes(script: Any, tmp_path: Path, kind: str) -> None:
+    """Each kind of file is read back with the rows and the mean that it was made with."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the system tells no peak that is the child's own")
+    point = script.measure(tmp_path / f"samples.{kind}", kind, 20)
+    assert point.rows == 20
+    assert point.seconds > 0
+    written = script.write
+    script.write = lambda *given: written(*given) / 2
+    with pytest.raises(ValueError, match="20 rows of mean"):
+        script.measure(tmp_path / f"samples.{kind}", kind, 20)
+
+
+@with_script("growth")
+def test_the_page_has_the_table_of_growth(script: Any) -> None:
+    """Every kind of input stands on the page, at the lengths that the script measures."""
+    said = script.PAGE.read_text("utf-8").partition(script.BEGIN)[2].partition(script.END)[0]
+    assert all(f"| {name} |" in said for name in script.NAMES.values())
+    lengths = [int(rows.replace(",", "")) for rows in re.findall(r" ([\d,]+) rows \|", said)]
+    assert lengths == list(script.LENGTHS)[: len(lengths)]
+    assert len(lengths) >= 3
+
+
+@with_script("page")
+def test_the_page_is_of_the_size_that_is_said(script: Any) -> None:
+    """Each sample has as many contexts as the description says, of that many documents."""
+    report = script.report_of(8, 30)
+    contexts = [row.sample.retrieved_contexts for row in report]
+    assert [len(each) for each in contexts] == [script.RETRIEVED] * 8
+    assert len({context.text for each in contexts for context in each}) <= 30
+    assert all(score.scored == 8 for score in report.summary())
+    assert report.to_html().count('"q":"What is said of ') == 8
+
+
+@with_script("diagnosis_speed")
+def test_a_diagnosis_is_timed_beside_what_was_missed(script: Any) -> None:
+    """Each contender is timed in every round."""
+    times = script.measured(script.report_of(8, 30), 2)
+    assert list(times) == ["report.missed(5)", "diagnose(report)", "diagnose(report, k=5)"]
+    assert all(len(found) == 2 and min(found) >= 0 for found in times.values())
+
+
+@with_script("report_files")
+def test_a_report_file_is_measured_whole(script: Any, tmp_path: Path) -> None:
+    """Seconds and bytes are of the file that was written; the table has a line for each act."""
+    found = script.measure(5, tmp_path)
+    assert found["bytes"] == (tmp_path / "report.jsonl").stat().st_size
+    assert found["save"] > 0
+    assert found["load"] > 0
+    lines = script.report_of({"one": [found], "other": [found]}, 5).splitlines()
+    assert [line.split("|")[1].strip() for line in lines[2:]] == [
+        "save, one", "save, other", "load, one", "load, other",
+    ]  # fmt: skip
+    assert all(line.endswith("| 1.00 (1.00-1.00) |") for line in lines[2:])
+
+
+@with_script("calibration")
+@pytest.mark.parametrize("samples", [0, 40])
+def test_calibration_tries_each_mean_in_each_round(script: Any, samples: int) -> None:
+    """Labels by people meet a judge's verdicts, in a report as it is or drawn anew."""
+    rows = [
+        {
+            "claim": f"Town {n} lies on the river {n % 7}.",
+            "contexts": [f"Town {n} lies on the river {n % (5 if n % 3 else 7)}."],
+            "label": n % 2,
+            "dataset": "made up",
+            "question": f"Where is town {n // 2}?",
+        }
+        for n in range(60)
+    ]
+    other = {**rows[0], "claim": "Der Ort liegt am Fluss.", "contexts": ["Der Ort liegt da."]}
+    report, labels = script.judged([*rows, other])
+    assert len(report) == len(labels) == len(rows)  # not judged: it is German
+    found = script.measured(report, labels, samples=samples, n=30, rounds=2)
+    assert len(found["prediction-powered, drawn by verdict"]) == 2
+    assert all(0 <= one.low <= one.value <= one.high <= 1 for one in found["judged, as it is"])
+    assert len(script.table(found, 0.5).splitlines()) == 2 + len(found)
+
+
+@with_script("local_judge")
+def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
+    script: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Weights are learned, each data set is judged by the others, and levers are taken out."""
+    true = facts(24)
+    false = [(one.false, one.contexts) for one in falsified(true) if one.detail == "name"]
+    pairs = [
+        {"claim": claim, "contexts": list(contexts), "label": label, "dataset": f"set {n % 3}",
+         "source_id": f"source {n // 2}"}
+        for label, rows in ((1, true), (0, false))
+        for n, (claim, contexts) in enumerate(rows)
+    ]  # fmt: skip
+    rows = script.measured_rows(pairs)
+    weights = script.trained(rows)
+    assert set(weights["agreement"]) == {"set 0", "set 1", "set 2", "mean"}
+    assert weights["agreement"]["mean"]["balanced_accuracy"] > 0.8
+    script.ablation(rows)
+    script.details(pairs)
+    printed = capsys.readouterr().out
+    for told in ("without the rule number", "coverage alone", "added detail"):
+        assert told in printed
+
+
+class _Endpoint(BaseHTTPRequestHandler):
+    """Answers as the benchmark's own endpoint does, and keeps what it is sent."""
+
+    protocol_version = "HTTP/1.1"
+    answer: bytes
+    seen: list[Any]
+
+    def do_POST(self) -> None:
+        self.seen.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(self.answer)))
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@with_script("engine")
+def test_the_engine_and_the_bare_client_send_the_same(script: Any) -> None:
+    """The same work on both sides: request by request the same body."""
+    asked = script.samples(3)
+    sent = []
+    for run, work in (
+        (script.by_fullrecall, asked),
+        (script.by_client, script.requests_of(asked)),
+    ):
+        handler = type("Handler", (_Endpoint,), {"answer": script.body(), "seen": []})
+        with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            server.daemon_threads = True
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+            thread.start()
+            try:
+                run(work, f"http://127.0.0.1:{server.server_port}/v1", 2)
+            finally:
+                server.shutdown()
+                thread.join()
+        sent.append(sorted(json.dumps(body, sort_keys=True) for body in handler.seen))
+    assert len(sent[0]) == 3
+    assert sent[0] == sent[1]
+
+
+@with_script("engine")
+def test_the_engine_s_table_is_made_in_one_run(
+    script: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both contenders at each concurrency, against an endpoint that the script starts itself."""
+    sizes = "--samples 3 --latency 0.01 --concurrency 1 2 --rounds 1".split()
+    monkeypatch.setattr(sys, "argv", ["engine.py", *sizes])
+    script.main()
+    lines = capsys.readouterr().out.splitlines()
+    rows = [re.split(r" *\| *", line)[1:-1] for line in lines if line.startswith("|")]
+    assert rows[0][:3] == ["concurrency", "samples", "wall / floor"]
+    assert [row[:2] for row in rows[2:]] == [["1", "3"], ["2", "3"]]
+    assert all(float(figure) > 0 for row in rows[2:] for figure in row[2:])
+
+
+@with_script("joint")
+def test_one_request_and_two_give_the_same(script: Any) -> None:
+    """The endpoint's answers are good ones: the same score, for half the requests."""
+    asked: dict[str, list[str]] = {}
+    for split in ("judge", "joint"):
+
+        def reply(request: ChatRequest, split: str = split) -> str:
+            asked.setdefault(split, []).append(request.schema_name)
+            form = {"json_schema": {"name": request.schema_name}}
+            messages = [message._asdict() for message in request.messages]
+            said: str = script.answer({"messages": messages, "response_format": form})
+            return said
+
+        scorer = ClaimRecall(judge=LLMJudge(ScriptedChatModel(reply, echo=False)), split=split)
+        for again in range(2):
+            for sample in script.samples(2, 0, again=again):
+                result = scorer.score(sample)
+                assert (result.score, len(result.findings)) == (1.0, script.SENTENCES)
+    assert asked["judge"] == ["items", "verdicts"] * 2 + ["verdicts"] * 2
+    assert asked["joint"] == ["joint"] * 2 + ["verdicts"] * 2
+
+
+@with_script("verdicts")
+def test_verdicts_are_counted(script: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every law and every race makes a row, at tiny size."""
+    script.print_compare(sizes=(10,), draws=20)
+    assert capsys.readouterr().out.count("\n") == 2 + len(script.NULLS) + 3 + len(script.GAINS)
+    assert script.raced("typical", [0.9, 0.2], 60, 1, draws=20).best > 0.5
+    for law, mean in script.RACES.items():
+        assert script.raced(law, [mean] * 3, 10, 2, draws=20).worse <= 0.2
+
+
+@with_script("power")
+def test_powers_are_printed(script: Any) -> None:
+    """The smallest n is found, with all of a saw's teeth above the mark."""
+    assert script.first(lambda n: n >= 7, 2, 100) == 7
+    teeth = {n: 0.9 if n % 5 else n / 50 for n in range(200)}
+    assert script.samples_for(teeth.__getitem__, 90, tooth=6) == 36
+    assert script.pairs_for(script.Counts.of([]), 0.05) == script.replaced_pairs_for(0, 0.05) == 59
+
+
+@pytest.mark.frameworks
+@with_script("span_growth")
+def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
+    """Every kind of text is found, but for dots between words that differ."""
+    for kinds, size in ((script.by_references, 6), (script.by_length, 300)):
+        for name, make in kinds(script.Writer()).items():
+            for texts in (make(size), make(2 * size)):
+                scored = SpanRecall().score(
+                    reference_contexts=texts.references, retrieved_contexts=texts.contexts
+                )
+                assert (scored.score < 0.3) == ("dots" in name), (name, scored.score)
+        table = script.growth(kinds(script.Writer()), [size, 2 * size], rounds=1)
+        assert [len(row) for row in table] == [4] * len(kinds(script.Writer()))
