@@ -15,10 +15,9 @@ def _folded(word: str) -> str:
     return re.sub(r"[\s_-]+", " ", caseless).strip(" .,;:!*\"'`。")
 
 
+_WORDS: Mapping[Label, str] = table("verdicts.json")
 _LABELS: Mapping[str, Label] = {
-    _folded(word): label
-    for label, words in table("verdicts.json").items()
-    for word in words.split(";")
+    _folded(word): label for label, words in _WORDS.items() for word in words.split(";")
 }
 
 
