@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from typing import get_args
 
 from fullrecall.judges.judge import Label
 from fullrecall.judges.words.data import table
@@ -15,9 +16,10 @@ def _folded(word: str) -> str:
     return re.sub(r"[\s_-]+", " ", caseless).strip(" .,;:!*\"'`。")
 
 
-_WORDS: Mapping[Label, str] = table("verdicts.json")
 _LABELS: Mapping[str, Label] = {
-    _folded(word): label for label, words in _WORDS.items() for word in words.split(";")
+    _folded(word): label
+    for label in get_args(Label)
+    for word in table("verdicts.json")[label].split(";")
 }
 
 
