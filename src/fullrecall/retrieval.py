@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import (
@@ -244,6 +245,14 @@ class Retrieval:
             seconds=self.seconds,
             **fields,
         )
+
+    def lasting(self, seconds: float) -> Retrieval:
+        """Return the record with its contexts there after so many seconds; as it is where known."""
+        if self.seconds is not None or not self.contexts:
+            return self
+        timed = copy(self)
+        object.__setattr__(timed, "seconds", (round(seconds, 6),) * len(self.contexts))
+        return timed
 
     def view(self, name: View) -> Retrieval | None:
         """Return the same record of another of its three lists; None where it is not known.

@@ -115,7 +115,7 @@ def compare(
         write(json.dumps(comparison.to_dict(), indent=2) + "\n")
         return
     sheet = comparison_sheet(comparison)
-    show(terminal.Grid(sheet), "", *sheet.notes)
+    show(*terminal.leading(sheet), terminal.Grid(sheet), "", *sheet.notes)
     for score in comparison:
         changed = flips_sheet(score, flips)
         if changed:
@@ -145,7 +145,7 @@ def _print_several(several: Comparisons, markdown: Path | None, *, as_json: bool
     if as_json:
         write(json.dumps(several.to_dict(), indent=2) + "\n")
     else:
-        show(terminal.Grid(sheet), "", *sheet.notes)
+        show(*terminal.leading(sheet), terminal.Grid(sheet), "", *sheet.notes)
 
 
 def _append(path: Path, text: str) -> None:

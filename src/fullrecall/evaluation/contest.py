@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from inspect import iscoroutinefunction
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from fullrecall.errors import FullrecallError, ParameterError
@@ -22,7 +19,6 @@ from fullrecall.result import Status
 from fullrecall.results.bounds import CONFIDENCE, alpha_of
 from fullrecall.results.choice import Choice
 from fullrecall.results.race import Answer, Race, Record, check_handicaps, question_key
-from fullrecall.retrieval import Retriever
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -243,18 +239,16 @@ class _Contest:
         missing = {key: of for key, of in questions.items() if key not in record.pending}
         if not missing:
             return
-        seconds: list[float] = []
         report = evaluate(
             [sample for samples in missing.values() for sample in samples],
             self.scorer,
-            retriever=timed(self.retrievers[name], seconds),
+            retriever=self.retrievers[name],
             progress=False,
             **self.options,
         )
         rows = iter(report.rows)
         for key, samples in missing.items():
             record.pending[key] = self._answer(record, [next(rows) for _ in samples])
-        record.seconds += [round(each, 6) for each in seconds]
 
     def _answer(self, record: Record, rows: Sequence[Row]) -> Answer:
         """Return the mean of a question's samples, and count what they cost."""
@@ -276,9 +270,11 @@ class _Contest:
         return Answer(total / size, (total + unscored) / size, tuple(values))
 
     def _count(self, record: Record, row: Row) -> None:
-        contexts = row.sample.retrieved_contexts
+        contexts, retrieval = row.sample.retrieved_contexts, row.sample.retrieval
         if contexts is None:
             return
+        if retrieval is not None and retrieval.seconds:
+            record.seconds.append(max(each or 0.0 for each in retrieval.seconds))
         counted = contexts[: self.measure.top]
         record.samples += 1
         record.contexts += len(counted)
@@ -312,64 +308,6 @@ class _Contest:
 
 def _quarter(text: str) -> float:
     return len(text) / CHARACTERS_PER_TOKEN
-
-
-def timed(retriever: RetrieverLike, seconds: list[float]) -> RetrieverLike:
-    """Return the same retriever, which appends the seconds of each call that returns.
-
-    Raises `ParameterError` for what is neither a `Retriever` nor a function.
-    """
-    as_retriever(retriever)
-    if isinstance(retriever, Retriever):
-        return _Timed(retriever, seconds)
-    called = getattr(retriever, "func", retriever)  # functools.partial
-
-    @contextmanager
-    def timing() -> Iterator[None]:
-        start = perf_counter()
-        yield
-        seconds.append(perf_counter() - start)
-
-    if iscoroutinefunction(called) or iscoroutinefunction(getattr(called, "__call__", None)):  # noqa: B004
-
-        @functools.wraps(called)
-        async def awaited(*arguments: Any, **named: Any) -> Any:
-            with timing():
-                return await retriever(*arguments, **named)
-
-        return awaited
-
-    @functools.wraps(called)
-    def function(*arguments: Any, **named: Any) -> Any:
-        with timing():
-            return retriever(*arguments, **named)
-
-    return function
-
-
-class _Timed:
-    """A `Retriever` whose calls are timed; everything else of it is its own."""
-
-    def __init__(self, retriever: Any, seconds: list[float]) -> None:
-        self._retriever = retriever
-        self._seconds = seconds
-
-    def retrieve(self, sample: Sample) -> Any:
-        """Return what it retrieves."""
-        start = perf_counter()
-        found = self._retriever.retrieve(sample)
-        self._seconds.append(perf_counter() - start)
-        return found
-
-    async def aretrieve(self, sample: Sample) -> Any:
-        """Return what it retrieves."""
-        start = perf_counter()
-        found = await self._retriever.aretrieve(sample)
-        self._seconds.append(perf_counter() - start)
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._retriever, name)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.calls import OverCalls, over_calls
 from fullrecall.results.leaked import Leaked, leaked
+from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.totals import Totals
 from fullrecall.rewrites import Rewrite, rewrites
 from fullrecall.sample import Sample
@@ -227,7 +228,10 @@ class Summary(Sequence[ScoreSummary]):
         stopped: str | None = None,
         retrievals: Mapping[str, int] = MappingProxyType({}),
         leaked: Mapping[Measure, Sequence[Leaked]] = MappingProxyType({}),
+        *,
+        table: Table | None = None,
     ) -> None:
+        self._table = table
         self._scores = tuple(scores)
         self.samples = samples
         self.stopped = stopped
@@ -240,6 +244,11 @@ class Summary(Sequence[ScoreSummary]):
         """References left in each list of the records; None where no list lost one."""
         self.leaked = leaked
         """What leaked within the k of each `Leak` that was asked for."""
+
+    @cached_property
+    def cost(self) -> QuestionCost | None:
+        """What a question costs: contexts, tokens, seconds; None where nothing was retrieved."""
+        return None if self._table is None else question_cost(self._table)
 
     @overload
     def __getitem__(self, key: int | str) -> ScoreSummary: ...
@@ -269,6 +278,7 @@ class Summary(Sequence[ScoreSummary]):
             "confidence": CONFIDENCE,
             "united": self.united,
             "failed_calls": self.failed_calls,
+            "cost": None if self.cost is None else self.cost.to_dict(),
             **({} if self.funnel is None else {"funnel": self.funnel.to_dict()}),
             "scores": [score.to_dict() for score in self],
         }
@@ -307,7 +317,7 @@ def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = N
         for measure in measures
         if measure.whole == Leak and not isinstance(measure.k, Budget)
     }
-    return Summary(scores, len(table), stopped, retrievals, leaks)
+    return Summary(scores, len(table), stopped, retrievals, leaks, table=table)
 
 
 def totals_of(table: Table, score: int, measure: Measure) -> Totals:

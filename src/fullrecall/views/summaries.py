@@ -83,6 +83,8 @@ def notes(summary: Summary) -> list[str]:
     sentences = []
     every = counted(summary.samples, "sample")
     sentences += [_leaks(summary, measure) for measure in summary.leaked]
+    if summary.cost is not None:
+        sentences.append(f"a question costs {summary.cost}")
     if summary.stopped is not None:
         sentences.append(partial(every, summary.stopped))
     if summary.united:

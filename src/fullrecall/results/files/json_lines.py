@@ -35,6 +35,8 @@ from fullrecall.records import (
 from fullrecall.report.signature import KIND
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
+from fullrecall.results.origin import UNKNOWN, Origin
+from fullrecall.retrieval import View
 from fullrecall.sample import Sample
 from fullrecall.table.forbidden import could_leak
 from fullrecall.table.lists import Integers
@@ -57,7 +59,7 @@ class Writer:
         self,
         path: str | Path,
         methods: Sequence[Method],
-        corpus: str | None = None,
+        origin: Origin = UNKNOWN,
         *,
         default: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -67,7 +69,7 @@ class Writer:
             "kind": KIND,
             "version": VERSION,
             "methods": [plain_method(method) for method in methods],
-            **({} if corpus is None else {"corpus": corpus}),
+            **origin.to_dict(),
         }
         # Line by line, so that a killed run keeps every row that it had written.
         self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
@@ -135,6 +137,7 @@ class Head(Record):
     version: int
     methods: Annotated[list[MethodRecord], Field(min_length=1)]
     corpus: str | None = None
+    view: View = "contexts"
 
 
 class Foot(Record):
@@ -250,12 +253,12 @@ class LinePart:
 
 
 class Saved(NamedTuple):
-    """What a file has; `stopped` and `corpus` are as in `Report`."""
+    """What a file has; `stopped` and `origin` are as in `Report`."""
 
     methods: list[Method]
     parts: list[LinePart]
     stopped: str | None
-    corpus: str | None
+    origin: Origin
 
 
 _AT_ONCE = 4_096
@@ -270,7 +273,7 @@ def read(path: str | Path) -> Saved:
         rest = lines.line(len(lines) - 1) if len(lines) > 1 else ""
     except UnicodeDecodeError as error:
         raise _no_text(path, error) from None
-    methods, corpus = _head(path, head)
+    methods, origin = _head(path, head)
     rows = lines.taken(slice(1, -1))
     try:
         foot = _mapping(last) if len(rows) and not rest else {}
@@ -279,7 +282,7 @@ def read(path: str | Path) -> Saved:
     if foot.get("kind") != _END:
         rows = lines.taken(slice(1, None if rest else -1))
         cut = len(rows) - 1 if rest else None
-        return Saved(methods, list(_Reader(path, methods, cut).parts(rows)), _NO_END, corpus)
+        return Saved(methods, list(_Reader(path, methods, cut).parts(rows)), _NO_END, origin)
     rows = rows.taken(slice(None, -1))
     try:
         end = Foot.read(foot)
@@ -290,11 +293,11 @@ def read(path: str | Path) -> Saved:
             f"{path} has {len(rows)} samples, and its last line says {end.samples}: some "
             "were added or removed; save it again with Report.save"
         )
-    return Saved(methods, list(_Reader(path, methods, None).parts(rows)), end.stopped, corpus)
+    return Saved(methods, list(_Reader(path, methods, None).parts(rows)), end.stopped, origin)
 
 
-def _head(path: str | Path, head: str) -> tuple[list[Method], str | None]:
-    """Return the methods and the corpus that the first line of a report names."""
+def _head(path: str | Path, head: str) -> tuple[list[Method], Origin]:
+    """Return the methods and the origin that the first line of a report names."""
     try:
         plain = _mapping(head)
     except ReportError as error:
@@ -311,7 +314,7 @@ def _head(path: str | Path, head: str) -> tuple[list[Method], str | None]:
             "evaluate again, or read it with the fullrecall that wrote it"
         )
     try:
-        return methods_of(plain), plain.get("corpus")
+        return methods_of(plain), Origin.from_dict(plain)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
 
