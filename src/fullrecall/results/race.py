@@ -18,6 +18,7 @@ from fullrecall.errors import ParameterError, ReportError
 from fullrecall.results.accounts import Accounts
 from fullrecall.results.bounds import Counts, Interval, alpha_of, lower_bound, upper_bound
 from fullrecall.results.choice import Choice, Standing, efficient
+from fullrecall.results.held_file import write_whole
 from fullrecall.results.question_cost import percentiles
 
 LOOKS = 16
@@ -286,9 +287,7 @@ class Race:
 
     def save(self, path: Path) -> None:
         """Write the file; whatever happens meanwhile, it is the old one or the new one."""
-        part = path.with_name(f"{path.name}.part")
-        part.write_text(json.dumps(self.to_dict()), "utf-8")
-        part.replace(path)
+        write_whole(path, json.dumps(self.to_dict()))
 
 
 def question_key(identity: str) -> str:
