@@ -415,13 +415,13 @@ def drift(comparison: Comparison) -> Iterator[str]:
     before, after = comparison.before, comparison.after
     if None not in (before.corpus, after.corpus) and before.corpus != after.corpus:
         yield (
-            f"the corpora differ: {before.corpus} before, {after.corpus} after; what changed is "
-            "not the retriever alone"
+            f"the corpora differ: {before.corpus} before, {after.corpus} after: what changed is "
+            "not the retriever alone; evaluate the one before again on the other's corpus"
         )
     if before.view != after.view:
         yield (
-            f"the lists differ: view={before.view} before, {after.view} after; what changed is "
-            "not the retriever alone"
+            f"the lists differ: view={before.view} before, {after.view} after: what changed is "
+            "not the retriever alone; evaluate one of them again"
         )
     for score in comparison:
         changed = score.differing + score.unpaired["no_common_targets"]

@@ -11,7 +11,7 @@ from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.table import Table
 
-_LOOKED_AT = 2_000
+_LOOKED_AT = 500
 """Samples from which costs are taken: more would change no digit that is shown."""
 
 _AS_MUCH = 0.01
@@ -63,18 +63,19 @@ def shown_seconds(seconds: float) -> str:
 
 def question_cost(table: Table) -> QuestionCost | None:
     """Return what a question of a table costs, as its first samples tell; None where none does."""
-    known = [sample for sample in islice(_samples(table), _LOOKED_AT) if sample.has_retrieval]
-    if not known:
+    first = islice(_samples(table), _LOOKED_AT)
+    costs = Costs.of(sample for sample in first if sample.has_retrieval)
+    samples = len(costs.offsets) - 1
+    if not samples:
         return None
-    costs = Costs.of(known)
-    tokens = float(costs.own_tokens.sum()) / len(known)
+    tokens = float(costs.own_tokens.sum()) / samples
     taken = [float(costs.seconds[end - 1]) for end in costs.offsets[1:].tolist() if end]
     timed = [seconds for seconds in taken if not isnan(seconds)]
     return QuestionCost(
-        len(costs.own_tokens) / len(known),
+        len(costs.own_tokens) / samples,
         None if isnan(tokens) else tokens,
         percentiles(timed),
-        len(known),
+        samples,
     )
 
 
@@ -104,7 +105,7 @@ def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
         old, new = before.seconds.p50, after.seconds.p50
         if max(old, new) >= _FELT and not _alike(old, new, _AS_LONG):
             parts.append(f"{_times(old, new)} the seconds (p50 {old:.2g} to {new:.2g})")
-    return ", ".join(parts) or f"the same cost: {after}"
+    return ", ".join(parts) or f"the same: {after}"
 
 
 def _samples(table: Table) -> Iterator[Sample]:
