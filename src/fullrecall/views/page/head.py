@@ -45,9 +45,12 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
         return _of_one(dict(zip(labels, estimates, strict=True)), turns)
     said = []
     for label, column, measure in zip(labels, subject.columns, measures, strict=True):
-        change = subject.changes(column.method.name, measure)[-1]
-        word = verdict_of(change)
-        said.append(Said(word, word.emphasis, change_sentence(label, change, subject.confidence)))
+        changes = subject.changes(column.method.name, measure)
+        for name, change in zip(subject.names[1:], changes, strict=True):
+            word = verdict_of(change)
+            sentence = change_sentence(label, change, subject.confidence)
+            whose = f"{name}: " if len(changes) > 1 else ""
+            said.append(Said(word, word.emphasis, f"{whose}{sentence}"))
     return said[:_NAMED]
 
 
@@ -77,9 +80,13 @@ def _of_one(estimates: Mapping[str, Estimate], turns: Turns) -> list[Said]:
 
 
 def cost_sentence(reports: Mapping[str, Report]) -> str:
-    """Return what a question costs in the first and the last report; empty where not known."""
-    first, *_, last = (question_cost(report.table) for report in [*reports.values()] * 2)
-    cost = cost_change(first, last) if len(reports) > 1 else str(last or "")
+    """Return what a question costs in each report; empty where it is not known."""
+    costs = {name: question_cost(report.table) for name, report in reports.items()}
+    if len(costs) == 2:  # noqa: PLR2004 - before and after
+        cost = cost_change(*costs.values())
+    else:
+        known = {name: each for name, each in costs.items() if each is not None}
+        cost = "; ".join(f"{each}{name and f' in {name}'}" for name, each in known.items())
     return f"A question costs {cost}." if cost else ""
 
 
