@@ -363,7 +363,7 @@ def demo(pages: int = 900) -> list[Setting]:
     def vectors(contexts: Sequence[Context]) -> Search:
         from llama_index.core import VectorStoreIndex
 
-        nodes = dense.nodes([Document(str(c.id), c.text or "") for c in contexts])
+        nodes = dense.nodes(chunked([Document(str(c.id), c.text or "") for c in contexts]))
         index = VectorStoreIndex(nodes, embed_model=dense.WordEmbedding())
 
         def search(asked: str, k: int) -> Sequence[Context]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fullrecall import Gate, IdRecall, Report, Retrieval, Sample, compare, evaluate
+from fullrecall.calls import Call
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Findings, Step, Target
 from fullrecall.measures import (
@@ -28,7 +29,6 @@ from fullrecall.measures import (
     tokens,
 )
 from fullrecall.result import Method, Result, Status
-from fullrecall.retrieval import Call
 from fullrecall.views.comparisons import verdict_of
 
 _MEASURES = (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG)

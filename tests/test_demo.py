@@ -23,9 +23,7 @@ from typer.testing import CliRunner
 from fullrecall import Report
 from fullrecall.cli import app
 from fullrecall.collections import documents, questions
-from fullrecall.demo import demonstration, install_command
-
-pytestmark = pytest.mark.frameworks
+from fullrecall.demo import demonstration, missing_packages
 
 # Python imports a `sitecustomize` before anything else: from then on whatever looks up a host or
 # connects to one is written down and refused. An audit hook sees it without touching `socket`,
@@ -40,6 +38,11 @@ def refuse(event, arguments):
         raise OSError("no network here")
 
 sys.addaudithook(refuse)
+"""
+CORE_ONLY = """
+for name in ("bm25s", "langchain_core", "langchain_fullrecall", "langsmith", "llama_index",
+             "snowballstemmer", "wordllama", "scipy", "pandas", "pyarrow"):
+    sys.modules[name] = None
 """
 
 Row = dict[str, Any]
@@ -77,12 +80,12 @@ class Run:
     saved: Path
 
 
-def sandbox_in(place: Path) -> Sandbox:
-    """Return a sandbox in `place`, where nothing is yet."""
+def sandbox_in(place: Path, site_code: str = NO_NETWORK) -> Sandbox:
+    """Return a sandbox in `place`, where nothing is yet, which runs `site_code` first."""
     home, site, refused = place / "home", place / "site", place / "refused"
     home.mkdir()
     site.mkdir()
-    (site / "sitecustomize.py").write_text(NO_NETWORK)
+    (site / "sitecustomize.py").write_text(site_code)
     environment = {
         **os.environ,
         "HOME": str(home),
@@ -98,23 +101,38 @@ def sandbox_in(place: Path) -> Sandbox:
     return Sandbox(home, refused, environment)
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run `fullrecall demo --output …` once, for all tests here."""
-    saved = tmp_path_factory.mktemp("reports") / "new"
-    sandbox = sandbox_in(tmp_path_factory.mktemp("sandbox"))
+CORE = ("fts5", "trigrams", "hybrid")
+
+
+def run_in(sandbox: Sandbox, saved: Path) -> Run:
+    """Run `fullrecall demo --output …`."""
     done = sandbox.run(
         "from fullrecall.cli import main; main()", "demo", "--missed", 3, "--output", saved
     )
     assert done.returncode == 0, done.stderr
     rows = {
-        name: [
-            json.loads(line)
-            for line in (saved / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[1:-1]
+        path.stem: [
+            json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:-1]
         ]
-        for name in ("bm25", "dense", "hybrid")
+        for path in sorted(saved.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
     }
     return Run(sandbox, done.returncode, done.stdout, done.stderr, rows, saved)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Run the demo once with the core alone, for nearly all tests here."""
+    sandbox = sandbox_in(tmp_path_factory.mktemp("sandbox"), NO_NETWORK + CORE_ONLY)
+    run = run_in(sandbox, tmp_path_factory.mktemp("reports") / "new")
+    assert tuple(run.rows) == CORE
+    return run
+
+
+@pytest.fixture(scope="module")
+def joined(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Run it once with the frameworks."""
+    sandbox = sandbox_in(tmp_path_factory.mktemp("sandbox"))
+    return run_in(sandbox, tmp_path_factory.mktemp("reports") / "new")
 
 
 def targets_of(row: Row) -> list[list[str]]:
@@ -163,36 +181,52 @@ def test_printed_means_equal_plain_loops_over_the_saved_rankings(demo: Run, meas
         assert cells.split() == expected
 
 
-def test_both_retrievers_find_something_and_not_everything(demo: Run) -> None:
-    """The demo shows real retrievers: neither is empty, perfect, nor the other's copy."""
-    found = [sum(recall(row, 10) for row in rows) / len(rows) for rows in demo.rows.values()]
-    assert all(0.05 < value < 0.95 for value in found)
+def test_retrievers_find_something_and_not_everything(demo: Run) -> None:
+    """The demo shows real retrievers: none is empty, perfect, or another's copy."""
+    recalls = [sum(recall(row, 10) for row in rows) / len(rows) for rows in demo.rows.values()]
+    assert all(0.05 < value < 0.95 for value in recalls)
     rankings = [[ids_of(row) for row in rows] for rows in demo.rows.values()]
     assert rankings[0] != rankings[1] != rankings[2] != rankings[0]
 
 
 def test_questions_as_people_ask_them_are_answered(demo: Run) -> None:
-    """On plain questions every retriever finds most, and the hybrid more than either."""
+    """On plain questions every retriever finds most, and the hybrid as much as either."""
     asked = {sample.id for sample in questions("plain")}
-    bm25, dense, hybrid = (
+    full_text, trigrams, hybrid = (
         sum(recall(row, 10) for row in rows if row["sample"]["id"] in asked) / len(asked)
         for rows in demo.rows.values()
     )
-    assert min(bm25, dense) > 0.6
-    assert hybrid > max(bm25, dense)
+    assert min(full_text, trigrams) > 0.6
+    assert hybrid >= max(full_text, trigrams)
 
 
 def test_the_hybrid_reranks_what_the_others_returned(demo: Run) -> None:
-    """Its steps are in the record: both lists, their fusion, and the reranked list."""
+    """Its steps are in the record: the lists, their fusion, and the reranked list."""
     reports = [Report.load(demo.saved / f"{name}.jsonl") for name in demo.rows]
-    for bm25, dense, hybrid in zip(*reports, strict=True):
+    for full_text, trigrams, hybrid in zip(*reports, strict=True):
         (call,) = hybrid.sample.retrieval.calls
         (fused,) = call.children
-        assert [child.source for child in fused.children] == ["BM25", "dense"]
+        assert [child.source for child in fused.children] == ["FTS5", "trigrams"]
         kept = sorted(hybrid.sample.retrieved_context_ids)
         assert kept == sorted(context.id for context in fused.contexts)
-        both = {*bm25.sample.retrieved_context_ids, *dense.sample.retrieved_context_ids}
+        both = {*full_text.sample.retrieved_context_ids, *trigrams.sample.retrieved_context_ids}
         assert set(kept) <= both
+
+
+@pytest.mark.frameworks
+def test_retrievers_of_the_frameworks_join(joined: Run, demo: Run) -> None:
+    """LangChain's and LlamaIndex's stand beside the core's, over the same chunks."""
+    assert tuple(joined.rows) == ("fts5", "trigrams", "bm25", "dense", "hybrid")
+    for name in ("fts5", "trigrams"):
+        assert list(map(ids_of, joined.rows[name])) == list(map(ids_of, demo.rows[name]))
+    fused = Report.load(joined.saved / "hybrid.jsonl").rows[0].sample.retrieval.calls[0].children[0]
+    assert [child.source for child in fused.children] == ["FTS5", "trigrams", "BM25", "dense"]
+    for name in ("bm25", "dense"):
+        assert 0.05 < sum(recall(row, 10) for row in joined.rows[name]) / 218 < 0.95
+    assert "pip install" not in joined.printed
+    assert joined.told == ""
+    assert not joined.sandbox.refused.exists()
+    assert list(joined.sandbox.home.rglob("*")) == []
 
 
 def test_why_and_what_to_change_are_said(demo: Run) -> None:
@@ -231,8 +265,8 @@ def test_rankings_hold_documents_of_the_collection(demo: Run) -> None:
 
 def test_rankings_go_beyond_k(demo: Run) -> None:
     """Fifty chunks are retrieved, so that what was missed at 10 has a rank."""
-    assert {len(ids_of(row)) for row in demo.rows["dense"]} == {50}
-    assert max(len(ids_of(row)) for row in demo.rows["bm25"]) == 50
+    assert {len(ids_of(row)) for row in demo.rows["trigrams"]} == {50}
+    assert max(len(ids_of(row)) for row in demo.rows["fts5"]) == 50
 
 
 def test_missed_documents_are_shown_at_their_rank(demo: Run) -> None:
@@ -245,10 +279,10 @@ def test_missed_documents_are_shown_at_their_rank(demo: Run) -> None:
     for rows in shown:
         assert recall(rows[-1], 10) < 1
         for target in targets_of(rows[0]):
-            bm25, dense, hybrid = (place_of(target, row) for row in rows)
+            full_text, trigrams, hybrid = (place_of(target, row) for row in rows)
             # A long name is folded, and the ranks stand beside its first line.
             assert re.search(
-                rf"^  {re.escape(target[0][:26])}.* {bm25} +{dense} +{hybrid}$",
+                rf"^  {re.escape(target[0][:26])}.* {full_text} +{trigrams} +{hybrid}$",
                 listed,
                 re.MULTILINE,
             )
@@ -325,34 +359,21 @@ def absent(*modules: str) -> Callable[[str], ModuleSpec | None]:
     return find
 
 
-@pytest.mark.parametrize(
-    ("modules", "command"),
-    [
-        (("wordllama",), "pip install wordllama"),
-        (
-            ("langchain_fullrecall",),
-            "pip install integrations/langchain",
-        ),
-        (
-            ("llama_index",),
-            "pip install llama-index-core integrations/llama-index",
-        ),
-    ],
-)
-def test_missing_packages_are_told_with_the_command(
-    monkeypatch: pytest.MonkeyPatch, modules: tuple[str, ...], command: str
-) -> None:
-    """Where packages are missing, the demo says how to install just these, and exits with 2."""
-    monkeypatch.setattr(demonstration, "find_spec", absent(*modules))
+@pytest.mark.frameworks
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, demo: Run) -> None:
+    """The page says how to have the frameworks' retrievers join."""
+    assert missing_packages() == ()
+    monkeypatch.setattr(demonstration, "find_spec", absent("llama_index", "wordllama"))
+    assert missing_packages() == ("llama-index-core", "wordllama", "integrations/llama-index")
+    assert "Retrievers of LangChain and LlamaIndex join with pip install" in demo.printed
+
+
+def test_without_full_text_search_the_demo_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some builds of SQLite lack it."""
+    monkeypatch.setattr("fullrecall.demo.full_text.is_available", lambda: False)
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False)
     assert result.exit_code == 2
-    assert result.stdout == ""
-    assert f"  {command}\n" in result.stderr
-
-
-def test_nothing_is_missing_here() -> None:
-    """The list of modules that the demo looks for names modules that exist."""
-    assert install_command() is None
+    assert "SQLite has no full-text search" in result.stderr
 
 
 def test_an_output_that_is_a_file_is_refused_before_the_work(tmp_path: Path) -> None:

@@ -20,11 +20,11 @@ from fullrecall import (
     compare,
     evaluate,
 )
+from fullrecall.calls import Call
 from fullrecall.cli import app
 from fullrecall.errors import InputError
 from fullrecall.measures import Leak, Recall, parse
 from fullrecall.result import Result, Status
-from fullrecall.retrieval import Call
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.views.comparisons import verdict_of
 

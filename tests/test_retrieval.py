@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.steps.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, Sample, SpanRecall, TextRecall
-from fullrecall.errors import ParameterError, ReportError
+from fullrecall.calls import Call, Stage, calls_of, failures
+from fullrecall.context import as_contexts
+from fullrecall.errors import ReportError
 from fullrecall.measures import AP, F1, RR, AllFound, ContextPrecision, Hit, Precision, Recall, nDCG
+from fullrecall.prompts import read_in
 from fullrecall.records import ResultRecord, plain_result
-from fullrecall.retrieval import Call, Retrieval, Stage, as_contexts, calls_of, failures, read_in
+from fullrecall.retrieval import Retrieval
 
 
 def call(ids: str, source: str = "search", query: str | None = None, **fields: Any) -> Call:
@@ -35,7 +39,7 @@ def ids(contexts: tuple[Context, ...] | None) -> str | None:
 
 def test_one_call_is_its_list() -> None:
     """The order of the list is the rank, duplicates included, and there is nothing to add."""
-    record = Retrieval.of_calls([call("bab")])
+    record = of_calls([call("bab")])
     assert (ids(record.contexts), record.ranks, record.ranked, record.line) == (
         "bab", None, True, "",
     )  # fmt: skip
@@ -43,7 +47,7 @@ def test_one_call_is_its_list() -> None:
 
 def test_several_calls_are_united_by_rank() -> None:
     """A context stands at its rank in its own call, at the best of them where several have it."""
-    record = Retrieval.of_calls([call("ab", query="one"), call("ca", query="two")])
+    record = of_calls([call("ab", query="one"), call("ca", query="two")])
     assert (ids(record.contexts), record.ranks) == ("acb", (1, 1, 2))
     assert record.line == "union of 2 calls"
     assert not record.ranked
@@ -66,7 +70,7 @@ CALLS = st.lists(
 def test_shuffling_the_calls_changes_nothing(calls: list[Call], rng: random.Random) -> None:
     """Neither contexts nor ranks, and so no number, depend on the order of the calls."""
     shuffled = rng.sample(calls, len(calls))
-    one, other = Retrieval.of_calls(calls), Retrieval.of_calls(shuffled)
+    one, other = of_calls(calls), of_calls(shuffled)
     assert (one.contexts, one.ranks, one.line) == (other.contexts, other.ranks, other.line)
 
 
@@ -74,7 +78,7 @@ def test_shuffling_the_calls_changes_nothing(calls: list[Call], rng: random.Rand
 @settings(max_examples=200, deadline=None)
 def test_the_first_k_are_the_first_k_of_each_call(calls: list[Call]) -> None:
     """A context has a rank of at most k exactly where some call has it among its first k."""
-    record = Retrieval.of_calls(calls)
+    record = of_calls(calls)
     ranks = record.ranks or range(1, len(record.contexts or ()) + 1)
     for k in range(1, 6):
         within = {c.id for c, rank in zip(record.contexts or (), ranks, strict=True) if rank <= k}
@@ -84,86 +88,46 @@ def test_the_first_k_are_the_first_k_of_each_call(calls: list[Call]) -> None:
 def test_a_failed_call_leaves_the_sample_unscored() -> None:
     """What the others returned is kept, and counts where that is asked for."""
     calls = [call("ab", query="one"), failed(query="two"), call("c", query="three")]
-    record = Retrieval.of_calls(calls)
+    record = of_calls(calls)
     assert record.error is not None
     assert record.error.startswith("1 of 3 calls failed (search: TimeoutError: 30 s)")
     assert (ids(record.contexts), record.line) == ("acb", "union of 3 calls, 1 failed")
-    scored = Retrieval.of_calls(calls, failed_calls="score")
+    scored = of_calls(calls, failed_calls="score")
     assert (scored.error, ids(scored.contexts)) == (None, "acb")
     assert scored.line == "union of 3 calls, 1 failed"
-    two = Retrieval.of_calls(calls[:2], failed_calls="score")
+    two = of_calls(calls[:2], failed_calls="score")
     assert (two.error, two.ranks, two.line) == (None, None, "1 of 2 calls failed")
 
 
-@pytest.mark.parametrize(
-    ("calls", "counts"),
-    [
-        ([failed(), call("a")], False),
-        ([call("a"), failed()], False),
-        ([failed(query="q"), call("a", query="q")], False),
-        ([failed(query="q"), call("a", query="other")], True),
-        ([failed("dense"), call("a", "sparse")], True),
-        ([failed("dense", recovered=True), call("a", "sparse")], False),
-        ([call("a", "both", children=(failed("dense"), call("a", "sparse")))], True),
-        ([call("a", "both", children=(failed("dense", recovered=True),))], False),
-    ],
-)
-def test_a_failure_that_was_made_good_does_not_count(calls: list[Call], *, counts: bool) -> None:
-    """A retry of the same question, or a fallback, made good; anything else was swallowed."""
-    assert bool(failures(calls)) is counts
-    record = Retrieval.of_calls(calls)
-    assert (record.error is not None) is counts
-    assert "recovered" in record.line or counts
-
-
-def test_where_all_failed_there_is_nothing_to_score() -> None:
-    """Each reason once; and no call at all has none."""
-    for mode in ("unscored", "score"):
-        record = Retrieval.of_calls([failed(), failed(query="2")], failed_calls=mode)
-        assert (record.contexts, record.error) == (None, "TimeoutError: 30 s")
-        both = Retrieval.of_calls([failed("a"), failed("b")], failed_calls=mode)
-        assert both.error == "a: TimeoutError: 30 s; b: TimeoutError: 30 s"
-    assert Retrieval.of_calls([]).error is None
-    unread = Retrieval.of_calls([Call("search")]).error
-    assert unread == "search returned nothing that can be read as contexts"
-    with pytest.raises(ParameterError, match="failed_calls must be 'unscored' or 'score'"):
-        Retrieval.of_calls([], failed_calls="ignore")  # type: ignore[arg-type]
+def test_a_failure_counts_unless_it_was_made_good() -> None:
+    """Also below a call that succeeded; what failed below a failed call is a part of it."""
+    calls = [call("a", "both", children=(failed("dense"), failed("sparse", recovered=True)))]
+    assert [each.source for each in failures(calls)] == ["dense"]
+    assert [each.source for each in failures([failed("a", children=(failed("b"),))])] == ["a"]
 
 
 def test_a_reorderer_is_no_ranking() -> None:
     """Ranks are those before it, of what it kept; alone and among several calls."""
     base = call("abcd", "dense")
     long = call("acdb", "LongContextReorder", children=(base,), reorders=True)
-    record = Retrieval.of_calls([long])
+    record = of_calls([long])
     assert (ids(record.contexts), record.line) == ("abcd", "ranks before LongContextReorder")
     fewer = call("da", "LongContextReorder", children=(base,), reorders=True)
-    assert ids(Retrieval.of_calls([fewer]).contexts) == "ad"
-    union = Retrieval.of_calls([long, call("x", query="q")])
+    assert ids(of_calls([fewer]).contexts) == "ad"
+    union = of_calls([long, call("x", query="q")])
     assert (ids(union.contexts), union.ranks) == ("axbcd", (1, 1, 2, 3, 4))
-
-
-def test_a_list_that_the_application_made_is_the_final_one() -> None:
-    """What an application made of several calls is ranked, and the calls are its stages."""
-    record = Retrieval.of_calls([call("ab"), call("c", "bm25")], contexts=call("cb").contexts)
-    assert (ids(record.contexts), record.ranks, record.line) == ("cb", None, "")
-    assert [(s.name, ids(s.contexts), s.into) for s in record.stages] == [
-        ("search", "ab", None),
-        ("bm25", "c", None),
-    ]
 
 
 def test_stages_are_named_and_ordered() -> None:
     """Each stands before what took its contexts; the one that returned the final list is none."""
     fused = call("ab", "fused", children=(call("a", "x"), call("b", "x"), failed("y")))
     top = call("a", "rerank", children=(fused,))
-    record = Retrieval.of_calls([top], failed_calls="score")
+    record = of_calls([top], failed_calls="score")
     stages = [("x", "a", "fused"), ("x 2", "b", "fused"), ("fused", "ab", None)]
     assert [(s.name, ids(s.contexts), s.into) for s in record.stages] == stages
     assert ids(record.at_stage("rerank")) == "a"
     assert record.at_stage("other") is None
     assert calls_of(record.stages)[0].children[0].source == "x"
-    other = Retrieval.of_calls([top], contexts=call("b").contexts, failed_calls="score")
-    assert [stage.name for stage in other.stages] == ["x", "x 2", "fused", "rerank"]
 
 
 @pytest.mark.parametrize(
@@ -238,15 +202,13 @@ def test_escapes_are_undone() -> None:
 def test_what_was_read_is_said() -> None:
     """In one line, contexts without a text left out."""
     contexts = [Context(LONG), Context("b"), Context(id="x")]
-    record = Retrieval.of_calls(
-        [Call("s", contexts=tuple(contexts))], prompts=[LONG[:60]], response="said"
-    )
+    record = of_calls([Call("s", contexts=tuple(contexts))], prompts=[LONG[:60]], response="said")
     assert (record.read, record.line) == (("partly", "no", None), "0 of 2 in the prompt, 1 in part")
-    assert Retrieval.of_calls([call("ab")], prompts=None).read is None
+    assert of_calls([call("ab")], prompts=None).read is None
 
 
 RECORDS = st.builds(
-    lambda calls, kind, text: Retrieval.of_calls(
+    lambda calls, kind, text: of_calls(
         calls, failed_calls="score", response=text, prompts=[text] if kind else None
     ),
     st.lists(
@@ -322,7 +284,7 @@ SCORERS = [IdRecall(), TextRecall(), SpanRecall(min_run=4), ClaimRecall()]
 def scored(calls: list[Call]) -> dict[str, object]:
     """Return every measure of every scorer, with what was missed and the reason."""
     sample = Sample(
-        retrieval=Retrieval.of_calls(calls),
+        retrieval=of_calls(calls),
         reference_context_ids={"a": 1, "b": 2, "z": 3},
         reference_contexts=["text a", "text c", "text z"],
         reference_claims=["text b is here.", "text z is not."],
@@ -381,7 +343,7 @@ def test_the_order_within_a_call_counts() -> None:
 def test_a_judge_reads_to_the_depth_of_each_call() -> None:
     """`depth` counts ranks, as k does."""
     sample = Sample(
-        retrieval=Retrieval.of_calls([call("xa", query="1"), call("yb", query="2")]),
+        retrieval=of_calls([call("xa", query="1"), call("yb", query="2")]),
         reference_claims=["text b is here."],
     )
     assert ClaimRecall(depth=1).score(sample).retrieved == 2
@@ -391,25 +353,21 @@ def test_a_judge_reads_to_the_depth_of_each_call() -> None:
 def test_a_result_says_how_its_list_came_about() -> None:
     """In its reason; a failed call is the reason of an unscored one."""
     calls = [call("ab", query="1"), call("c", query="2")]
-    result = IdRecall().score(
-        retrieval=Retrieval.of_calls(calls, prompts=["text a"]), expected_ids=["a"]
-    )
+    result = IdRecall().score(retrieval=of_calls(calls, prompts=["text a"]), expected_ids=["a"])
     assert result.reason == "1 of 1 found in 3 retrieved; union of 2 calls; 1 of 3 in the prompt"
     assert result.ranks == (1, 1, 2)
-    broken = IdRecall().score(
-        retrieval=Retrieval.of_calls([*calls, failed(query="3")]), expected_ids=["a"]
-    )
+    broken = IdRecall().score(retrieval=of_calls([*calls, failed(query="3")]), expected_ids=["a"])
     assert (broken.score, broken.reason[:41]) == (None, "no retrieval: 1 of 3 calls failed (search")
 
 
 def test_a_saved_result_keeps_its_ranks() -> None:
     """A report reads back the numbers that it was saved with; ranks that cannot be are refused."""
     sample = Sample(
-        retrieval=Retrieval.of_calls([call("xa", query="1"), call("yb", query="2")]),
+        retrieval=of_calls([call("xa", query="1"), call("yb", query="2")]),
         expected_ids=["a", "b"],
     )
     result = IdRecall().score(sample)
-    plain = json.loads(json.dumps(plain_result(result)))
+    plain = json.loads(json.dumps(plain_result(result, result.score)))
     assert ResultRecord.read(plain).result(result.method) == result
     for ranks in ([1, 1, 2], [1, 1, 2, 1], [0, 1, 1, 2]):
         with pytest.raises(ReportError, match="ranks"):

@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from fullrecall import Context, Reference, Retrieval, Sample
+from fullrecall.calls import Call
 from fullrecall.errors import InputError
-from fullrecall.retrieval import Call
 
 
 class TestNamesOfOtherTools:

@@ -17,6 +17,7 @@ from fullrecall import (
     diagnose,
     evaluate,
 )
+from fullrecall.calls import Call, Stage, calls_of
 from fullrecall.diagnosis.causes import Cause
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.stages import (
@@ -27,7 +28,7 @@ from fullrecall.evaluation.stages import (
     stage_names,
 )
 from fullrecall.measures import Recall
-from fullrecall.retrieval import Call, Retrieval, Stage, calls_of
+from fullrecall.retrieval import Retrieval
 
 
 def of_ids(*ids: str) -> tuple[Context, ...]:

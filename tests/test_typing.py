@@ -50,7 +50,8 @@ from fullrecall.result import Result, Status
 from fullrecall.scorers import Scorer
 from fullrecall.judges import Judge, LexicalJudge, Panel
 from fullrecall.models import ChatModel, ChatRequest, Completion
-from fullrecall.retrieval import Call, Retrieval
+from fullrecall.calls import Call
+from fullrecall.retrieval import Retrieval
 from fullrecall.testing import ScriptedChatModel
 
 sample = Sample(

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,16 +50,29 @@ def answers(folder: Path) -> None:
     from fullrecall.read import write_jsonl
 
     pages, samples = documents(), questions("plain")
-    from fullrecall.demo import dense, hybrid, lexical
+    from fullrecall import evaluate
+    from fullrecall.demo import dense
     from fullrecall.demo.chunks import chunked
+    from fullrecall.demo.full_text import FullTextSearch
+    from fullrecall.demo.hybrid import HybridRetriever, Reranker
+    from fullrecall.demo.trigrams import TrigramSearch
 
-    chunks, scorers = chunked(pages), [IdRecall()]
-    reports = {
-        "bm25": lexical.evaluated(chunks, samples, scorers, 20),
-        "dense": dense.evaluated(pages, samples, scorers, 20),
+    chunks = chunked(pages)
+    trigrams = TrigramSearch(chunks)
+    searches = {
+        "full_text": partial(FullTextSearch(chunks), k=20),
+        "dense": dense.retriever(chunks, 20),
     }
-    texts = [chunk.page_content for chunk in chunks]
-    reports["hybrid"] = hybrid.evaluated(reports, texts, samples, scorers, 20)
+    reports = {
+        name: evaluate(samples, IdRecall(), retriever=search, progress=False)
+        for name, search in searches.items()
+    }
+    lists = {
+        name: {row.sample.id: row.sample.retrieved_contexts or () for row in report}
+        for name, report in reports.items()
+    }
+    fused = HybridRetriever(lists, Reranker(chunks, trigrams), 20)
+    reports["hybrid"] = evaluate(samples, IdRecall(), retriever=fused, progress=False)
     for name in ("dense", "hybrid"):
         asked = [
             Sample(

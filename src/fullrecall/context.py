@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from fullrecall.identifiers import as_id, shown
+from fullrecall.identifiers import as_id, as_list, shown
 
 ID: TypeAlias = str | int | UUID
 """An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""
@@ -115,6 +115,19 @@ def as_context(value: object) -> Context:
     elif kind.__module__.startswith("llama_index"):
         hint = "; llama_index.evaluation.fullrecall.contexts(nodes) converts LlamaIndex nodes"
     raise ValueError(f"expected a str, a Context, or a mapping, got {shown(value)}{hint}")
+
+
+def as_contexts(value: object) -> tuple[Context, ...]:
+    """Return a list of contexts; `ValueError` names the first item that is not one."""
+    if type(value) is tuple and set(map(type, value)) <= {Context}:
+        return value
+    contexts = []
+    for position, item in enumerate(as_list(value, ordered=True)):
+        try:
+            contexts.append(as_context(item))
+        except ValueError as error:
+            raise ValueError(f"item {position}: {error}") from None
+    return tuple(contexts)
 
 
 def as_number(value: object, what: str) -> float:

@@ -54,6 +54,20 @@ class Step(NamedTuple):
     credit: float
 
 
+class Part(NamedTuple):
+    """One verdict of several on a target: of a window, of a judge of a panel.
+
+    `label` is the verdict's, empty where there is none. `evidence` says by index on which items of
+    the finding's evidence it rests, `together` whether it needs them all. `vote` counts the judges
+    of a panel from 1; 0 for a single judge.
+    """
+
+    label: str
+    evidence: tuple[int, ...] = ()
+    together: bool = False
+    vote: int = 0
+
+
 class Finding(NamedTuple):
     """How one target was found.
 
@@ -64,6 +78,8 @@ class Finding(NamedTuple):
     `judge` names the judge that settled it before the last of a cascade was asked, and is empty
     where none did. `unverified` is the credit, of all that was earned, that rests on quotes which
     were not verified, in [0, 1]; `contested` says why a verdict was judged apart from the others.
+    `parts` are the verdicts that it was made of, where it was not a single one of contexts that
+    are each enough.
     """
 
     target: Target
@@ -75,6 +91,7 @@ class Finding(NamedTuple):
     judge: str = ""
     unverified: float = 0.0
     contested: str = ""
+    parts: tuple[Part, ...] = ()
 
     def credit_at(self, k: int | None = None) -> float:
         """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""

@@ -2,19 +2,24 @@
 
 One table of names in one place: no library is imported, but narwhals for a data frame. An object,
 or a mapping, is read where its fields say without doubt what its ID, its text and its score are.
+Rows without names are read by what their columns hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import index
-from typing import Any
+from typing import Any, TypeAlias
+from uuid import UUID
 
 from fullrecall.context import Context, as_context
 from fullrecall.dataframes import frame_rows, is_frame
-from fullrecall.errors import InputError
-from fullrecall.identifiers import shown
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.identifiers import looks_like_id, shown
+
+IdKey: TypeAlias = str | Callable[[Any], Any]
+"""Where a retrieved context has its ID: a dotted path, such as "metadata.source", or a function."""
 
 LISTS = (
     ("points",),  # Qdrant
@@ -24,18 +29,29 @@ LISTS = (
     ("body", "hits", "hits"),  # Elasticsearch's response object
     ("objects",),  # Weaviate
     ("hits",),  # Vespa, Meilisearch
+    ("source_documents",),  # LangChain's chains
     ("documents",),  # Haystack
     ("source_nodes",),  # LlamaIndex
     ("passages",),  # DSPy
+    ("retrieved_contexts",),  # ragas
+    ("retrieval_context",),  # deepeval
     ("contexts",),
+    ("context",),
     ("results",),
+    ("chunks",),
+    ("nodes",),
+    ("docs",),
+    ("sources",),
+    ("value",),  # Azure AI Search
+    ("data",),
 )
 """Where a result keeps its rows: one name inside of another."""
 
 INNER = ("document", "node", "payload", "_source", "properties", "fields", "entity")
 """What a row keeps the user's own fields in: Qdrant, Elasticsearch, Weaviate, Vespa, Milvus."""
 
-IDS = ("id", "_id", "id_", "node_id", "uuid", "doc_id", "chunk_id", "docid")
+IDS = ("id", "_id", "id_", "node_id", "uuid", "doc_id", "chunk_id", "docid", "document_id",
+       "passage_id", "rowid", "pk")  # fmt: skip
 TEXTS = ("text", "page_content", "content", "document", "chunk_text", "chunk", "passage",
          "contents", "body")  # fmt: skip
 SCORES = ("score", "_score", "relevance", "relevance_score", "_relevance_score")
@@ -46,13 +62,21 @@ METADATA = ("metadata", "meta", "payload", "_source", "properties", "fields")
 _OWN = frozenset({"text", "id", "score", "metadata", "source", "start", "end"})
 
 
-def contexts_of(result: object) -> tuple[Context, ...]:
+def contexts_of(
+    result: object, *, id_key: IdKey | None = None, strings_are_ids: bool = False
+) -> tuple[Context, ...]:
     """Return what a retriever returned as contexts, in its order.
 
-    Takes lists and other iterables of texts, whole numbers (which are IDs), mappings, `Context`s
-    and objects with an ID, a text and a score; pairs of one of these and its score; data frames;
-    and results that hold such a list, of one query. Raises `InputError`, naming the item, for
-    what cannot be read; None is nothing that can be read.
+    Takes lists and other iterables of texts, whole numbers and UUIDs (which are IDs), mappings,
+    `Context`s and objects with an ID, a text and a score; rows of a database, with names or
+    without: (id, text), (id, score), (id, text, score); pairs of any of these and its score; data
+    frames; results and answers that hold such a list, of one query.
+
+    - `id_key`: where each item has its ID. Default: the usual names.
+    - `strings_are_ids`: read strings as IDs where all of them look like IDs, not as texts.
+
+    Raises `InputError`, naming the item, for what cannot be read; None is nothing that can be
+    read.
     """
     rows = _rows(result)
     if rows is None:
@@ -61,26 +85,36 @@ def contexts_of(result: object) -> tuple[Context, ...]:
             f"score, got {type(result).__name__} {shown(result)}",
             field="retrieved_contexts",
         )
-    found = []
-    for position, row in enumerate(rows):
+    items: list[Any] = [_named(row) for row in rows]
+    if id_key is None and _are_unnamed(items):
+        return tuple(_of_columns(items))
+    if strings_are_ids and items and all(map(looks_like_id, items)):
+        return tuple(Context(id=item) for item in items)
+    contexts = []
+    for position, item in enumerate(items):
         try:
-            found.append(context_of(row))
+            contexts.append(context_of(item, id_key))
         except ValueError as error:
             raise InputError(f"item {position}: {error}", field="retrieved_contexts") from None
-    return tuple(found)
+    return tuple(contexts)
 
 
-def context_of(row: object) -> Context:
-    """Return one row of a result as a context; `ValueError` says what is missing."""
+def context_of(row: object, id_key: IdKey | None = None) -> Context:
+    """Return one row of a result as a context; `ValueError` says what is missing.
+
+    `id_key` says where it has its ID.
+    """
+    if id_key is not None:
+        return _identified(row, id_key)
     if isinstance(row, (Context, str)) or (isinstance(row, Mapping) and row.keys() <= _OWN):
         return as_context(row)
     if type(row) is tuple and len(row) == 2 and _is_number(row[1]):  # noqa: PLR2004 - a pair
-        return _scored(row[0], float(row[1]))
+        return Context(**{**context_of(row[0]).to_dict(), "score": float(row[1])})
+    if isinstance(row, UUID):
+        return Context(id=row)
     number = _whole(row)
     if number is not None:
         return Context(id=_position(number))
-    if not isinstance(row, Mapping) and hasattr(row, "keys") and hasattr(row, "__getitem__"):
-        row = {name: row[name] for name in row.keys()}  # noqa: SIM118 - a database's row
     inner = next((value for name in INNER if _has_fields(value := _get(row, name))), None)
     own_id = _first(row, IDS)
     if own_id is None and inner is not None:
@@ -88,11 +122,9 @@ def context_of(row: object) -> Context:
     holders = (row, inner, _get(row, "metadata"), _get(row, "meta"))
     text = next((text for holder in holders if (text := _text(holder)) is not None), None)
     if own_id is None and text is None:
-        unnamed = isinstance(row, (tuple, list))
-        hint = ": name its columns, as by row_factory=sqlite3.Row or dict_row" if unnamed else ""
         raise ValueError(
             "expected a text, a Context, or a result with an id or a text, got "
-            f"{_kind(row)}{hint or _WAY_OUT}"
+            f"{_kind(row)}{_WAY_OUT}"
         )
     score = _first(row, SCORES)
     if score is None:
@@ -105,21 +137,193 @@ def context_of(row: object) -> Context:
     )
 
 
+def check_id_key(id_key: object) -> None:
+    """Raise `ParameterError` for what says of no context where its ID is."""
+    if id_key is not None and not isinstance(id_key, str) and not callable(id_key):
+        raise ParameterError(f"id_key must be a dotted path or a function, got {id_key!r}")
+
+
+def id_at(item: Any, id_key: IdKey) -> Any:
+    """Return what an item has at `id_key`; raise `ValueError` where there is nothing.
+
+    A path begins with a field of the item, else with a key of its metadata.
+    """
+    if callable(id_key):
+        value, name = id_key(item), "id_key"
+    else:
+        path, name = id_key.split("."), repr(id_key)
+        holders = [item, *(holder for own in METADATA if (holder := _get(item, own)) is not None)]
+        holders += [held for own in INNER for held in (_get(item, own),) if _has_fields(held)]
+        if isinstance(item, Context):
+            holders = [item.metadata, item]
+        value = next((held for one in holders if (held := _at(one, path)) is not None), None)
+    if value is None:
+        raise ValueError(f"a context has nothing at {name}: {shown(item)}")
+    return value
+
+
+def _at(holder: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        holder = _get(holder, name)
+    return holder
+
+
+def _identified(row: Any, id_key: IdKey) -> Context:
+    """Return a row as a context with the ID that `id_key` names."""
+    own_id = id_at(row, id_key)
+    try:
+        fields = context_of(row).to_dict()
+    except ValueError:  # no text, and no ID but the one that is named
+        fields = {}
+    return Context(**{**fields, "id": own_id})
+
+
 def _rows(result: object) -> Iterable[object] | None:
     if isinstance(result, Mapping) and _is_list(result.get("ids")):
         return _columns(result)
     if is_frame(result):
         return frame_rows(result)
+    if hasattr(result, "description") and callable(getattr(result, "fetchall", None)):
+        return _cursor_rows(result)
     arrays = _array_rows(result)
     if arrays is not None:
         return arrays
+    return _listed(result)
+
+
+def _listed(result: Any) -> Iterable[object] | None:
+    """Return the list that an answer holds under one of the usual names, or that it is."""
     for path in LISTS:
-        value = result
-        for name in path:
-            value = _get(value, name)
+        value = _at(result, path)
         if _is_list(value):
-            return value  # type: ignore[return-value]
-    return result if _is_list(result) else None  # type: ignore[return-value]
+            return value  # type: ignore[no-any-return]
+    if isinstance(result, Mapping):  # an answer within an answer
+        inner = [rows for part in result.values() if (rows := _answered(part)) is not None]
+        return inner[0] if len(inner) == 1 else None
+    if type(result) is tuple and len(result) == 2:  # noqa: PLR2004 - an answer and its contexts
+        lists = [part for part in result if _is_list(part)]
+        if len(lists) == 1 and any(isinstance(part, str) for part in result):
+            return lists[0]  # type: ignore[no-any-return]
+    return result if _is_list(result) else None
+
+
+def _answered(part: object) -> Iterable[object] | None:
+    """Return the rows that a part of an answer holds under one of the usual names."""
+    return _rows(part) if isinstance(part, Mapping) else None
+
+
+# --- rows of a database
+
+
+def _cursor_rows(cursor: Any) -> Iterable[object]:
+    """Return what is left of a cursor, each row under the names of its columns if these tell."""
+    if cursor.description is None:
+        raise InputError("expected the rows of a query, got a cursor that has selected nothing")
+    names = [column[0] for column in cursor.description]
+    tells = not _KNOWN.isdisjoint(name.lower() for name in names)
+    return [
+        dict(zip(names, row, strict=True)) if tells and type(row) is tuple else row
+        for row in cursor.fetchall()
+    ]
+
+
+def _named(row: object) -> object:
+    """Return a row with usual names in lower case; a database's by position if none is usual."""
+    is_mapping = isinstance(row, Mapping)
+    if not is_mapping and not (hasattr(row, "keys") and hasattr(row, "__getitem__")):
+        return row
+    fields: Any = row
+    names = list(fields.keys())
+    if is_mapping and not _KNOWN.isdisjoint(names):
+        return row
+    usual = {str(name).lower(): fields[name] for name in names}
+    if not _KNOWN.isdisjoint(usual):
+        return usual
+    return row if is_mapping else tuple(usual.values())
+
+
+_CELLS = (str, int, float, type(None))
+_KNOWN = frozenset({*IDS, *TEXTS, *INNER})
+
+
+def _are_unnamed(items: Sequence[object]) -> bool:
+    """Return whether all items are rows of one width without names."""
+    if not items or len({type(item) for item in items}) > 1:
+        return False
+    if type(items[0]) is list:  # a tuple that was written as JSON
+        return all(any(type(cell) is float for cell in item) for item in items)  # type: ignore[attr-defined]
+    return type(items[0]) is tuple
+
+
+def _of_columns(rows: Sequence[Any]) -> list[Context]:
+    """Return rows without names, by what their columns hold.
+
+    The first column of whole numbers or of texts that look like IDs has the IDs; another column
+    of numbers the scores; the only other column of texts the texts. Raises `InputError` where
+    that leaves a choice.
+    """
+    if len({len(row) for row in rows}) > 1:
+        raise InputError("expected rows of one width", field="retrieved_contexts")
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    objects = [column for column in columns if not all(type(cell) in _CELLS for cell in column)]
+    if any(map(_are_numbers, objects)):  # NumPy's, decimals
+        columns = [_plain_numbers(column) for column in columns]
+        objects = [column for column in objects if not _are_numbers(column)]
+    scores = [column for column in columns if _are_numbers(column)]
+    if objects:
+        if len(objects) > 1 or len(columns) != 1 + len(scores):
+            raise _ambiguous(rows)
+        contexts = [_readable(item, position) for position, item in enumerate(objects[0])]
+        return _with_scores(contexts, scores)
+    ids = next((column for column in columns if all(map(looks_like_id, column))), None)
+    scores = [column for column in scores if column is not ids]
+    texts = [column for column in columns if column is not ids and _are_texts(column)]
+    if len(texts) > 1:
+        texts = [column for column in texts if not all(map(looks_like_id, column))]
+    if len(texts) > 1 or (ids is None and not texts):
+        raise _ambiguous(rows)
+    blank = [None] * len(rows)
+    both = zip(texts[0] if texts else blank, ids or blank, strict=True)
+    return _with_scores([Context(text, id=own_id) for text, own_id in both], scores)
+
+
+def _with_scores(contexts: list[Context], scores: Sequence[Sequence[Any]]) -> list[Context]:
+    if len(scores) != 1:
+        return contexts
+    return [
+        Context(**{**context.to_dict(), "score": score})
+        for context, score in zip(contexts, scores[0], strict=True)
+    ]
+
+
+def _readable(item: object, position: int) -> Context:
+    try:
+        return context_of(_named(item))
+    except ValueError as error:
+        raise InputError(f"item {position}: {error}", field="retrieved_contexts") from None
+
+
+def _are_numbers(column: Sequence[object]) -> bool:
+    return all(map(_is_number, column))
+
+
+def _plain_numbers(column: list[Any]) -> list[Any]:
+    if not _are_numbers(column):
+        return column
+    return [float(cell) if _whole(cell) is None else _whole(cell) for cell in column]
+
+
+def _are_texts(column: Sequence[object]) -> bool:
+    return all(cell is None or isinstance(cell, str) for cell in column) and any(column)
+
+
+def _ambiguous(rows: Sequence[Any]) -> InputError:
+    return InputError(
+        f"item 0: cannot tell which column of {shown(rows[0])} is the id and which the text: name "
+        "the columns, as by row_factory=sqlite3.Row or dict_row, or return "
+        '{"id": …, "text": …}',
+        field="retrieved_contexts",
+    )
 
 
 def _array_rows(result: object) -> Iterable[object] | None:
@@ -129,8 +333,10 @@ def _array_rows(result: object) -> Iterable[object] | None:
         return _scored_rows(*columns)
     if type(result) is tuple and len(result) == 2 and all(map(_is_matrix, result)):  # noqa: PLR2004
         return _numbers_found(*result)
-    if type(result) is list and result and all(type(one) is list for one in result):
-        found: list[object] = _of_one_query(result)  # Milvus
+    lists: Any = result
+    is_several = type(lists) is list and lists and all(type(one) is list for one in lists)
+    if is_several and not _are_unnamed(lists):
+        found: list[object] = _of_one_query(lists)  # Milvus
         return found
     return None
 
@@ -181,19 +387,9 @@ def _is_list(value: object) -> bool:
     # A model's iterator yields its fields, a set has no order, and a text is one item.
     return (
         isinstance(value, Iterable)
-        and not isinstance(value, (str, bytes, bytearray, Mapping, AbstractSet))
+        and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping, AbstractSet))
         and not hasattr(type(value), "model_fields")
     )
-
-
-def _scored(row: object, score: float) -> Context:
-    if isinstance(row, str):
-        raise ValueError(
-            f"got the pair ({row!r}, {score}), whose first may be an id or a text: "
-            'pass {"id": …, "score": …} or {"text": …, "score": …}'
-        )
-    found = context_of(row)
-    return Context(**{**found.to_dict(), "score": score})
 
 
 def _whole(value: object) -> int | None:
@@ -255,7 +451,7 @@ def _has_fields(value: object) -> bool:
     return value is not None and not isinstance(value, (str, bytes, int, float, list, tuple, bool))
 
 
-_WAY_OUT = ': return {"id": …, "text": …}'
+_WAY_OUT = ': return {"id": …, "text": …}, or pass id_key='
 
 
 def _kind(row: object) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from operator import index
 from typing import Any, TypeAlias, TypeGuard
+from unicodedata import category
 from uuid import UUID
 
 GivenIds: TypeAlias = tuple[str | None, ...] | tuple[int, ...]
@@ -36,6 +37,31 @@ def as_id(value: object) -> str:
     if isinstance(value, float):
         hint = "; an int column with gaps becomes float in pandas: convert it with astype('Int64')"
     raise ValueError(f"{value!r} is not an ID: expected a str or an int{hint}")
+
+
+_LONGEST_ID = 200
+_MOST_UNCASED = 20
+
+
+def looks_like_id(value: object) -> bool:
+    """Return whether a value is an ID by its look: a whole number, a UUID, or a short word.
+
+    A word has no whitespace, at most 200 characters, no mark that ends a sentence, and at most 20
+    letters of scripts without case, which write sentences without a space.
+    """
+    if isinstance(value, str):
+        if not 0 < len(value) <= _LONGEST_ID or len(value.split()) != 1:
+            return False
+        if value.isascii():
+            return True
+        uncased = sum(category(letter) == "Lo" for letter in value)
+        return uncased <= _MOST_UNCASED and not set(value) & _SENTENCE_MARKS
+    if isinstance(value, (bool, float)):
+        return False
+    return isinstance(value, UUID) or hasattr(type(value), "__index__")
+
+
+_SENTENCE_MARKS = frozenset("。，、！？；।؟۔။།")
 
 
 def as_list(value: object, *, ordered: bool) -> list[object]:

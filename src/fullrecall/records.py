@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fullrecall.errors import FullrecallError, InputError, ReportError
-from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.findings import Evidence, Finding, Part, Step, Target
 from fullrecall.identifiers import shown
 from fullrecall.measures import parse
 from fullrecall.result import Method, Result, Status
@@ -87,6 +87,15 @@ class EvidenceRecord(Record):
         )
 
 
+class PartRecord(Record):
+    """One `Part`."""
+
+    label: str
+    evidence: list[Count] = Field(default_factory=list)
+    together: bool = False
+    vote: Count = 0
+
+
 class FindingRecord(Record):
     """One `Finding`."""
 
@@ -101,6 +110,7 @@ class FindingRecord(Record):
     judge: str = ""
     unverified: Share = 0.0
     contested: str = ""
+    parts: list[PartRecord] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -130,6 +140,7 @@ class FindingRecord(Record):
             self.judge,
             self.unverified,
             self.contested,
+            tuple([Part(p.label, tuple(p.evidence), p.together, p.vote) for p in self.parts]),
         )
 
 
@@ -149,7 +160,6 @@ class ResultRecord(Record):
 
     status: str
     score: Share | None = None
-    targets: str = ""
     retrieved: Count = 0
     findings: list[FindingRecord] = Field(default_factory=list)
     note: str = ""
@@ -163,8 +173,8 @@ class ResultRecord(Record):
     def _possible(self) -> Self:
         if self.status not in _STATUSES:
             raise ValueError(f"status must be one of {', '.join(Status)}, got {self.status!r}")
-        if self.status == Status.SCORED and not (self.findings and self.targets):
-            raise ValueError("a scored result must have findings, and the digest of its targets")
+        if self.status == Status.SCORED and not self.findings:
+            raise ValueError("a scored result must have findings")
         if self.status == Status.UNDEFINED and (self.findings or self.unmeasured):
             raise ValueError("an undefined result must have no targets")
         if self.status != Status.SCORED and not self.note:
@@ -183,8 +193,6 @@ class ResultRecord(Record):
     def result(self, method: Method) -> Result:
         """Return the result that was saved; `ReportError` where its score is not its findings'."""
         result = self.as_found(method)
-        if self.targets and self.targets != (digest := result.digest):
-            raise ReportError(f"targets must be {digest}, got {self.targets}")
         score = result.score
         if self.score != score and (
             self.score is None or score is None or not isclose(self.score, score, abs_tol=ROUNDING)
@@ -193,7 +201,7 @@ class ResultRecord(Record):
         return result
 
     def as_found(self, method: Method) -> Result:
-        """Return the result that the findings make, whatever its score and its targets' digest."""
+        """Return the result that the findings make, whatever its score."""
         return Result(
             method,
             Status(self.status),
@@ -223,6 +231,7 @@ class MethodRecord(Record):
     name: Text
     parameters: dict[str, Any] = {}
     headline: str = "recall"
+    kind: str = ""
 
     @model_validator(mode="after")
     def _plain(self) -> Self:
@@ -233,114 +242,55 @@ class MethodRecord(Record):
     def method(self) -> Method:
         """The method that was saved; `ReportError` for a measure that is not known here."""
         try:
-            return Method(self.name, self.parameters, parse(self.headline))
+            return Method(self.name, self.parameters, parse(self.headline), self.kind)
         except FullrecallError as error:
             raise ReportError(f"headline: {error}") from None
 
 
-class RowRecord(Record):
-    """One sample with its results."""
-
-    sample: dict[str, Any]
-    results: list[ResultRecord]
-
-    def content(self, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
-        """Return what was saved; `ReportError` for what is no row of these methods."""
-        if len(self.results) != len(methods):
-            raise ReportError(
-                f"results must be {len(methods)}, one per score, got {len(self.results)}"
-            )
-        try:
-            sample = Sample(**self.sample)
-        except InputError as error:
-            raise ReportError(f"sample: {error}") from None
-        results = []
-        for number, (record, method) in enumerate(zip(self.results, methods, strict=True)):
-            try:
-                results.append(record.result(method))
-            except ReportError as error:
-                raise ReportError(f"results[{number}].{error}") from None
-            _check_retrieved(sample, results[-1], number)
-        return sample, tuple(results)
+ROW = frozenset({"sample", "results"})
+"""The fields of a row."""
 
 
-def content_of(plain: object, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
-    """Return the sample and the results of a row; `ReportError` for what is no row of the methods.
+def check_row(plain: object, methods: Sequence[Method]) -> None:
+    """Raise `ReportError` for what is no row: a sample, and one result for each method."""
+    if type(plain) is not dict:
+        raise ReportError(f"a row must be a mapping, got {_shown(plain)}")
+    for name in sorted(ROW - plain.keys()):
+        raise ReportError(f"{name} is missing")
+    for name in plain.keys() - ROW:
+        raise ReportError(f"{name} is not a field of it")
+    sample, results = plain["sample"], plain["results"]
+    if type(sample) is not dict:
+        raise ReportError(f"sample must be a mapping, got {_shown(sample)}")
+    if type(results) is not list:
+        raise ReportError(f"results must be a list, got {_shown(results)}")
+    if len(results) != len(methods):
+        raise ReportError(f"results must be {len(methods)}, one per score, got {len(results)}")
 
-    What most rows are is read in half the time that `RowRecord` takes, which says what is wrong
-    with all others. Whether such a row's scores are those of its findings is not looked at: that
-    is faster done for many rows at once.
+
+def row_of(plain: Any, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
+    """Return the sample and the results of a row, whether or not they follow from the sample.
+
+    Raises `ReportError` for what is no row of these methods.
     """
-    usual = _usual_row(plain, methods)
-    return RowRecord.read(plain).content(methods) if usual is None else usual
-
-
-_ROW = frozenset({"sample", "results"})
-_SCORED = frozenset({"status", "score", "targets", "retrieved", "findings"})
-_FOUND = frozenset({"target", "steps", "ranks"})
-
-
-def _usual_row(plain: Any, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]] | None:
-    """Return the content of a row of scored results; None if any is of another kind, or wrong."""
-    if type(plain) is not dict or plain.keys() != _ROW:
-        return None
-    given, listed = plain["sample"], plain["results"]
-    if type(given) is not dict or type(listed) is not list or len(listed) != len(methods):
-        return None
+    check_row(plain, methods)
+    sample = sample_of(plain)
     results = []
-    for one, method in zip(listed, methods, strict=True):
-        result = _usual_result(one, method)
-        if result is None or result.digest != one["targets"]:
-            return None
-        results.append(result)
-    try:
-        sample = Sample(**given)
-    except (InputError, TypeError):
-        return None
-    ids = sample.retrieved_context_ids
-    most = len(ids) if ids is not None else 0
-    if any(result.retrieved > most for result in results):
-        return None
+    for index, (one, method) in enumerate(zip(plain["results"], methods, strict=True)):
+        try:
+            results.append(ResultRecord.read(one).result(method))
+            check_retrieved(sample, results[-1])
+        except ReportError as error:
+            raise ReportError(f"results[{index}].{error}") from None
     return sample, tuple(results)
 
 
-def _usual_result(plain: Any, method: Method) -> Result | None:
-    """Return a result of targets that are found whole or not at all; None for any other."""
-    if type(plain) is not dict or plain.keys() != _SCORED or plain["status"] != Status.SCORED:
-        return None
-    retrieved, findings = plain["retrieved"], plain["findings"]
-    types = type(plain["score"]), type(retrieved), type(findings)
-    if types != (float, int, list) or not all(_is_whole(one, retrieved) for one in findings):
-        return None
-    if not findings or len({tuple(one["target"]) for one in findings}) < len(findings):
-        return None
-    return Result(method, Status.SCORED, tuple(map(_whole, findings)), retrieved)
-
-
-def _whole(plain: dict[str, Any]) -> Finding:
-    """Return the finding of a target that its first rank, if there is one, finds whole."""
-    ranks = tuple(plain["ranks"])
-    return Finding(Target(tuple(plain["target"])), (Step(ranks[0], 1.0),) if ranks else (), ranks)
-
-
-def _is_whole(finding: Any, retrieved: int) -> bool:
-    """Whether a finding is of a target that its first rank, if there is one, finds whole."""
-    if type(finding) is not dict or finding.keys() != _FOUND:
-        return False
-    target, steps, ranks = finding["target"], finding["steps"], finding["ranks"]
-    if type(ranks) is not list or type(target) is not list or not target:
-        return False
-    for name in target:
-        if type(name) is not str:
-            return False
-    last = 0
-    for rank in ranks:
-        if type(rank) is not int or not last < rank <= retrieved:
-            return False
-        last = rank
-    if not ranks:
-        return bool(steps == [])
-    return bool(steps == [[ranks[0], 1.0]]) and type(steps[0][0]) is int
+def sample_of(plain: dict[str, Any]) -> Sample:
+    """Return the sample of a row; `ReportError` where it is none."""
+    try:
+        return Sample(**plain["sample"])
+    except InputError as error:
+        raise ReportError(f"sample: {error}") from None
 
 
 def plain_method(method: Method) -> dict[str, Any]:
@@ -353,6 +303,7 @@ def plain_method(method: Method) -> dict[str, Any]:
         "name": method.name,
         "parameters": dict(method.parameters),
         "headline": method.headline.name,
+        **({"kind": method.kind} if method.kind else {}),
     }
 
 
@@ -385,14 +336,32 @@ def plain_finding(finding: Finding) -> dict[str, Any]:
         plain["unverified"] = finding.unverified
     if finding.contested:
         plain["contested"] = finding.contested
+    if finding.parts:
+        plain["parts"] = [_plain_part(part) for part in finding.parts]
     return plain
 
 
-def plain_result(result: Result) -> dict[str, Any]:
-    """Return a result as plain JSON values that `ResultRecord` reads."""
+def _plain_part(part: Part) -> dict[str, Any]:
+    plain: dict[str, Any] = {"label": part.label}
+    if part.evidence:
+        plain["evidence"] = list(part.evidence)
+    if part.together:
+        plain["together"] = True
+    if part.vote:
+        plain["vote"] = part.vote
+    return plain
+
+
+def plain_result(result: Result, score: float | None) -> dict[str, Any]:
+    """Return a result with its score as plain JSON values that `ResultRecord` reads."""
+    if result.status is not Status.SCORED:
+        return plain_found(result)
+    return {"status": str(result.status), "score": score, **plain_found(result)}
+
+
+def plain_found(result: Result) -> dict[str, Any]:
+    """Return the same without the score."""
     plain: dict[str, Any] = {"status": str(result.status)}
-    if result.status is Status.SCORED:
-        plain |= {"score": result.score, "targets": result.digest}
     if result.retrieved or len(result.findings):
         plain["retrieved"] = result.retrieved
     if len(result.findings):
@@ -414,13 +383,13 @@ def plain_row(
     *,
     default: Callable[[Any], Any] | None = None,
 ) -> dict[str, Any]:
-    """Return a row as plain JSON values that `RowRecord` reads.
+    """Return a row as plain JSON values that `row_of` reads.
 
     Raises `ReportError` for values that JSON would change or cannot hold, such as sets and NaN in
     metadata, unless `default` makes plain ones of them.
     """
     plain = plain_sample(sample, default=default)
-    return {"sample": plain, "results": [plain_result(result) for result in results]}
+    return {"sample": plain, "results": [plain_result(result, result.score) for result in results]}
 
 
 def plain_sample(sample: Sample, *, default: Callable[[Any], Any] | None = None) -> dict[str, Any]:
@@ -531,15 +500,16 @@ def _shown(value: object) -> str:
         return f"a value of type {type(value).__name__}"
 
 
-def _check_retrieved(sample: Sample, result: Result, number: int) -> None:
+def check_retrieved(sample: Sample, result: Result) -> None:
+    """Raise `ReportError` where more contexts are counted than a sample has."""
     ids = sample.retrieved_context_ids
     if ids is not None and result.retrieved > len(ids):
         raise ReportError(
-            f"results[{number}].retrieved must be at most {len(ids)}, the contexts of the sample, "
+            f"retrieved must be at most {len(ids)}, the contexts of the sample, "
             f"got {result.retrieved}"
         )
     if not sample.has_retrieval and result.retrieved:
-        raise ReportError(f"results[{number}].retrieved must be 0: the sample has no retrieval")
+        raise ReportError("retrieved must be 0: the sample has no retrieval")
 
 
 def _problem(error: ValidationError) -> str:

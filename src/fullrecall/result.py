@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Findings, Target, by_rank
 from fullrecall.measures import Budget, Measure, Recall
+from fullrecall.table.found_row import FoundRow
 from fullrecall.usage import Usage
 
 if TYPE_CHECKING:
@@ -41,12 +42,14 @@ class Method:
     """How findings were made: the scorer's name, its kind and parameters, its judge's prompts.
 
     `headline` is the measure that the score is: recall, unless the scorer finds something that
-    recall does not describe.
+    recall does not describe. `kind` names the scorer's class ("id_recall"), whatever the score is
+    called; it is empty for a scorer of your own.
     """
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headline: Measure = Recall
+    kind: str = ""
 
     def label(self, measure: Measure) -> str:
         """Return the name of a score: `id_recall`, `id_recall@5`, `id_recall.ndcg@10`."""
@@ -54,6 +57,8 @@ class Method:
             return self.name if measure.k is None else f"{self.name}@{measure.k}"
         return f"{self.name}.{measure.name}"
 
+
+_NOTHING = Usage()
 
 Reading = Callable[[Measure], float | None]
 """Reads a measure of one row of a table."""
@@ -76,7 +81,7 @@ class Result:
     retrieved: int = 0
     note: str = ""
     unmeasured: tuple[tuple[str, str], ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = _NOTHING
     ranks: tuple[int, ...] | None = None
     _read: Reading | None = field(default=None, init=False, repr=False, compare=False)
     """Reads measures of the table that this is a view of; None: they are counted here."""
@@ -96,22 +101,27 @@ class Result:
             return self._read(measure)
         if self.status is Status.UNSCORED and not measure.of_sample:
             return None
-        columns = self._columns
-        if measure.reads_sample:
-            if self._sample is None:
-                raise ParameterError(
-                    f"{measure!r} reads the sample, which this result does not have: read it of "
-                    "the report, report[0].results[name]"
-                )
-            columns = columns.of_samples([self._sample])
-        value = float(measure.values(columns, lambda _: self.ranked)[0])
+        if not measure.reads_sample:
+            return measure.value(self._row, self._ranked_of)
+        value = float(measure.values(self._columns(measure), self._ranked_of)[0])
         return None if value != value else value  # noqa: PLR0124 - NaN
 
     @cached_property
-    def _columns(self) -> FoundColumns:
-        from fullrecall.table import found
+    def _row(self) -> FoundRow:
+        """What measures of findings read."""
+        return FoundRow.of(self.findings, self.retrieved, self.ranks)
 
-        return found.FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+    def _columns(self, measure: Measure) -> FoundColumns:
+        """Return what a measure of the sample reads."""
+        if self._sample is None:
+            raise ParameterError(
+                f"{measure!r} reads the sample, which this result does not have: read it of "
+                "the report, report[0].results[name]"
+            )
+        from fullrecall.table.found import FoundColumns
+
+        found = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+        return found.of_samples([self._sample])
 
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -137,18 +147,20 @@ class Result:
         """The findings by rank: those of united calls by each context's rank in its own call."""
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
+    def _ranked_of(self, row: int) -> Findings:  # noqa: ARG002 - there is one
+        return self.ranked
+
     def paid(self, measure: Measure) -> Findings:
         """Return the findings in the contexts that the budget of a measure pays for.
 
         All, by rank, for a measure without a budget, and where what contexts cost is not known.
         """
         if isinstance(measure.k, Budget) and self._sample is not None:
-            from fullrecall.table.found import FoundColumns
+            from fullrecall.table import paid
 
-            found = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
-            left, known = found.of_samples([self._sample]).within(measure.k)
+            left, known = paid.within(self._columns(measure), measure.k)
             if known[0]:
-                return left.findings(0, self.findings)
+                return paid.findings_of(left, 0, self.findings)
         return self.ranked
 
     @property

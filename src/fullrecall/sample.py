@@ -8,7 +8,17 @@ from itertools import repeat
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from fullrecall.context import ID, Context, ContextLike, as_context, as_metadata, as_number, listed
+from fullrecall.calls import Stage
+from fullrecall.context import (
+    ID,
+    Context,
+    ContextLike,
+    as_context,
+    as_contexts,
+    as_metadata,
+    as_number,
+    listed,
+)
 from fullrecall.errors import InputError
 from fullrecall.identifiers import (
     GivenIds,
@@ -20,7 +30,7 @@ from fullrecall.identifiers import (
     shown,
     whole_numbers,
 )
-from fullrecall.retrieval import Retrieval, Stage, View, as_contexts
+from fullrecall.retrieval import Retrieval, View
 
 
 class Claim(NamedTuple):
@@ -193,6 +203,14 @@ def _ids(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_at(position, _id, item) for position, item in items))
 
 
+def _forbidden_contexts(value: object) -> tuple[Context, ...]:
+    contexts = [_at(n, as_context, item) for n, item in enumerate(as_list(value, ordered=False))]
+    for position, context in enumerate(contexts):
+        if context.id is None and context.start is None and not (context.text or "").strip():
+            raise ValueError(f"item {position}: expected a text, got a blank one")
+    return tuple(contexts)
+
+
 def _id(value: object) -> str:
     name = as_id(value)
     if not name:
@@ -290,6 +308,7 @@ class Sample(_Given):
       `reference_contexts`: texts; an item may be a list of texts of which any one serves.
     - `reference`: the reference answer. `reference_claims`, `reference_entities`: its parts.
     - `forbidden_ids`: what must not be retrieved: no access, another tenant, out of date.
+      `forbidden_contexts`: the same as texts, or as character ranges of a document.
       `superseded`: `{"old": "new"}`; the old ID is forbidden, and a reference to it is to the new.
     - `answerable`: False says that nothing answers the question: whatever is returned is a leak,
       and recall is undefined.
@@ -311,6 +330,7 @@ class Sample(_Given):
     reference_claims: tuple[Claim, ...] | None
     reference_entities: tuple[str, ...] | None
     forbidden_ids: tuple[str, ...] | None
+    forbidden_contexts: tuple[Context, ...] | None
     superseded: Mapping[str, str] | None
     answerable: bool | None
     response: str | None
@@ -334,6 +354,7 @@ class Sample(_Given):
             reference_claims: Iterable[str | Claim | Mapping[str, Any]] | None = None,
             reference_entities: Iterable[str] | None = None,
             forbidden_ids: Iterable[ID] | None = None,
+            forbidden_contexts: Iterable[ContextLike] | None = None,
             superseded: Mapping[ID, ID] | None = None,
             answerable: bool | None = None,
             response: str | None = None,
@@ -363,7 +384,7 @@ class Sample(_Given):
                     problems[name] = str(error)
             if problems:
                 raise _problem(problems)
-            if "superseded" in given or "forbidden_ids" in given:
+            if not _FORBIDDING.isdisjoint(given):
                 self._forbid()
             if self.retrieved_contexts is not None or self.retrieval is not None:
                 self._unite()
@@ -382,6 +403,7 @@ class Sample(_Given):
 
     def _forbid(self) -> None:
         """Point references to their successors; raise `InputError` for one that is forbidden."""
+        self._check_texts()
         if self.reference_context_ids is None:
             return
         successors, forbidden = self.superseded or {}, set(self.forbidden)
@@ -400,6 +422,17 @@ class Sample(_Given):
                 raise InputError(
                     f"{name!r} is a reference and forbidden: leave it out of one of them",
                     field="forbidden_ids",
+                )
+
+    def _check_texts(self) -> None:
+        """Raise `InputError` for a text that is a reference and forbidden."""
+        references = [context for group in self.reference_contexts or () for context in group]
+        for context in self.forbidden_contexts or ():
+            if context in references:
+                raise InputError(
+                    f"{shown(context.label)} is a reference and forbidden: leave it out of one of "
+                    "them",
+                    field="forbidden_contexts",
                 )
 
     if not TYPE_CHECKING:  # a checker that sees it takes any name for an attribute
@@ -438,9 +471,10 @@ class Sample(_Given):
         fields = {name: getattr(self, name) for name in _CONVERT}
         fields |= {"retrieved_contexts": None, "retrieved_context_ids": None, "retrieval": None}
         if isinstance(retrieval, Retrieval):
-            if retrieval.other_ids is not None and self.reference_context_ids is not None:
-                wanted = {own for group in self.reference_context_ids for own in group.any_of}
-                retrieval = retrieval.named(wanted)
+            if retrieval.other_ids is not None:
+                references = self.reference_context_ids or ()
+                wanted = {own for group in references for own in group.any_of}
+                retrieval = retrieval.named(wanted.union(self.forbidden))
             fields["retrieval"] = retrieval
             if retrieval.response is not None:
                 fields["response"] = retrieval.response
@@ -486,6 +520,11 @@ class Sample(_Given):
     def ranks(self) -> tuple[int, ...] | None:
         """The rank of each retrieved context, ascending; None where that is its position."""
         return None if self.retrieval is None else self.retrieval.ranks
+
+    @property
+    def forbids(self) -> bool:
+        """Whether it says of anything that it must not be retrieved."""
+        return bool(self.answerable is False or self.forbidden or self.forbidden_contexts)
 
     @property
     def forbidden(self) -> tuple[str, ...]:
@@ -552,6 +591,7 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
     "reference_claims": _claims,
     "reference_entities": _texts,
     "forbidden_ids": _ids,
+    "forbidden_contexts": _forbidden_contexts,
     "superseded": _superseded,
     "answerable": _truth,
     "response": _one_text,
@@ -621,9 +661,12 @@ _READ_ALWAYS = tuple(
 )
 """What sets the fields that are read of every sample, and are cheaper to set than to make up."""
 
+_FORBIDDING = frozenset({"forbidden_ids", "forbidden_contexts", "superseded"})
+
 _PLAIN: dict[str, Callable[[Any], object]] = {
     "retrieved_contexts": lambda contexts: [context.to_dict() for context in contexts],
     "retrieval": Retrieval.to_dict,
+    "forbidden_contexts": lambda contexts: [context.to_dict() for context in contexts],
     "reference_contexts": lambda groups: [[one.to_dict() for one in group] for group in groups],
     "reference_context_ids": _plain_references,
     "reference_claims": lambda claims: [

@@ -1,4 +1,4 @@
-"""`fullrecall label` and `fullrecall calibrate`, from a saved report to a corrected mean."""
+"""`fullrecall judge label` and `judge calibrate`: from a report to labels to a corrected mean."""
 
 from __future__ import annotations
 
@@ -40,72 +40,76 @@ def fill(path: Path, label: str = "supported") -> None:
 
 def test_from_report_to_corrected_mean(saved: Path) -> None:
     """Label, fill in, calibrate: what is printed says what comes next, and the figures."""
-    told = run("label", saved, "-n", "30", "-o", "labels.csv")
+    told = run("judge", "label", saved, "-n", "30", "-o", "labels.csv")
     assert "30 claims of" in told
     assert "written to labels.csv" in told
-    assert "fullrecall calibrate report.jsonl labels.csv" in told
+    assert "fullrecall judge calibrate report.jsonl labels.csv" in told
     fill(Path("labels.csv"))
-    shown = run("calibrate", saved, "labels.csv")
+    shown = run("judge", "calibrate", saved, "labels.csv")
     assert "corrected (prediction-powered) 1.000" in shown
     assert "30 of 52 claims labeled" in shown
     plain = json.loads(CliRunner().invoke(
-        app, ["calibrate", str(saved), "labels.csv", "--json", "--width", "0.3"]
+        app, ["judge", "calibrate", str(saved), "labels.csv", "--json", "--width", "0.3"]
     ).stdout)  # fmt: skip
     assert plain["corrected"]["value"] == pytest.approx(1)
     assert plain["labels_needed"]["width"] == 0.3
-    assert "labels in all" in run("calibrate", saved, "labels.csv", "--width", "0.3")
+    assert "labels in all" in run("judge", "calibrate", saved, "labels.csv", "--width", "0.3")
 
 
 def test_more_labels(saved: Path) -> None:
     """A larger drawing takes the labels of the smaller; by a width no number is needed."""
-    run("label", saved, "-n", "20", "-o", "labels.csv")
+    run("judge", "label", saved, "-n", "20", "-o", "labels.csv")
     fill(Path("labels.csv"))
-    told = run("label", saved, "-n", "40", "--labels", "labels.csv", "-o", "more.csv")
+    told = run("judge", "label", saved, "-n", "40", "--labels", "labels.csv", "-o", "more.csv")
     assert "of them are labeled already" in told
-    assert "claims of" in run("label", saved, "--width", "0.5", "-o", "wide.jsonl")
-    assert "Too few samples" in run("label", saved, "--width", "0.01", "-o", "no.csv", code=2)
+    assert "claims of" in run("judge", "label", saved, "--width", "0.5", "-o", "wide.jsonl")
+    assert "Too few samples" in run(
+        "judge", "label", saved, "--width", "0.01", "-o", "no.csv", code=2
+    )
     assert not Path("no.csv").exists()
 
 
 def test_a_drawing_that_is_too_small(saved: Path) -> None:
     """Before anybody labels in vain, it is said how many samples it takes."""
-    told = run("label", saved, "-n", "5", "-o", "few.csv")
+    told = run("judge", "label", saved, "-n", "5", "-o", "few.csv")
     assert "needs labels in at least 10 samples" in told
-    assert "Note" not in run("label", saved, "-n", "30", "-o", "enough.csv")
+    assert "Note" not in run("judge", "label", saved, "-n", "30", "-o", "enough.csv")
 
 
 def test_two_raters(saved: Path) -> None:
     """A file each: κ between them is printed."""
     for name in ("ann.csv", "bob.csv"):
-        run("label", saved, "-n", "30", "-o", name)
+        run("judge", "label", saved, "-n", "30", "-o", name)
     fill(Path("ann.csv"))
     fill(Path("bob.csv"), "no")
-    assert "ann and bob agree on 0 of 30 claims" in run("calibrate", saved, "ann.csv", "bob.csv")
+    assert "ann and bob agree on 0 of 30 claims" in run(
+        "judge", "calibrate", saved, "ann.csv", "bob.csv"
+    )
 
 
 def test_no_file_is_lost(saved: Path) -> None:
     """Labels that are there are never overwritten, and no other format is written."""
     Path("labels.csv").write_text("hours of work", "utf-8")
-    assert "may hold labels" in run("label", saved, "-n", "5", "-o", "labels.csv", code=2)
+    assert "may hold labels" in run("judge", "label", saved, "-n", "5", "-o", "labels.csv", code=2)
     assert Path("labels.csv").read_text("utf-8") == "hours of work"
-    assert "end in .csv or" in run("label", saved, "-n", "5", "-o", "a.xlsx", code=2)
-    assert "no directory" in run("label", saved, "-n", "5", "-o", "no/a.csv", code=2)
+    assert "end in .csv or" in run("judge", "label", saved, "-n", "5", "-o", "a.xlsx", code=2)
+    assert "no directory" in run("judge", "label", saved, "-n", "5", "-o", "no/a.csv", code=2)
 
 
 def test_wrong_usage_and_input(saved: Path) -> None:
     """Exit code 2, and a message that names what is wrong."""
-    assert "either -n or --width" in run("label", saved, "-o", "labels.csv", code=2)
-    both = ("label", saved, "-n", "5", "--width", "0.1", "-o", "labels.csv")
+    assert "either -n or --width" in run("judge", "label", saved, "-o", "labels.csv", code=2)
+    both = ("judge", "label", saved, "-n", "5", "--width", "0.1", "-o", "labels.csv")
     assert "either -n or --width" in run(*both, code=2)
-    run("label", saved, "-n", "30", "-o", "labels.csv")
+    run("judge", "label", saved, "-n", "30", "-o", "labels.csv")
     assert "Error: labels.csv no claim is labeled: fill in the column label" in run(
-        "calibrate", saved, "labels.csv", code=2
+        "judge", "calibrate", saved, "labels.csv", code=2
     )
     Path("bad.csv").write_text("item,label\nc1,maybe\n", "utf-8")
-    assert "bad.csv, line 2" in run("calibrate", saved, "bad.csv", code=2)
+    assert "bad.csv, line 2" in run("judge", "calibrate", saved, "bad.csv", code=2)
     Path("other.csv").write_text("item,label\nc1,yes\n", "utf-8")
-    assert "other.csv" in run("calibrate", saved, "other.csv", code=2)
-    told = run("label", saved, "-n", "9", "--labels", "other.csv", "-o", "n.csv", code=2)
+    assert "other.csv" in run("judge", "calibrate", saved, "other.csv", code=2)
+    told = run("judge", "label", saved, "-n", "9", "--labels", "other.csv", "-o", "n.csv", code=2)
     assert "match no claim" in told
     assert not Path("n.csv").exists()
-    assert "missing.jsonl" in run("calibrate", "missing.jsonl", "labels.csv", code=2)
+    assert "missing.jsonl" in run("judge", "calibrate", "missing.jsonl", "labels.csv", code=2)

@@ -204,7 +204,7 @@ def test_a_scorer_s_own_failure_is_counted_and_explained(
 
         return [Failing()]
 
-    monkeypatch.setattr(cli_job, "chosen", chosen)
+    monkeypatch.setattr(cli_job, "scorers_of", chosen)
     result = run("evaluate", file(SAMPLES))
     assert result.exit_code == 0
     assert "1 unscored in id_recall: id_recall raised RuntimeError: out of order" in " ".join(

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from urllib.parse import quote
 
+from tests.steps.calls import of_calls
+
 from fullrecall import ClaimRecall, Context, IdRecall, Retrieval, Sample, TextRecall, evaluate
+from fullrecall.calls import Call
 from fullrecall.collections import documents
 from fullrecall.diagnosis import Cause, Diagnosis, diagnose
 from fullrecall.judges.judge import Citation, Verdict
-from fullrecall.retrieval import Call
 from fullrecall.testing import ContainmentJudge
 
 EACH = 20
@@ -343,7 +345,7 @@ def failed(world: World, nth: int) -> Sample:
         Call("keyword search", f"q{nth}", contexts=tuple(others)),
         Call("vector search", f"q{nth}", error="timed out"),
     ]
-    record = Retrieval.of_calls(calls, failed_calls="score")
+    record = of_calls(calls, failed_calls="score")
     return _sample(world, f"failed-{nth}", str(page.id), record)
 
 

@@ -99,7 +99,7 @@ def test_in_the_corpus_and_never_brought() -> None:
     assert (miss.cause, miss.rank) == (Cause.NEVER_RETRIEVED, None)
     assert "not among the 1 retrieved" in miss.detail
     miss = one(diagnose(report, corpus=corpus, retriever=lambda _, __: ["one text"], deep_k=7))
-    assert miss.detail == "in the corpus, but not in the top 7"
+    assert miss.detail == "in the corpus, but not among the 1 returned of 7"
 
 
 def test_of_an_any_of_group_the_nearest_decides() -> None:
@@ -393,8 +393,8 @@ def test_a_retriever_that_raises_is_asked_once_and_named() -> None:
 
     sample = Sample(query="q", retrieved_ids=["a"], expected_ids=["b", "c"])
     found = diagnose(report_of(IdRecall(), sample), retriever=broken, deep_k=9)
-    assert [miss.cause for miss in found] == [Cause.UNKNOWN] * 2
-    assert "the retriever raised TimeoutError: no answer" in found.misses[0].detail
+    assert [miss.cause for miss in found] == [Cause.FAILED_CALL] * 2
+    assert found.misses[0].detail == "the retriever failed: TimeoutError: no answer"
     assert asked == [("q", 9)]
 
 
@@ -534,4 +534,4 @@ def test_an_exact_search_that_raises_is_named() -> None:
 
     sample = Sample(query="q", expected_ids=["a"], retrieved_ids=["b"])
     found = diagnose(report_of(IdRecall(), sample), exact=broken, deep_k=9)
-    assert "the exact search raised TimeoutError: q 9" in found.misses[0].detail
+    assert "the exact search failed: TimeoutError: q 9" in found.misses[0].detail

@@ -21,10 +21,10 @@ from fullrecall import (
     TextRecall,
     evaluate,
 )
+from fullrecall.calls import Call
 from fullrecall.diagnosis import Cause, Change, ChangeKind, Diagnosis, diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.results.bounds import Counts, lower_bound, upper_bound
-from fullrecall.retrieval import Call
 from fullrecall.scorers import Scorer
 from fullrecall.testing import ContainmentJudge
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from fullrecall import ClaimRecall, Context, IdRecall, Sample, TextRecall, evaluate
+from fullrecall.calls import Call
 from fullrecall.collections import documents, questions
 from fullrecall.diagnosis import Cause, Diagnosed, diagnose
-from fullrecall.retrieval import Call, Retrieval
+from fullrecall.retrieval import Retrieval
 from fullrecall.testing import ContainmentJudge
 
 pytestmark = pytest.mark.frameworks  # bm25s comes with the demo

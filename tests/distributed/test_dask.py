@@ -117,9 +117,13 @@ def test_a_frame_as_rows(dd: Any, job: Job) -> None:
 
 
 def test_lists_that_dask_made_texts(dd: Any) -> None:
-    """Its default loses them: the error says how to keep them."""
+    """Lists of texts are read of their notation; arrays are lost in it, and the error says why."""
+    import numpy as np
     import pandas as pd
 
     frame = pd.DataFrame({"user_input": ["q"], "retrieved_ids": [["a"]]})
+    (sample,) = from_rows(dd.from_pandas(frame, npartitions=1))
+    assert sample.retrieved_context_ids == ("a",)
+    frame["retrieved_ids"] = [np.array(["a", "b"], object)]
     with pytest.raises(InputError, match="Dask turns lists into texts unless"):
         list(from_rows(dd.from_pandas(frame, npartitions=1)))

@@ -13,7 +13,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from tests.distributed.dropping import Dropping
 from tests.distributed.redis_server import RedisServer
 from tests.evaluation.ledgers import keep, kept
 
-from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, evaluate
+from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import StoreError
 from fullrecall.models import Completion, Failure
 from fullrecall.models.openai import OpenAIChatModel
@@ -137,6 +137,17 @@ class TestStore:
         assert again.spent.calls == 0
 
 
+def opened(folder: Path, tables: Sequence[dict[str, list[Any]]], rows: int) -> Report:
+    """Return the report of what workers made, each written to a file of its own."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    paths = [folder / f"{number}.parquet" for number in range(len(tables))]
+    for path, table in zip(paths, tables, strict=True):
+        pq.write_table(pa.table(table), path)
+    return Report.open(paths, rows=rows)
+
+
 def score(how: bytes, first: int, count: int, texts: int) -> Any:
     """Score a batch in a worker process."""
     return pickle.loads(how)(batch(first, count, texts))  # noqa: S301
@@ -168,23 +179,23 @@ class TestWorkers:
     """Several processes of one job."""
 
     def test_each_answer_is_paid_once(
-        self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str
+        self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str, tmp_path: Path
     ) -> None:
         """Three workers, the same 20 asks: 20 requests, whoever sends them."""
         endpoint.seconds = 0.01
         how = scorer(endpoint, redis_url)
-        report = how.report(in_processes(workers, how, 60, texts=20), rows=180)
+        report = opened(tmp_path, in_processes(workers, how, 60, texts=20), rows=180)
         assert report.complete
         assert {row.results[0].status for row in report} == {Status.SCORED}
         assert set(endpoint.asked.values()) == {1}
         assert endpoint.asked.total() == 20
 
     def test_a_budget_of_calls_holds_for_all(
-        self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str
+        self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str, tmp_path: Path
     ) -> None:
         """Not one request more, and the rest is unscored with the reason."""
         how = scorer(endpoint, redis_url, budget=Budget(calls=30))
-        report = how.report(in_processes(workers, how, 40, texts=1_000), rows=120)
+        report = opened(tmp_path, in_processes(workers, how, 40, texts=1_000), rows=120)
         assert endpoint.asked.total() == 30
         assert how.spent is not None
         assert how.spent.calls == 30
@@ -243,7 +254,7 @@ class TestWorkers:
             with pytest.warns(UserWarning, match="keeps nothing from here on"):
                 made = how(batch(0, 300))
             tried = way.accepted
-        report = how.report(made, rows=300)
+        report = opened(tmp_path, [made], rows=300)
         summary = report.summary()[0]
         assert summary.scored == endpoint.asked.total()
         lost = "the budget cannot be counted, and nothing more is sent: the store"
@@ -252,7 +263,9 @@ class TestWorkers:
         assert 9 <= summary.scored <= 9 + 4
         assert tried < 100  # and not several for each sample
 
-    def test_a_worker_that_is_killed(self, endpoint: Endpoint, redis_url: str) -> None:
+    def test_a_worker_that_is_killed(
+        self, endpoint: Endpoint, redis_url: str, tmp_path: Path
+    ) -> None:
         """What it was answered stays paid; what it held goes to the next one."""
         reached = threading.Event()
 
@@ -270,12 +283,16 @@ class TestWorkers:
         assert victim.pid is not None
         os.kill(victim.pid, signal.SIGKILL)
         victim.join()
-        report = how.report(how(batch(0, 40)), rows=40)
+        report = opened(tmp_path, [how(batch(0, 40))], rows=40)
         assert report.summary()[0].scored == 40
         assert endpoint.asked.total() <= 42  # the two that were on their way are asked again
 
     def test_an_unusable_reply_is_remembered(
-        self, redis_url: str, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+        self,
+        redis_url: str,
+        endpoint: Endpoint,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
     ) -> None:
         """A text that the model cannot split costs its three tries once, not for each sample."""
 
@@ -294,7 +311,7 @@ class TestWorkers:
             }
             for first in (0, 50)
         ]
-        report = how.report([how(each) for each in batches], rows=100)
+        report = opened(tmp_path, [how(each) for each in batches], rows=100)
         assert report.summary()[0].unscored == 100
         assert endpoint.asked.total() == 10 * 3
         before = endpoint.asked.total()
@@ -326,7 +343,7 @@ class TestSecrets:
                 made = how(batch(0, 40))
                 with pytest.raises(StoreError) as lost:
                     RedisLedger("redis://127.0.0.1:9/0")
-                report = how.report(made, rows=40)
+                report = opened(tmp_path, [made], rows=40)
                 monitor.shutdown(socket.SHUT_RDWR)
                 reading.join()
             from redis import Redis
@@ -340,7 +357,7 @@ class TestSecrets:
         assert len(kept) > 25
         assert any(b"fullrecall:{answer:" in each for each in seen)
         told = [str(seen), str(kept), str(made), str(report.summary()), str(lost.value), repr(how)]
-        told += [str(pickle.dumps(each)) for each in (how, how.merged, how.over, made)]
+        told += [str(pickle.dumps(each)) for each in (how, how.over, made)]
         assert not [text for text in told if "-secret" in text]
 
 

@@ -282,7 +282,7 @@ def search(share):
         if sys.argv[1] == "kill" and len(asked) == 70:
             os._exit(9)
         n = int(question)
-        return [f"d{n}"] if n % 10 < share else []
+        return [f"d{n}"] if n % 2 else []
     return f
 samples = [Sample(id=str(n), user_input=str(n), reference_context_ids=[f"d{n}"]) for n in range(64)]
 both = {"a": search(5), "b": search(6)}

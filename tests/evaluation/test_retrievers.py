@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.steps.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
+from fullrecall.calls import Call
 from fullrecall.errors import InputError, Interrupted, ParameterError
-from fullrecall.retrieval import Call, Retrieval
+from fullrecall.retrieval import Retrieval
 from fullrecall.run.asker import Asker
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.testing import ScriptedChatModel
@@ -64,7 +66,7 @@ class Searcher:
     def retrieve(self, sample: Sample) -> Retrieval:
         """Return a record of one call."""
         contexts = tuple(search(sample.user_input or ""))
-        return Retrieval.of_calls(
+        return of_calls(
             [Call("searcher", sample.user_input, contexts)], response=f"It is {sample.user_input}."
         )
 

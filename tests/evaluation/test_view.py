@@ -21,11 +21,12 @@ from fullrecall import (
     aevaluate,
     evaluate,
 )
+from fullrecall.calls import Call
 from fullrecall.cli import app
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.stages import evaluate_stages
 from fullrecall.result import Status
-from fullrecall.retrieval import Call, Retrieval
+from fullrecall.retrieval import Retrieval
 
 TEXTS = {name: f"The text of {name} is about {name * 3}." for name in "abcd"}
 

@@ -67,7 +67,7 @@ def test_other_parquet(tmp_path: Path) -> None:
         ("id_recall_place", [99], "from 0 to"),
         ("id_recall_place", [-1], "from 0 to"),
         ("id_recall_grade", [-1.0], "above 0"),
-        ("id_recall_details", "{}", "id_recall_details of row"),
+        ("id_recall_details", "{}", "row 0: id_recall_details must be None"),
         ("metadata", "{", "row"),
         ("fullrecall", "{}", "kind"),
     ],

@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 
 from fullrecall import ContextPrecision, IdRecall, Report, Sample, TextRecall, evaluate, measures
 from fullrecall.cli import app
-from fullrecall.cli.gate import HELP
+from fullrecall.cli import gate as gate_command
+from fullrecall.cli.signatures import help_of
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall, nDCG, parse_threshold
 from fullrecall.results import Gate, Outcome
@@ -304,7 +305,7 @@ class TestCommand:
         """80 columns, and the options of every example exist."""
         printed = self.run("--help").stdout
         assert max(map(len, printed.splitlines())) <= 80
-        examples = re.findall(r"^  fullrecall gate (.*)$", HELP, re.MULTILINE)
+        examples = re.findall(r"^  fullrecall gate (.*)$", help_of(gate_command.gate), re.MULTILINE)
         command: Any = typer.main.get_command(app)
         for example in examples:
             assert f"fullrecall gate {example}" in [line.strip() for line in printed.splitlines()]

@@ -137,11 +137,11 @@ def test_the_demo_has_labels() -> None:
 
 
 class TestCommand:
-    """`fullrecall judge`."""
+    """`fullrecall judge examine`."""
 
     def run(self, *arguments: str) -> Any:
         """Return the result of the command."""
-        return CliRunner().invoke(app, ["judge", *arguments, "--quiet"])
+        return CliRunner().invoke(app, ["judge", "examine", *arguments, "--quiet"])
 
     @pytest.fixture
     def labels(self, tmp_path: Path) -> Path:
@@ -168,7 +168,7 @@ class TestCommand:
         figures = json.loads(result.stdout)
         assert (figures["judge"], figures["agreement"]) == ("lexical:0.4", 1.0)
         calibrated = CliRunner().invoke(
-            app, ["calibrate", str(output), str(output.with_suffix(".labels.jsonl"))]
+            app, ["judge", "calibrate", str(output), str(output.with_suffix(".labels.jsonl"))]
         )
         assert calibrated.exit_code == 0, calibrated.output
 

@@ -11,10 +11,11 @@ import pytest
 from tests.page.window import MEASURES, Opened
 
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, compare
+from fullrecall.calls import Stage, calls_of
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
-from fullrecall.retrieval import Retrieval, Stage, calls_of
+from fullrecall.retrieval import Retrieval
 from fullrecall.usage import Usage
 
 if TYPE_CHECKING:

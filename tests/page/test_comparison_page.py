@@ -94,7 +94,7 @@ def test_only_common_targets_are_compared_and_the_page_says_so() -> None:
     comparison = compare(other_targets(), targets_of_two(["a", "c", "d", "e"], ["y"]))
     page = comparison.to_html()
     text = " ".join(" ".join(Parsed(page).text).split())
-    assert "The references of 1 sample differ in id_recall: only those that both" in text
+    assert "The references of 2 samples differ in id_recall: only those that both" in text
     assert "1 not compared in id_recall: no target in common" in text
     before, after = cells_of(page, 0), cells_of(page, 1)
     assert before["some"][0][1][-1] == after["some"][0][1][-1] == 0.5

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.steps.calls import of_calls
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
+from fullrecall.calls import Call
 from fullrecall.measures import Recall
 from fullrecall.read import read_labels
-from fullrecall.retrieval import Call, Retrieval
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -65,7 +66,7 @@ def test_united_calls_have_ranks_of_their_own(opened: Any) -> None:
         Call("keywords", "one", (Context("A", id="a"), Context("B", id="b"))),
         Call("vectors", "two", (Context("X", id="x"), Context("Y", id="y"), Context("Z", id="z"))),
     ]
-    retrieval = Retrieval.of_calls(calls, prompts=["A and X"])
+    retrieval = of_calls(calls, prompts=["A and X"])
     sample = Sample(id="union", retrieval=retrieval, reference_context_ids=["b", "z"])
     report = evaluate([sample], IdRecall(), progress=False)
     one = opened(report.to_html(measures=[Recall @ 1, Recall @ 2, Recall]))

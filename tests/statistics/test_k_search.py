@@ -12,6 +12,7 @@ from fullrecall import IdRecall, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings
 from fullrecall.measures import AP, F1, MEASURES, RR, AllFound, Hit, Measure, Precision, Recall
+from fullrecall.measures.budgets import Cut
 from fullrecall.results.k_search import KSearch, may_fall, search_k
 from fullrecall.results.smallest_k import smallest_k
 from fullrecall.results.summary import totals_of
@@ -24,11 +25,12 @@ DRAWS = 500
 def searched(columns: Sequence[Sequence[float]], *, falls: bool) -> KSearch:
     """Return the search for 0.9 over the values at k = 1, 2, and so on."""
 
-    def totals_at(k: int) -> Totals:
+    def totals_at(k: Cut) -> Totals:
+        assert isinstance(k, int)
         values = np.array(columns[k - 1], float)
         return Totals.of(values, due=np.zeros(len(values), bool))
 
-    return search_k(totals_at, len(columns), 0.9, falls=falls)
+    return search_k(totals_at, range(1, len(columns) + 1), 0.9, falls=falls)
 
 
 def test_a_measure_that_falls_is_found_where_it_is_high() -> None:
@@ -56,7 +58,7 @@ def test_no_k_and_no_values() -> None:
     assert searched([], falls=True).tested == ()
     assert searched([[]], falls=False).k is None
     with pytest.raises(ParameterError, match="target"):
-        search_k(lambda _: Totals.of(np.array([]), due=np.array([], bool)), 1, 2, falls=True)
+        search_k(lambda _: Totals.of(np.array([]), due=np.array([], bool)), [1], 2, falls=True)
 
 
 @pytest.mark.parametrize("falls", [True, False])
@@ -115,8 +117,8 @@ def test_drawn_samples_name_a_k_below_the_target_in_five_percent_at_most(
     wrong = 0
     for _ in range(DRAWS):
         drawn = table.taken(rng.integers(0, len(table), 40))
-        totals = {k: totals_of(drawn, 0, measure @ k) for k in ks}
-        found = search_k(totals.__getitem__, 5, target, falls=may_fall(measure))
+        totals: dict[Cut, Totals] = {k: totals_of(drawn, 0, measure @ k) for k in ks}
+        found = search_k(totals.__getitem__, ks, target, falls=may_fall(measure))
         wrong += found.k is not None
     assert wrong / DRAWS <= 0.05 + 3 * (0.05 * 0.95 / DRAWS) ** 0.5
 

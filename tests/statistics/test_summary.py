@@ -8,14 +8,15 @@ import subprocess
 import sys
 
 import pytest
+from tests.steps.calls import of_calls
 
-from fullrecall import Context, IdRecall, Report, Retrieval, Sample, evaluate
+from fullrecall import Context, IdRecall, Report, Sample, evaluate
+from fullrecall.calls import Call
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.measures import Recall
 from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import Counts, Interval, lower_bound, upper_bound
-from fullrecall.retrieval import Call
 
 
 def report_of(found: list[bool | None], group: int | None = None) -> Report:
@@ -144,7 +145,7 @@ def test_united_and_failed_calls_stand_in_the_summary() -> None:
         Call("b", query="2", error="boom"),
     )
     samples = [
-        Sample(id=n, expected_ids=["x"], retrieval=Retrieval.of_calls(calls))
+        Sample(id=n, expected_ids=["x"], retrieval=of_calls(calls))
         for n, calls in enumerate([(one, two), (one, failed), (one,)])
     ]
     report = evaluate(samples, IdRecall(), progress=False)

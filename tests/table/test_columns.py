@@ -173,6 +173,15 @@ def table_of(some: list[Result]) -> Table:
 
 KS = [None, 1, 2, 3, 7, 50]
 
+OTHERS = [
+    nDCG(gain="exponential") @ 2,
+    Precision(min_grade=1.0),
+    Precision(denominator="k") @ 5,
+    Recall(weight="size"),
+    Recall(weight="grade") @ 3,
+    Recall(denominator="k") @ 2,
+]
+
 
 @settings(max_examples=150)
 @given(st.lists(results(), min_size=1, max_size=8))
@@ -198,7 +207,7 @@ def test_a_view_reads_what_the_table_has(some: list[Result], rng: Any) -> None:
     order = list(range(len(some)))
     rng.shuffle(order)
     turned = table.taken(np.array(order, np.int64))
-    for measure in (Recall @ 3, AP, nDCG @ 2, Precision(min_grade=1.0), Recall(weight="size")):
+    for measure in (*FORMULAS, *(measure @ 3 for measure in FORMULAS), *OTHERS):
         alone = [result[measure] for result in some]
         assert [row.results[0][measure] for row in table.rows()] == alone
         assert [turned.row(n).results[0][measure] for n in range(len(some))] == [

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fullrecall import Sample
 from fullrecall.collections import documents, questions
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.read import documents_of
@@ -217,3 +218,13 @@ def _empty(tmp_path: Any) -> Any:
     folder = tmp_path / "empty"
     folder.mkdir()
     return folder
+
+
+def test_a_term_of_the_corpus_is_not_copied() -> None:
+    """Seven words that stand in several documents are a term, and favor none of them."""
+    term = "the boundary layer on a flat plate in a shear flow"
+    pages = {"a": f"We study {term} by series.", "b": f"Heat transfer near {term} is measured."}
+    sample = Sample(user_input=f"Does {term} press?", reference_context_ids=["a"])
+    assert Problem.COPIED not in check([sample], pages).counts
+    alone = {"a": pages["a"], "b": "Heat transfer is measured."}
+    assert Problem.COPIED in check([sample], alone).counts

@@ -75,7 +75,7 @@ FAULTS: dict[Problem, Any] = {
     Problem.SPAN: lambda n: spanned(good(n), start=2, end=2 + 30),
     Problem.TWIN: lambda _: {**good(7), "id": "twin"},
     Problem.COPIED: lambda n: {
-        **good(n), "user_input": "Which records of the parish council describe the work in detail?",
+        **good(n), "user_input": f"Is it so: {good(n)['reference_contexts'][0]['text']} Who says?",
     },
     Problem.POINTS: lambda n: {
         **good(n), "user_input": f"According to the text, {good(n)['user_input']}",

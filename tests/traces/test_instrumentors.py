@@ -37,7 +37,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fullrecall import IdRecall, Retrieval, Sample, TextRecall, evaluate
 from fullrecall import read as datasets
-from fullrecall.retrieval import Call
+from fullrecall.calls import Call
 from fullrecall.traces import RetrievalProcessor
 from langchain_fullrecall import observed as langchain_observed
 from llama_index.evaluation.fullrecall import observed as llama_observed

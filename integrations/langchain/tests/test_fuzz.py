@@ -1,7 +1,7 @@
 """Random programs of LangChain's and LangGraph's parts: no number that is wrong, on any path.
 
 The truth is not what the adapter thinks: it is what the program returned, or the markers in the
-last prompt that its model was sent. Set `FULLRECALL_PROGRAMS` for more programs.
+last prompt that its model was sent. Set `FULLRECALL_RUNS` for more programs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ shapes = module_from_spec(_spec)
 _spec.loader.exec_module(shapes)
 Store, Model, doc, joined = shapes.Store, shapes.Model, shapes.doc, shapes.joined
 
-PROGRAMS = int(os.environ.get("FULLRECALL_PROGRAMS", "60"))
+PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "60"))
 _MARKER = re.compile(r"marker-([a-p])\b")
 
 

@@ -23,8 +23,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
 
 from fullrecall import IdRecall, Sample, aevaluate, evaluate
+from fullrecall.calls import Stage
 from fullrecall.evaluation.stages import evaluate_stages
-from fullrecall.retrieval import Stage
 from langchain_fullrecall import observed
 
 Shape = list[tuple[str, list[str | None], str | None]]

@@ -57,7 +57,7 @@ from llama_index.core.schema import IndexNode, MetadataMode, NodeWithScore, Quer
 from llama_index.core.tools import QueryEngineTool
 
 from fullrecall import IdRecall
-from fullrecall.retrieval import Call
+from fullrecall.calls import Call
 from llama_index.evaluation.fullrecall import attach, capture_retrievals
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 

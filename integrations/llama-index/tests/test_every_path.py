@@ -1,25 +1,17 @@
-"""What a function, an engine or a block retrieved: one number on every path.
-
-The fuzz runs `FULLRECALL_PROGRAMS` random programs, 60 by default.
-"""
+"""What a function, an engine or a block retrieved: one number on every path."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import random
-import re
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
 import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.llms.types import CompletionResponse, CompletionResponseGen, LLMMetadata
-from llama_index.core.llms import CustomLLM, MockLLM
-from llama_index.core.llms.callbacks import llm_completion_callback
+from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
@@ -207,100 +199,3 @@ def test_a_version_that_reports_otherwise_is_unscored(monkeypatch: pytest.Monkey
         selfcheck.broken.cache_clear()
     assert "llama-index-core 0." in (found.error or "")
     assert "spans have no callers" in (found.error or "")
-
-
-class Scripted(CustomLLM):
-    """Keeps the prompts that it is sent."""
-
-    prompts: list[str]
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        """A model with a large window."""
-        return LLMMetadata(model_name="scripted", context_window=100_000)
-
-    @llm_completion_callback()
-    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
-        """Return the same answer to any prompt."""
-        self.prompts.append(prompt)
-        return CompletionResponse(text="an answer")
-
-    @llm_completion_callback()
-    def stream_complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponseGen:
-        """Yield it."""
-        yield self.complete(prompt)
-
-
-class Program:
-    """A random program: retrievers, postprocessors, cuts by hand, a synthesizer or none."""
-
-    def __init__(self, seed: int) -> None:
-        self.chance = random.Random(seed)
-        self.llm = Scripted(prompts=[])
-        self.names = (f"d{n}" for n in range(1000))
-        self.truth: set[str] | None = None
-
-    def __call__(self, question: str) -> Any:
-        """Retrieve, change the nodes, and return them in some form, or an answer to them."""
-        chance = self.chance
-        nodes = self._found(question)
-        for _ in range(chance.randrange(3)):
-            nodes = self._changed(nodes)
-        form = chance.choice(["nodes", "texts", "mapping", "answer", "response", "text"])
-        if form in ("answer", "response"):
-            response = get_response_synthesizer(llm=self.llm).synthesize(question, nodes)
-            self.truth = set(re.findall(r"<(\w+)>", "\n".join(self.llm.prompts)))
-            return response if form == "response" else str(response)
-        self.truth = set(re.findall(r"<(\w+)>", " ".join(n.text for n in nodes)))
-        if form == "texts":
-            return [node.text for node in nodes]
-        if form == "text":
-            return "\n\n".join(node.text for node in nodes)
-        return {"documents": nodes, "answer": "x"} if form == "mapping" else nodes
-
-    def _found(self, question: str) -> list[NodeWithScore]:
-        found: list[NodeWithScore] = []
-        for _ in range(self.chance.choice([1, 1, 2, 3])):
-            names = [next(self.names) for _ in range(self.chance.randrange(1, 5))]
-            if self.chance.random() < 0.15:
-                found += self._tried(names, question)
-            else:
-                found += Brings(*names).retrieve(question)
-        return found
-
-    def _tried(self, names: list[str], question: str) -> list[NodeWithScore]:
-        try:
-            return Down().retrieve(question)
-        except TimeoutError:
-            return Brings(*names).retrieve(question)
-
-    def _changed(self, nodes: list[NodeWithScore]) -> list[NodeWithScore]:
-        most = max(1, len(nodes) - self.chance.randrange(3))
-        changes: list[Callable[[], list[NodeWithScore]]] = [
-            lambda: Keeps(top_n=most).postprocess_nodes(nodes),
-            lambda: nodes[:most],
-            lambda: sorted(nodes, key=lambda node: node.text)[:most],
-            lambda: [NodeWithScore(node=node.node, score=0.5) for node in nodes],
-            lambda: [NodeWithScore(node=node.node.model_copy(), score=1) for node in nodes[:most]],
-        ]
-        return self.chance.choice(changes)()
-
-
-def outcomes(programs: int, first: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield the seed of each program, and whether its record is right, wrong or unscored."""
-    for seed in range(first, first + programs):
-        program = Program(seed)
-        found = observed(program).retrieve(SAMPLE)
-        if found.error is not None:
-            yield seed, "unscored"
-        else:
-            same = {str(context.id) for context in found.contexts or ()} == program.truth
-            yield seed, "right" if same else "wrong"
-
-
-def test_random_programs_are_never_wrong() -> None:
-    """The truth is the markers in the model's prompts, and in what the program returned."""
-    programs = int(os.environ.get("FULLRECALL_PROGRAMS", "60"))
-    found = list(outcomes(programs))
-    assert [seed for seed, outcome in found if outcome == "wrong"] == []
-    assert sum(outcome == "unscored" for _, outcome in found) <= programs / 3

@@ -23,7 +23,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import IdRecall
-from fullrecall.retrieval import Call
+from fullrecall.calls import Call
 from llama_index.evaluation.fullrecall import RecallEvaluator, attach, capture_retrievals, recorder
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 from llama_index.evaluation.fullrecall.recorder import recorders

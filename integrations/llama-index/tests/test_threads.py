@@ -22,8 +22,8 @@ from llama_index.core.tools import ToolOutput
 from llama_index.core.tools.types import BaseTool, ToolMetadata
 
 from fullrecall import IdRecall, Sample
+from fullrecall.calls import Call
 from fullrecall.result import Status
-from fullrecall.retrieval import Call
 from llama_index.evaluation.fullrecall import attach, capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import capture_of
 

@@ -9,7 +9,7 @@ from fullrecall.errors import InputError
 from fullrecall.read.rows import FIELDS, Columns, sample_of
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import Scorer
+from fullrecall.scorers.scorer import BAD_ROW, Scorer
 
 _KEPT = ("id", "user_input", "group")
 """What is kept of a row that is no sample, as far as it can be read."""
@@ -35,8 +35,6 @@ def sample_or_problem(
 
 def unscored(scorers: Sequence[Scorer], problem: str) -> tuple[Result, ...]:
     """Return the results of a row that is no sample."""
-    from fullrecall.results.files.columns import BAD_ROW
-
     note = f"{BAD_ROW}: {problem}"
     return tuple(Result(scorer.method, Status.UNSCORED, note=note) for scorer in scorers)
 

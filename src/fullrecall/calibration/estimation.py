@@ -17,8 +17,9 @@ from math import fsum, sqrt
 from typing import NamedTuple, TypeVar
 
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.calibration.spread import Spread, mean_interval, quantile, spread_of
+from fullrecall.calibration.spread import Spread, mean_interval, spread_of
 from fullrecall.results.bounds import Interval
+from fullrecall.results.special import t_quantile
 
 K = TypeVar("K")
 
@@ -216,7 +217,7 @@ def estimate(
     if design.complete and not of_judge:
         return Estimate(shown, mean_interval(spread, confidence), variance, sampling, spread.df)
     df = min(spread.df, design.df)
-    half = quantile(df, confidence) * sqrt(variance)
+    half = t_quantile(df, confidence) * sqrt(variance)
     clipped = [min(1.0, max(least, end)) for end in (shown, shown - half, shown + half)]
     return Estimate(
         clipped[0],

@@ -8,10 +8,11 @@ from math import fsum, sqrt
 from fullrecall.calibration.draw import allocation, in_strata
 from fullrecall.calibration.estimation import Estimate
 from fullrecall.calibration.judged import Strata, by_verdict, judged_claims
-from fullrecall.calibration.spread import quantile, spread_of
+from fullrecall.calibration.spread import spread_of
 from fullrecall.parameters import check_share
 from fullrecall.report.report import Report
 from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.special import t_quantile
 
 FEWEST = 10
 """Samples with labels below which a large-sample interval is not worth its name."""
@@ -32,7 +33,7 @@ def labels_needed(
 
     def wide(n: int) -> float:
         variance = fixed + per_label * (1 / n - 1 / claims)
-        return 2 * quantile(max(1.0, share * n), confidence) * sqrt(variance)
+        return 2 * t_quantile(max(1.0, share * n), confidence) * sqrt(variance)
 
     return _smallest(wide, width, claims)
 
@@ -69,7 +70,7 @@ def labels_for_width(
             size**2 * spare * (1 / count - 1 / of)
             for size, count, of in zip(sizes, counts, most, strict=True)
         )
-        return 2 * quantile(max(1.0, n - len(parts)), confidence) * sqrt(fixed + labels)
+        return 2 * t_quantile(max(1.0, n - len(parts)), confidence) * sqrt(fixed + labels)
 
     return _smallest(wide, width, sum(most))
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from fullrecall.calibration.judged import JudgedClaims
 from fullrecall.calibration.labels import Label
-from fullrecall.calibration.spread import quantile, spread_of
+from fullrecall.calibration.spread import spread_of
 from fullrecall.results.bounds import Interval
+from fullrecall.results.special import t_quantile
 
 
 class RaterAgreement(NamedTuple):
@@ -70,6 +71,6 @@ def _agreement(
     spread = spread_of(lines, clusters)
     interval = None
     if spread is not None and spread.groups > 1 and spread.variance > 0:
-        half = quantile(spread.df, confidence) * sqrt(spread.variance)
+        half = t_quantile(spread.df, confidence) * sqrt(spread.variance)
         interval = Interval(max(-1.0, value - half), min(1.0, value + half), confidence)
     return RaterAgreement(raters, count, agreed, value, interval)

@@ -11,6 +11,7 @@ from math import fsum, inf, sqrt
 from typing import NamedTuple
 
 from fullrecall.results.bounds import CONFIDENCE, Interval
+from fullrecall.results.special import t_quantile
 
 _ENOUGH = 2
 """Groups below which nothing is known of how they differ."""
@@ -69,19 +70,11 @@ def mean_interval(spread: Spread | None, confidence: float = CONFIDENCE) -> Inte
     if not (spread.variance > 0 and share > 0):
         off = 1.0 - ((1 - confidence) / 2) ** (1 / spread.groups)
         return Interval(mean - off * mean, mean + off * (1 - mean), confidence)
-    t = quantile(spread.df, confidence)
+    t = t_quantile(spread.df, confidence)
     a = t * t * spread.variance / share
     centre, half = mean + a / 2, sqrt(a * share + a * a / 4)
     low, high = (centre - half) / (1 + a), (centre + half) / (1 + a)
     return Interval(max(0.0, low), min(1.0, high), confidence)
-
-
-def quantile(df: float, confidence: float) -> float:
-    """Return how many standard errors a figure lies off at most, by Student's t."""
-    # Loads in a fraction of the time that `scipy.stats` takes.
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, 1 - (1 - confidence) / 2))
 
 
 def _satterthwaite(sizes: Sequence[int], n: int) -> float:

@@ -13,77 +13,121 @@ from fullrecall.cli.layout import Command, Group
 
 
 class Entry(NamedTuple):
-    """Where a command is, and what it does in one sentence, with which its help begins."""
+    """What a command does in one sentence, and where it is: `module:function`, or commands."""
 
-    module: str
     summary: str
+    source: str | Mapping[str, Entry]
+    examples: str = ""
 
 
 COMMANDS: Mapping[str, Entry] = {
     "demo": Entry(
-        "demo",
-        "Measure three real retrievers on this machine: no key, no download, less than a minute.",
+        "Measure real retrievers on this machine: no key, no download, under 20 seconds.",
+        "demo:demo",
     ),
     "evaluate": Entry(
-        "evaluation", "Score a file of samples: questions with retrieved and reference contexts."
+        "Score a file of samples: questions with retrieved and reference contexts.",
+        "evaluation:evaluate",
     ),
     "summary": Entry(
-        "summary", "Summarize a saved report: means, intervals, and how many samples they stand on."
+        "Summarize a saved report: means, intervals, the smallest k; or what a store holds.",
+        "summary:summary",
     ),
     "compare": Entry(
-        "comparison",
-        "Compare two saved reports of the same questions: was a change an improvement?",
+        "Compare saved reports of the same questions: was a change an improvement?",
+        "comparison:compare",
     ),
     "choose": Entry(
-        "choice",
         "Choose among retrievers: ask them the same questions until one is known to be the best.",
+        "choice:choose",
     ),
     "gate": Entry(
-        "gate",
         "Decide in CI whether a report is good enough: exit code 0 pass, 1 fail, 3 cannot tell.",
+        "gate:gate",
     ),
     "diagnose": Entry(
-        "diagnosis",
         "Show which changes would gain the most recall, and why each target of a saved "
         "report was missed.",
-    ),
-    "label": Entry(
-        "calibration",
-        "Sample claims of a judged report to label: do the contexts support the claim?",
-    ),
-    "calibrate": Entry("calibration", "Measure a judge against human labels and correct the mean."),
-    "judge": Entry(
-        "examination",
-        "Measure a judge on labeled claims, and on true claims with one detail made false.",
-    ),
-    "inspect": Entry(
-        "inspection",
-        "Show what is in a store of `evaluate --store`, or in a report of `evaluate --output`.",
+        "diagnosis:diagnose",
     ),
     "page": Entry(
-        "page",
         "Write a web page of saved reports: one file that needs no server or network.",
-    ),
-    "testset": Entry(
-        "testset",
-        "Make test sets from documents, check them, complete their references, and review them.",
+        "page:page",
     ),
     "doctor": Entry(
-        "doctor",
         "Check the installation: versions, extras, frameworks, the built-in judge, a store, a "
         "model.",
+        "doctor:doctor",
+    ),
+    "judge": Entry(
+        "Measure a judge of claims: on labeled claims, or on labels of your own report.",
+        {
+            "examine": Entry(
+                "Measure a judge on labeled claims, and on true claims with one detail made false.",
+                "examination:examine",
+            ),
+            "label": Entry(
+                "Sample claims of a judged report to label: do the contexts support the claim?",
+                "calibration:label",
+            ),
+            "calibrate": Entry(
+                "Measure a judge against human labels and correct the mean.",
+                "calibration:calibrate",
+            ),
+        },
+        """\
+From a judged report to a corrected mean:
+  fullrecall judge label report.jsonl -n 100 --output labels.csv
+  fullrecall judge calibrate report.jsonl labels.csv
+""",
+    ),
+    "testset": Entry(
+        "Make test sets from documents, check them, complete their references, and review them.",
+        {
+            "generate": Entry(
+                "Write questions about documents, with references that were checked.",
+                "testset:generate",
+            ),
+            "check": Entry(
+                "Check a test set: IDs, offsets, near-duplicates, copied words, and size.",
+                "testset:check",
+            ),
+            "complete": Entry(
+                "Judge what retrievers found and nobody labeled, and measure how complete the "
+                "references are.",
+                "testset:complete",
+            ),
+            "review": Entry(
+                "Draw questions for people to review, as a web page or a sheet, and apply what "
+                "they decided.",
+                "testset:review",
+            ),
+            "follow": Entry(
+                "Move the labels of a set to a new corpus, by the words that they were made for.",
+                "testset:follow",
+            ),
+            "export": Entry(
+                "Write a set as another tool has it, and print what that form cannot hold.",
+                "testset:export",
+            ),
+        },
+        """\
+From documents to a gate:
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
+  fullrecall testset review set.jsonl --documents docs/ -o review.html
+  fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
+  fullrecall testset check reviewed.jsonl docs/
+""",
     ),
 }
-"""A module has a function of the command's name, or an `app` of commands of its own; and `HELP`, or
-`LABEL_HELP` for the command `label`: what its help says below the summary."""
 
 
 class Deferred(Command):
     """A command as the list of commands shows it; its module is loaded when it is run."""
 
-    def __init__(self, name: str, entry: Entry) -> None:
-        super().__init__(name, help=entry.summary, rich_markup_mode=None)
-        self._entry = entry
+    def __init__(self, name: str, summary: str, source: str) -> None:
+        super().__init__(name, help=summary, rich_markup_mode=None)
+        self._summary, self._source = summary, source
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
         """Return the context of the command itself, which whoever runs it goes on with."""
@@ -91,26 +135,36 @@ class Deferred(Command):
 
     def loaded(self) -> Any:
         """Return the command itself."""
-        name = str(self.name)
-        module = import_module(f"fullrecall.cli.{self._entry.module}")
-        below = getattr(module, f"{name.upper()}_HELP", None) or module.HELP
-        told = f"{self._entry.summary}\n\n{below}"
-        own = getattr(module, "app", None)
-        if own is not None:
-            own.info.help = told
-        else:
-            own = typer.Typer(
-                add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
-            )
-            own.command(name, cls=Command, help=told)(getattr(module, name))
+        from fullrecall.cli.signatures import command_of, help_of
+
+        module, _, name = self._source.partition(":")
+        function = getattr(import_module(f"fullrecall.cli.{module}"), name)
+        text = f"{self._summary}\n\n{help_of(function)}"
+        own = typer.Typer(
+            add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+        )
+        own.command(self.name, cls=Command, help=text)(command_of(function))
         return typer.main.get_command(own)
+
+
+def _command(name: str, entry: Entry) -> Any:
+    """Return a command, or a group of them."""
+    if isinstance(entry.source, str):
+        return Deferred(name, entry.summary, entry.source)
+    return Group(
+        name=name,
+        commands={below: _command(below, one) for below, one in entry.source.items()},
+        help=f"{entry.summary}\n\n{entry.examples}",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
 
 
 class Commands(Group):
     """The group of all commands."""
 
     def __init__(self, **attributes: Any) -> None:
-        commands = {name: Deferred(name, entry) for name, entry in COMMANDS.items()}
+        commands = {name: _command(name, entry) for name, entry in COMMANDS.items()}
         super().__init__(**{**attributes, "commands": commands})
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:

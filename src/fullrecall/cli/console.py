@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -30,6 +31,11 @@ def write(text: str) -> None:
     with reader_may_leave():
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def write_json(plain: Any) -> None:
+    """Write plain values as JSON to standard output."""
+    write(json.dumps(plain, indent=2, default=str) + "\n")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fullrecall.counts import counted
+from fullrecall.demo import missing_packages
 from fullrecall.measures import Measure, Recall
 from fullrecall.views import terminal
 from fullrecall.views.sheet import Line, Section, Sheet
@@ -30,7 +31,13 @@ if TYPE_CHECKING:
     from fullrecall.report import Report, Row
     from fullrecall.result import Result
 
-_THROUGH = {"BM25": "LangChain", "dense": "LlamaIndex", "hybrid": "function"}
+_THROUGH = {
+    "FTS5": "SQLite",
+    "trigrams": "NumPy",
+    "BM25": "LangChain",
+    "dense": "LlamaIndex",
+    "hybrid": "function",
+}
 _ASKED = {"plain": "as people ask", "hard": "in other words than the answer"}
 _CHANGES = 3
 _MANY = 20
@@ -51,11 +58,14 @@ def page(
     yield (
         f"{demonstration.documents:,} documents in {demonstration.chunks:,} chunks; "
         f"{demonstration.questions} questions that need {demonstration.targets} documents: "
-        f"{counts}. {depth} chunks retrieved for each; {last} fuses both lists and reranks."
+        f"{counts}. {depth} chunks retrieved for each; {last} fuses the lists and reranks."
     )
     yield ""
     yield _table(demonstration, k, depth)
     yield ""
+    packages = missing_packages()
+    if packages:
+        yield f"Retrievers of LangChain and LlamaIndex join with pip install {' '.join(packages)}."
     notes = (notes_of(report.summary()) for report in demonstration.reports.values())
     yield from dict.fromkeys(chain.from_iterable(notes))
     if missed:
@@ -192,7 +202,7 @@ def _next_steps(*, missed: int, output: Path | None, last: str) -> Iterator[Rend
         ("fullrecall evaluate FILE", "your own retriever"),
     ]
     if output is not None:
-        yield f"Saved in {output}: open {last}.html; compared.html compares BM25 with {last}."
+        yield f"Saved in {output}: open {last}.html; compared.html compares FTS5 with {last}."
         yield ""
         path = output / f"{last}.jsonl"
         report = path if len(str(path)) <= _LONGEST else "REPORT"

@@ -2,73 +2,53 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
-from fullrecall.cli.console import fail, show, write
-from fullrecall.cli.installation import Check, State, examined
-from fullrecall.cli.judge import KINDS, JudgeOptions, judge_of
-from fullrecall.cli.problems import explained
-from fullrecall.errors import FullrecallError
+from fullrecall.cli.console import show, write, write_json
+from fullrecall.cli.installation import Check, State, checks_of
+from fullrecall.cli.judge import judge_of
 from fullrecall.views import terminal
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
 NOT_WELL = 1
-
-HELP = """\
-Missing extras come with an install command. Exit code 1: an installed part fails. Nothing is \
-sent anywhere, unless --judge names a model: it is then asked for one verdict.
-
-Examples:
-  fullrecall doctor
-  fullrecall doctor --directory /mnt/shared
-  fullrecall doctor --judge openai:qwen3 --base-url http://localhost:11434/v1
-"""
 
 
 def doctor(
     *,
-    directory: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIRECTORY",
-            show_default=False,
-            exists=True,
-            file_okay=False,
-            help="Try a store here. Default: where temporary files are.",
-        ),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(metavar="JUDGE", show_default=False, help=f"Also ask this judge: {KINDS}."),
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the checks as JSON and nothing else.")
-    ] = False,
+    directory: Path | None = None,
+    judge: str | None = None,
+    base_url: str | None = None,
+    as_json: bool = False,
 ) -> None:
-    """Check the installation; see `HELP`."""
-    try:
-        asked = judge_of(JudgeOptions(judge, base_url))
-    except FullrecallError as error:
-        fail(*explained(error))
+    """Check the installation.
+
+    Missing extras come with an install command. Exit code 1: an installed part fails. Nothing is
+    sent anywhere, unless --judge names a model: it is then asked for one verdict.
+
+    Examples:
+      fullrecall doctor
+      fullrecall doctor --directory /mnt/shared
+      fullrecall doctor --judge openai:qwen3 --base-url http://localhost:11434/v1
+
+    - `directory DIRECTORY`: Try a store here. Default: where temporary files are.
+    - `judge`: Also ask this judge: lexical, nli:MODEL, openai:MODEL or anthropic:MODEL.
+    - `base_url`: Endpoint of --judge openai:MODEL.
+    """
+    if directory is not None and not directory.is_dir():
+        raise typer.BadParameter(f"no directory {directory}", param_hint="--directory")
+    examined = judge_of(judge, base_url)
     with terminal.console(sys.stderr).status("Trying what is installed…"):
-        checks = list(examined(directory, asked))
+        checks = list(checks_of(directory, examined))
     is_well = not any(check.state is State.BROKEN for check in checks)
     if as_json:
-        plain = {"ok": is_well, "checks": [check._asdict() for check in checks]}
-        write(json.dumps(plain, indent=2) + "\n")
+        write_json({"ok": is_well, "checks": [check._asdict() for check in checks]})
     else:
         show(_table(checks))
         write("\n".join([*_notes(checks), ""]))
@@ -77,10 +57,6 @@ def doctor(
 
 
 def _table(checks: Sequence[Check]) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=False)
     for _ in range(3):
         grid.add_column()

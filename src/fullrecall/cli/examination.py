@@ -1,144 +1,89 @@
-"""`fullrecall judge JUDGE`."""
+"""`fullrecall judge examine JUDGE`."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
+from rich.table import Table
 
-from fullrecall.cli.judge import KINDS, JudgeOptions, judge_of
-from fullrecall.cli.options import at_least
+from fullrecall.cli.console import show, write_json
+from fullrecall.cli.judge import judge_of
+from fullrecall.cli.options import Positive
+from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
-
-if TYPE_CHECKING:
-    from fullrecall.evaluation.examination import Examination
-
-HELP = """\
-A line of the labels:
-  {"claim": "The tower is in Paris.", "contexts": ["…", "…"], "label": 1}
-
-Label 1 means that the contexts support the whole claim; yes, no, supported, and not_supported \
-also work. Without --labels the demo's questions are used. From the true claims it makes false \
-ones, in thirty kinds: another number, unit, month or name, a "not", "only", a cause, a condition \
-and so on. Kinds that the judge has a rule for are shown apart.
-
-Examples:
-  fullrecall judge lexical
-  fullrecall judge nli:models/hhem --labels labels.jsonl
-  fullrecall judge openai:gpt-4o-mini --labels labels.jsonl --runs 3
-  fullrecall judge lexical --labels labels.jsonl --output judged.jsonl
-"""
+from fullrecall.errors import InputError
+from fullrecall.evaluation.examination import Examination, demo_pairs, read_pairs, write_labels
+from fullrecall.evaluation.examination import examine as examination_of
+from fullrecall.evaluation.run import Options
 
 
-def judge(
-    judge: Annotated[
-        str,
-        typer.Argument(metavar="JUDGE", help=f"{KINDS}."),
-    ] = "lexical",
+@taking(examination_of, "runs details seed")
+@taking(Options, "store max_concurrency")
+def examine(
+    judge: str = "lexical",
     *,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Labeled claims: .jsonl. Default: the demo's questions.",
-        ),
-    ] = None,
-    runs: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            callback=at_least(1),
-            help="Judge all claims this many times, to measure agreement.",
-        ),
-    ] = 1,
-    details: Annotated[
-        bool,
-        typer.Option("--details/--no-details", help="Make false claims from the true ones."),
-    ] = True,
-    per_kind: Annotated[
-        int,
-        typer.Option(
-            metavar="N", callback=at_least(1), help="Make at most N false claims of each kind."
-        ),
-    ] = 50,
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", show_default=False, help="Endpoint of openai:MODEL or anthropic:MODEL."
-        ),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Keep model answers here (.sqlite) to resume a stopped run.",
-        ),
-    ] = None,
-    max_concurrency: Annotated[
-        int, typer.Option(metavar="N", callback=at_least(1), help="Maximum concurrent requests.")
-    ] = 16,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help="Save the report here (.jsonl), and its labels beside it, for `calibrate`.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the false details.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    labels: Path | None = None,
+    per_kind: Positive = 50,
+    base_url: str | None = None,
+    output: Path | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
+    **settings: Any,
 ) -> None:
-    """Measure the judge and print; see `HELP`."""
-    from fullrecall.cli.console import fail, noting, show, write
-    from fullrecall.cli.problems import explained
-    from fullrecall.errors import FullrecallError, InputError
-    from fullrecall.evaluation.examination import demo_pairs, examine, read_pairs
+    """Measure the judge and print.
 
+    A line of the labels:
+      {"claim": "The tower is in Paris.", "contexts": ["…", "…"], "label": 1}
+
+    Label 1 means that the contexts support the whole claim; yes, no, supported, and not_supported
+    also work. Without --labels the demo's questions are used. From the true claims it makes false
+    ones, in thirty kinds: another number, unit, month or name, a "not", "only", a cause, a
+    condition and so on. Kinds that the judge has a rule for are shown apart.
+
+    Examples:
+      fullrecall judge examine lexical
+      fullrecall judge examine nli:models/hhem --labels labels.jsonl
+      fullrecall judge examine openai:gpt-4o-mini --labels labels.jsonl --runs 3
+      fullrecall judge examine lexical --labels labels.jsonl --output judged.jsonl
+
+    - `judge`: lexical, nli:MODEL, openai:MODEL or anthropic:MODEL.
+    - `labels`: Labeled claims: .jsonl. Default: the demo's questions.
+    - `runs`: Judge all claims this many times, to measure agreement.
+    - `details`: Make false claims from the true ones.
+    - `per_kind`: Make at most N false claims of each kind.
+    - `output`: Save the report here (.jsonl), and its labels beside it, for `judge calibrate`.
+    - `seed`: Random seed of the false details.
+    """
     if output is not None and (output.suffix != ".jsonl" or not output.parent.is_dir()):
         raise typer.BadParameter(
             f"must be a .jsonl file in a directory that exists, got {output}",
             param_hint="--output",
         )
+    examined = judge_of(judge, base_url)
+    assert examined is not None  # noqa: S101 - one is named
     try:
-        asked = judge_of(JudgeOptions(judge, base_url))
-        assert asked is not None  # noqa: S101 - one is named
         pairs = demo_pairs() if labels is None else read_pairs(labels)
-        given: dict[str, Any] = {"max_concurrency": max_concurrency, "progress": not quiet}
-        if store is not None:
-            given["store"] = store
-        with noting():
-            found = examine(
-                asked, pairs, details=details, per_kind=per_kind, runs=runs, seed=seed, **given
-            )
-        if output is not None:
-            _save(found, output)
+        examination = examination_of(
+            examined, pairs, per_kind=per_kind, progress=not quiet, **settings
+        )
     except InputError as error:
-        fail(*explained(error.at(path=None if labels is None else str(labels))))
-    except (FullrecallError, OSError) as error:
-        fail(*explained(error))
+        raise error.at(path=None if labels is None else str(labels)) from None
+    if output is not None:
+        _save(examination, output)
     if as_json:
-        write(json.dumps(found.to_dict(), indent=2))
+        write_json(examination.to_dict())
     else:
-        show(*_lines(found))
+        show(*_lines(examination))
 
 
 def _save(found: Examination, output: Path) -> None:
-    from fullrecall.evaluation.examination import write_labels
-
     found.report.save(output)
     write_labels(found, output.with_suffix(".labels.jsonl"))
 
 
 def _lines(found: Examination) -> list[Any]:
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, show_edge=False)
     for column in ("claims", "number", "supported", "unscored"):
         table.add_column(column, justify="left" if column == "claims" else "right")

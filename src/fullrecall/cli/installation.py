@@ -67,7 +67,7 @@ class Check(NamedTuple):
     advice: str = ""
 
 
-def examined(directory: Path | None = None, judge: Judge | None = None) -> Iterator[Check]:
+def checks_of(directory: Path | None = None, judge: Judge | None = None) -> Iterator[Check]:
     """Yield every check: of the installation, of a store in `directory`, and of `judge`, if any.
 
     Only a `judge` that asks a model sends anything.

@@ -26,7 +26,7 @@ from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_device, is_exported, remove
 from fullrecall.cli.problems import explained
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
+from fullrecall.cli.scorers import ScorerName, Settings, possible, scorers_of
 from fullrecall.counts import counted
 from fullrecall.errors import FullrecallError, InputError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
@@ -118,14 +118,11 @@ def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
     if request.order is not None:
         raise typer.BadParameter("needs --run", param_hint="--order")
     renamed = _renamed(request.rename)
-    if request.id_key is not None:
-        if renamed:
-            raise typer.BadParameter("must be left out with --id-key", param_hint="--rename")
-        every = [datasets.read_spans(file, id_key=request.id_key) for file in request.files]
-    else:
-        every = [
-            datasets.read(file, format=request.format, rename=renamed) for file in request.files
-        ]
+    id_key = request.id_key if request.retriever is None else None
+    every = [
+        datasets.read(file, format=request.format, rename=renamed, id_key=id_key)
+        for file in request.files
+    ]
     samples = chain.from_iterable(every)
     if request.references is None:
         return samples, None
@@ -203,7 +200,7 @@ def _names(scorers: Iterable[FindingScorer]) -> list[str]:
 
 def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
     try:
-        return chosen(request.scorers, request.settings, first)
+        return scorers_of(request.scorers, request.settings, first)
     except InputError as error:
         raise error.at(path=str(request.files[0])) from None
 
@@ -243,6 +240,7 @@ def _scored(
             options: RunOptions = {
                 **request.limits,
                 "retriever": asked,
+                "id_key": request.id_key if asked is not None else None,
                 "progress": not (request.quiet or request.as_json),
                 "sink": outcome.missed.add,
             }

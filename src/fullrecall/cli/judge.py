@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,41 +11,25 @@ if TYPE_CHECKING:
 
 KINDS = "lexical, nli:MODEL, openai:MODEL or anthropic:MODEL"
 
-_ENDPOINTS = ("openai", "anthropic")
 _GRADING = ("lexical", "nli")
 
 
-@dataclass(frozen=True)
-class JudgeOptions:
-    """What the command line says of the judge."""
-
-    judge: str | None = None
-    base_url: str | None = None
-    require_evidence: bool = False
-    split: str | None = None
-
-    @property
-    def given(self) -> bool:
-        """Whether any of it is said."""
-        return self != JudgeOptions()
-
-
-def judge_of(options: JudgeOptions) -> Judge | None:
+def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
     """Return the judge named, None for the default; `@0.6` behind its name sets its threshold.
 
     Raises `typer.BadParameter` for another kind, and what the judge raises where it lacks a
     package or a key.
     """
-    if options.judge is None:
-        if options.base_url is not None:
-            raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--base-url")
+    from fullrecall.judges import LLMJudge
+
+    kind, _, model = (name or "").partition(":")
+    if base_url is not None and kind not in ("openai", "anthropic"):
+        raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--base-url")
+    if name is None:
         return None
-    kind, _, model = options.judge.partition(":")
     threshold: float | None = None
     if kind.partition("@")[0] in _GRADING:
         kind, model, threshold = _with_threshold(kind, model)
-    if options.base_url is not None and kind not in _ENDPOINTS:
-        raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--base-url")
     match kind:
         case "lexical" if not model:
             from fullrecall.judges.local import LexicalJudge
@@ -57,25 +40,23 @@ def judge_of(options: JudgeOptions) -> Judge | None:
 
             return CrossEncoderJudge(model, 0.5 if threshold is None else threshold)
         case "openai" if model:
-            from fullrecall.judges import LLMJudge
             from fullrecall.models.openai import OpenAIChatModel
 
-            return LLMJudge(OpenAIChatModel(model, base_url=options.base_url))
+            return LLMJudge(OpenAIChatModel(model, base_url=base_url))
         case "anthropic" if model:
-            from fullrecall.judges import LLMJudge
             from fullrecall.models.anthropic import AnthropicChatModel
 
-            return LLMJudge(AnthropicChatModel(model, base_url=options.base_url))
-    raise typer.BadParameter(f"must be {KINDS}, got {options.judge!r}", param_hint="--judge")
+            return LLMJudge(AnthropicChatModel(model, base_url=base_url))
+    raise typer.BadParameter(f"must be {KINDS}, got {name!r}", param_hint="--judge")
 
 
 def _with_threshold(kind: str, model: str) -> tuple[str, str, float | None]:
     """Return kind, model and threshold of `lexical@0.6` or `nli:MODEL@0.6`."""
-    name, marked, given = (model or kind).rpartition("@")
+    name, marked, text = (model or kind).rpartition("@")
     if not marked:
         return kind, model, None
     try:
-        threshold = float(given)
+        threshold = float(text)
     except ValueError:
         return kind, model, None  # an @ of the model's own name
     return (kind, name, threshold) if model else (name, "", threshold)

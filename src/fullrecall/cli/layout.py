@@ -72,17 +72,17 @@ def _with_flags_off(parameters: list[Any]) -> list[Any]:
 
 def _write_text(text: str, formatter: Any) -> None:
     """Write paragraphs filled, indented lines as they are, headings (they end in a colon) bold."""
-    formatter.write_paragraph()
-    for is_indented, lines in groupby(cleandoc(text).splitlines(), lambda line: line[:1] == " "):
-        for line in lines:
+    for paragraph in cleandoc(text).split("\n\n"):
+        formatter.write_paragraph()
+        for is_indented, lines in groupby(paragraph.splitlines(), lambda line: line[:1] == " "):
             if is_indented:
-                formatter.write(f"{line}\n")
-            elif line.endswith(":"):
-                formatter.write(f"{_bold(line)}\n")
-            elif line:
-                formatter.write_text(line)
+                formatter.write("".join(f"{line}\n" for line in lines))
+                continue
+            filled = " ".join(lines)
+            if filled.endswith(":"):
+                formatter.write(f"{_bold(filled)}\n")
             else:
-                formatter.write_paragraph()
+                formatter.write_text(filled)
 
 
 def _write_parameters(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:

@@ -1,10 +1,10 @@
-"""Options and arguments that several commands take, and checks of their values."""
+"""What options read and are called, wherever a command has them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Annotated, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -15,8 +15,21 @@ from fullrecall.measures.text import ALIASES
 Read = TypeVar("Read")
 
 
+@dataclass(frozen=True)
+class Kind:
+    """How the text of an option is read: by a parser, or with a check behind its type's own."""
+
+    metavar: str | None = None
+    parser: Callable[[str], Any] | None = None
+    check: Callable[[Any], Any] | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return what typer is told of it."""
+        return {"parser": self.parser, "callback": self.check}
+
+
 def at_least(least: int) -> Callable[[int | None], int | None]:
-    """Return a callback that refuses whole numbers below `least`; None is no number."""
+    """Return a check that refuses whole numbers below `least`; None is no number."""
 
     def checked(value: int | None) -> int | None:
         if value is not None and value < least:
@@ -26,24 +39,10 @@ def at_least(least: int) -> Callable[[int | None], int | None]:
     return checked
 
 
-def above_zero(value: float | None) -> float | None:
-    """Refuse numbers that are not above zero; None is no number."""
-    if value is not None and not value > 0:
-        raise typer.BadParameter(f"must be above 0, got {value:g}")
-    return value
-
-
 def share(value: float | None) -> float | None:
     """Refuse numbers outside of 0 to 1; None is no number."""
     if value is not None and not 0 <= value <= 1:
         raise typer.BadParameter(f"must be from 0 to 1, got {value:g}")
-    return value
-
-
-def level(value: float) -> float:
-    """Refuse numbers that are no level of confidence, 0 and 1 among them."""
-    if not 0 < value < 1:
-        raise typer.BadParameter(f"must be between 0 and 1, such as 0.95, got {value:g}")
     return value
 
 
@@ -65,82 +64,22 @@ def _checked_cuts(text: str | None) -> str | None:
     return text
 
 
-def measure(text: str) -> Measure:
+def measure_of(text: str) -> Measure:
     """Read a measure such as `recall@5`."""
-    return _read(parse, _ours(text))
+    return _read(parse, _by_own_name(text))
 
 
-def threshold(text: str) -> Threshold:
+def threshold_of(text: str) -> Threshold:
     """Read a threshold such as `recall@10>=0.9`."""
-    return _read(parse_threshold, _ours(text))
+    return _read(parse_threshold, _by_own_name(text))
 
 
-def _ours(text: str) -> str:
-    """Return a measure by our name; says so where it has another one elsewhere."""
+def _by_own_name(text: str) -> str:
+    """Return a measure by fullrecall's name; says so where it has another one elsewhere."""
     ours, alias = unaliased(text)
     if alias is not None:
         typer.echo(f"{alias} is {ALIASES[alias.lower()]} here: the mean over questions", err=True)
     return ours
-
-
-def cut(ks: Iterable[int], measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
-    """Return what to show: recall at each k that is given, and the measures that are named."""
-    return tuple(dict.fromkeys([*(Recall @ k for k in ks), *(measures or ())]))
-
-
-ReportPath = Annotated[
-    Path,
-    typer.Argument(
-        metavar="REPORT", show_default=False, help="Report saved by `evaluate --output`."
-    ),
-]
-
-Confidence = Annotated[
-    float,
-    typer.Option(metavar="0…1", callback=level, help="Confidence of intervals and bounds."),
-]
-
-MEASURE_HELP = (
-    "Measure to show, such as recall@5 or 'ndcg(gain=exponential)@10'; repeatable. "
-    "Default: recall at 1, 3, 5, 10, and over all retrieved contexts."
-)
-
-
-def measures_option(help_: str = MEASURE_HELP, panel: str | None = None) -> typer.models.OptionInfo:
-    """Return the option `--measure`."""
-    found: typer.models.OptionInfo = typer.Option(
-        "--measure",
-        "-m",
-        metavar="MEASURE",
-        parser=measure,
-        show_default=False,
-        rich_help_panel=panel,
-        help=help_,
-    )
-    return found
-
-
-Measures = Annotated[list[Measure] | None, measures_option()]
-
-CUTS_HELP = "Recall of the first K contexts, in place of the default measures; beside --measure."
-
-
-def cuts_option(help_: str = CUTS_HELP, panel: str | None = None) -> typer.models.OptionInfo:
-    """Return the option `--k`, whose text `cuts` reads."""
-    found: typer.models.OptionInfo = typer.Option(
-        "--k",
-        "-k",
-        "--ks",
-        metavar="K[,K...]",
-        callback=_checked_cuts,
-        show_default=False,
-        rich_help_panel=panel,
-        help=help_,
-    )
-    return found
-
-
-Cuts = Annotated[str | None, cuts_option()]
 
 
 def _read(reader: Callable[[str], Read], text: str) -> Read:
@@ -148,3 +87,74 @@ def _read(reader: Callable[[str], Read], text: str) -> Read:
         return reader(text)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def cut(ks: Iterable[int], measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
+    """Return what to show: recall at each k that is given, and the measures that are named."""
+    return tuple(dict.fromkeys([*(Recall @ k for k in ks), *(measures or ())]))
+
+
+Share: TypeAlias = Annotated[float, Kind("0…1", check=share)]
+Positive: TypeAlias = Annotated[int, Kind("N", check=at_least(1))]
+Count: TypeAlias = Annotated[int, Kind("N", check=at_least(0))]
+Cuts: TypeAlias = Annotated[str, Kind("K[,K...]", check=_checked_cuts)]
+MeasureText: TypeAlias = Annotated[Measure, Kind("MEASURE", measure_of)]
+ThresholdText: TypeAlias = Annotated[Threshold, Kind("MEASURE>=0…1|MEASURE<=0…1", threshold_of)]
+
+FLAGS: Mapping[str, tuple[str, ...]] = {
+    "as_json": ("--json",),
+    "k": ("--k", "-k"),
+    "ks": ("--k", "-k", "--ks"),
+    "measure": ("--measure", "-m"),
+    "n": ("--number", "-n"),
+    "output": ("--output", "-o"),
+    "quiet": ("--quiet", "-q"),
+    "retrievers": ("--retriever", "-r"),
+    "scorer": ("--scorer", "-s"),
+    "scores": ("--score",),
+}
+"""Options that are not called as their parameters are, or in one letter too."""
+
+METAVARS: Mapping[str, str] = {
+    "base_url": "URL",
+    "budget_cost": "COST",
+    "corpus": "PATH",
+    "deadline": "SECONDS",
+    "documents": "DOCUMENTS",
+    "exact": "MODULE:NAME",
+    "judge": "JUDGE",
+    "k": "K",
+    "largest": "K",
+    "price": "PROMPT,COMPLETION",
+    "report": "REPORT",
+    "retriever": "MODULE:NAME",
+    "samples": "SET",
+    "timeout": "SECONDS",
+}
+"""What stands for the value of an option, where its type does not say."""
+
+
+class Common:
+    """Options that several commands have.
+
+    - `as_json`: Print JSON and nothing else.
+    - `base_url`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
+    - `budget_calls`: Maximum requests; the rest is unscored.
+    - `budget_cost`: Maximum cost, by --price.
+    - `budget_tokens`: Maximum prompt plus completion tokens.
+    - `confidence`: Confidence of intervals, bounds, and outcomes.
+    - `deadline`: Time limit for the run; the rest is unscored. Default: none.
+    - `documents`: A folder or a file of what is searched.
+    - `ks`: Recall of the first K contexts, in place of the default measures; beside --measure.
+    - `markdown`: Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY.
+    - `max_concurrency`: Maximum concurrent requests.
+    - `measure`: Measure to show, such as recall@5 or 'ndcg(gain=exponential)@10'; repeatable.
+      Default: recall at 1, 3, 5, 10, and over all retrieved contexts.
+    - `quiet`: Show no progress.
+    - `report`: Report saved by `evaluate --output`.
+    - `samples`: A file of samples.
+    - `score`: Score to use, such as id_recall. Default: the only one that fits.
+    - `seed`: Random seed.
+    - `store`: Save model answers here (.sqlite) to resume a stopped run.
+    - `timeout`: Time limit per request; retried once.
+    """

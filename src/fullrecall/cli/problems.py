@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from fullrecall.cli.options import FLAGS
 from fullrecall.errors import InputError, MissingExtraError
 
 _IN_PYTHON = (
@@ -41,8 +43,11 @@ _IN_PYTHON = (
 """What the library suggests in Python, with the option that does the same."""
 
 
-def explained(error: BaseException) -> tuple[str, ...]:
-    """Return an error as a title and lines below it: the place, the problem, what to do."""
+def explained(error: BaseException, options: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return an error as a title and lines below it: the place, the problem, what to do.
+
+    `options` are the parameters of the command, which the message then names as options.
+    """
     if isinstance(error, InputError):
         lines = as_options(error.problem).splitlines()
         if error.field is not None:
@@ -54,7 +59,11 @@ def explained(error: BaseException) -> tuple[str, ...]:
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename is not None else ""
         return (f"{where}{error.strerror or error}",)
-    return (as_options(str(error)),)
+    problem = as_options(str(error))
+    for name in options:
+        flag = FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0]
+        problem = re.sub(rf"(?<![\w'`-]){name}(?= must be|=)", flag, problem)
+    return (problem,)
 
 
 def _place(error: InputError) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from difflib import get_close_matches
 from importlib import import_module
@@ -19,27 +18,20 @@ if TYPE_CHECKING:
 
 
 def retriever_of(given: str) -> RetrieverLike:
-    """Return the function, or the object with a `retrieve`, that `app:search` names.
+    """Return what `app:search` names, which can be asked a question.
 
-    Raises `typer.BadParameter` where it cannot be loaded, or is neither.
+    Raises `typer.BadParameter` where it cannot be loaded or asked.
     """
-    found = _loaded(given)
-    if isinstance(found, type):
-        raise _wrong(f"expected a function or an instance, got the class {given!r}")
-    if not callable(found) and not callable(getattr(found, "retrieve", None)):
-        raise _wrong(f"expected a function, got {given!r}, a {type(found).__name__}")
+    from fullrecall.errors import ParameterError
+    from fullrecall.run.retrievers import as_retriever
+
+    found: Any = _loaded(given)
+    try:
+        as_retriever(found)
+    except ParameterError as error:
+        problem = str(error).removeprefix("retriever must be ")
+        raise _wrong(f"{given!r}: expected {problem}") from None
     return cast("RetrieverLike", found)
-
-
-def function_of(given: str) -> Callable[[str, int], Any]:
-    """Return the function of a question and k that `app:search` names.
-
-    Raises `typer.BadParameter` where it cannot be loaded, or is none.
-    """
-    found = _loaded(given)
-    if not callable(found) or isinstance(found, type):
-        raise _wrong(f"expected a function, got {given!r}, a {type(found).__name__}")
-    return cast("Callable[[str, int], Any]", found)
 
 
 def _loaded(given: str) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fullrecall.cli.judge import JudgeOptions, judge_of
+from fullrecall.cli.judge import judge_of
 from fullrecall.cli.problems import as_options
 from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
@@ -53,34 +53,41 @@ _NEEDS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The options that scorers take, as they stand on the command line."""
+    """The options that scorers take, as they stand on the command line; None where they do not."""
 
-    threshold: float | None = None
-    similarity: str | None = None
-    judging: JudgeOptions = JudgeOptions()  # noqa: RUF009 - frozen
+    text: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    judge: str | None = None
+    base_url: str | None = None
+
+    def asking(self) -> dict[ScorerName, list[str]]:
+        """Return the scorers that options of their own ask for, with these options."""
+        judging = {**self.claims, "judge": self.judge, "base_url": self.base_url}
+        return {
+            name: options
+            for name, settings in ((ScorerName.TEXT, self.text), (ScorerName.CLAIM, judging))
+            if (options := list(_set(settings)))
+        }
 
 
-def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> list[FindingScorer]:
+def scorers_of(
+    names: Sequence[ScorerName], settings: Settings, first: Sample
+) -> list[FindingScorer]:
     """Return the scorers that are asked for; without any, the first that `first` has fields for.
 
     A name asks for a scorer, and so does an option of its own. Raises `typer.BadParameter` for a
     value out of range and for an option that none of the scorers takes, `InputError` where `first`
     allows none.
     """
-    wanted = list(dict.fromkeys(names)) or _by_options(settings) or possible(first)[:1]
+    asking = settings.asking()
+    wanted = list(dict.fromkeys(names)) or list(asking) or possible(first)[:1]
     if not wanted:
         raise InputError(_none_allowed(first))
-    for option, value, scorer in (
-        ("--threshold", settings.threshold, ScorerName.TEXT),
-        ("--similarity", settings.similarity, ScorerName.TEXT),
-        ("--judge", settings.judging.judge, ScorerName.CLAIM),
-        ("--base-url", settings.judging.base_url, ScorerName.CLAIM),
-        ("--require-evidence", settings.judging.require_evidence or None, ScorerName.CLAIM),
-        ("--split", settings.judging.split, ScorerName.CLAIM),
-    ):
-        if value is not None and scorer not in wanted:
+    for scorer, options in asking.items():
+        if scorer not in wanted:
             raise typer.BadParameter(
-                f"needs the scorer {scorer}, got {', '.join(wanted)}", param_hint=option
+                f"needs the scorer {scorer}, got {', '.join(wanted)}",
+                param_hint=f"--{options[0].replace('_', '-')}",
             )
     try:
         return [_scorer(name, settings) for name in wanted]
@@ -114,31 +121,21 @@ def _scorer(name: ScorerName, settings: Settings) -> FindingScorer:
         case ScorerName.ID:
             return scorers.IdRecall()
         case ScorerName.TEXT:
-            given = {"threshold": settings.threshold, "similarity": settings.similarity}
-            return scorers.TextRecall(**_given(given))
+            return scorers.TextRecall(**_set(settings.text))
         case ScorerName.SPAN:
             return scorers.SpanRecall()
         case ScorerName.ENTITY:
             return scorers.EntityRecall()
         case ScorerName.CLAIM:
-            return scorers.ClaimRecall(
-                judge=judge_of(settings.judging),
-                require_evidence=settings.judging.require_evidence,
-                **_given({"split": settings.judging.split}),
-            )
+            judge = judge_of(settings.judge, settings.base_url)
+            return scorers.ClaimRecall(judge=judge, **_set(settings.claims))
 
 
-def _by_options(settings: Settings) -> list[ScorerName]:
-    """Return the scorers that options of their own ask for."""
-    asked = {
-        ScorerName.TEXT: settings.threshold is not None or settings.similarity is not None,
-        ScorerName.CLAIM: settings.judging.given,
+def _set(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that stand on the command line: the others have Python's defaults."""
+    return {
+        name: value for name, value in settings.items() if value is not None and value is not False
     }
-    return [name for name, is_asked in asked.items() if is_asked]
-
-
-def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _allowed(name: ScorerName, sample: Sample) -> bool:
@@ -163,8 +160,7 @@ def _allowed(name: ScorerName, sample: Sample) -> bool:
 
 def _only_forbids(sample: Sample) -> bool:
     """Whether all that a sample says of its contexts is which must not be there."""
-    forbids = bool(sample.forbidden) or sample.answerable is False
-    return forbids and all(
+    return sample.forbids and all(
         value is None
         for value in (sample.reference, sample.reference_contexts, sample.reference_claims)
     )

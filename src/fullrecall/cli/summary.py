@@ -1,115 +1,85 @@
-"""`fullrecall summary REPORT`."""
+"""`fullrecall summary RUN`: what a saved report adds up to, or what is in a store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import typer
 
-from fullrecall.cli.options import Cuts, Measures, ReportPath, at_least, cut, cuts, level, share
+from fullrecall.cli.console import show, write_json
+from fullrecall.cli.options import Cuts, MeasureText, Positive, Share, cut, cuts
+from fullrecall.cli.signatures import taking
+from fullrecall.counts import counted
+from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, Recall
+from fullrecall.report import Report
+from fullrecall.run.contents import Contents, read_contents
+from fullrecall.views import terminal
+from fullrecall.views.summaries import summary_sheet
+from fullrecall.views.text import one_line
 
-if TYPE_CHECKING:
-    from fullrecall.report import Report
-
-HELP = """\
-With --smallest-k: the smallest k whose mean reaches the threshold, at a confidence that is \
-corrected for the search, and its cost in tokens. "No k" is an answer.
-
-Examples:
-  fullrecall summary report.jsonl
-  fullrecall summary report.jsonl --k 1,5 --measure ndcg@10
-  fullrecall summary report.jsonl --smallest-k 0.9 --measure all_found
-"""
-
-_SMALLEST = "Smallest k"
+_SQLITE = b"SQLite format 3\x00"
 
 
+@taking(Report.smallest_k, "confidence", heading="Smallest k")
 def summary(
-    report: ReportPath,
+    report: Path,
     *,
-    ks: Cuts = None,
-    measure: Measures = None,
-    target: Annotated[
-        float | None,
-        typer.Option(
-            "--smallest-k",
-            metavar="0…1",
-            callback=share,
-            show_default=False,
-            rich_help_panel=_SMALLEST,
-            help="Find the smallest k whose mean reaches this threshold: mean recall, or the mean "
-            "of --measure, whatever its k.",
-        ),
-    ] = None,
-    score: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            rich_help_panel=_SMALLEST,
-            help="Score to use; repeatable. Default: every recall score.",
-        ),
-    ] = None,
-    confidence: Annotated[
-        float,
-        typer.Option(
-            metavar="0…1", callback=level, rich_help_panel=_SMALLEST, help="Confidence in the k."
-        ),
-    ] = 0.95,
-    largest: Annotated[
-        int | None,
-        typer.Option(
-            metavar="K",
-            callback=at_least(1),
-            show_default=False,
-            rich_help_panel=_SMALLEST,
-            help="Largest k to try. Default: the number retrieved.",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")
-    ] = False,
+    ks: Cuts | None = None,
+    measure: list[MeasureText] | None = None,
+    smallest_k: Share | None = None,
+    scores: list[str] | None = None,
+    largest: Positive | None = None,
+    as_json: bool = False,
+    **search: Any,
 ) -> None:
-    """Print the summary of a saved report; see `HELP`."""
-    import json
+    """Print the summary of a saved report, or what is in a store.
 
-    from fullrecall.cli.console import fail, noting, show, write
-    from fullrecall.cli.problems import explained
-    from fullrecall.errors import FullrecallError
-    from fullrecall.report import Report
-    from fullrecall.views import terminal
-    from fullrecall.views.summaries import summary_sheet
+    With --smallest-k: the smallest k whose mean reaches the threshold, at a confidence that is
+    corrected for the search, and its cost in tokens. "No k" is an answer. Of a store of
+    `evaluate --store`: its models and scorers, how much of each is kept, and the tokens spent
+    on it.
 
-    given = {"--score": score, "--largest": largest}
-    unused = [option for option, value in given.items() if value is not None]
-    if target is None and unused:
+    Examples:
+      fullrecall summary report.jsonl
+      fullrecall summary report.jsonl --k 1,5 --measure ndcg@10
+      fullrecall summary report.jsonl --smallest-k 0.9 --measure all_found
+      fullrecall summary runs.sqlite
+
+    - `report`: Report saved by `evaluate --output`, or a store of `evaluate --store`.
+
+    Smallest k:
+    - `smallest_k`: Find the smallest k whose mean reaches this threshold: mean recall, or the mean
+      of --measure, whatever its k.
+    - `scores`: Score to use; repeatable. Default: every recall score.
+    - `confidence`: Confidence in the k.
+    - `largest`: Largest k to try. Default: the number retrieved.
+    """
+    unused = [flag for flag, value in (("--score", scores), ("--largest", largest)) if value]
+    if smallest_k is None and unused:
         raise typer.BadParameter("needs --smallest-k", param_hint=unused[0])
+    if _is_store(report):
+        _show_store(report, as_json=as_json)
+        return
     measures = cut(cuts(ks), measure)
-    try:
-        with noting():
-            loaded = Report.open(report)
-        found = [
-            loaded.smallest_k(target, one, confidence=confidence, score=name, largest=largest)
-            for name, one in _searched(loaded, score, measures)
-            if target is not None
-        ]
-        shown = loaded.summary(*measures)
-    except (FullrecallError, OSError) as error:
-        fail(*explained(error))
+    loaded = Report.open(report)
+    shown = loaded.summary(*measures)
+    searched = [] if smallest_k is None else [
+        loaded.smallest_k(smallest_k, one, score=name, largest=largest, **search)
+        for name, one in _searched(loaded, scores, measures)
+    ]  # fmt: skip
     if as_json:
         plain = shown.to_dict()
-        if target is not None:
-            plain["smallest_k"] = [one.to_dict() for one in found]
-        write(json.dumps(plain, indent=2) + "\n")
+        if smallest_k is not None:
+            plain["smallest_k"] = [one.to_dict() for one in searched]
+        write_json(plain)
         return
-    sheet = summary_sheet(shown)
-    show(terminal.Grid(sheet), "", *sheet.notes)
-    if target is not None:
-        show("", *(one.reason for one in found))
-        if not found:
-            show("The report has no recall score: choose another with --score.")
+    show(*terminal.parts(summary_sheet(shown)))
+    if smallest_k is not None:
+        none = "The report has no recall score: choose another with --score."
+        show("", *([one.reason for one in searched] or [none]))
 
 
 def _searched(
@@ -119,3 +89,55 @@ def _searched(
     for name in scores or [m.name for m in report.methods if m.headline == Recall]:
         for measure in dict.fromkeys(one.whole for one in measures or (Recall,)):
             yield name, measure
+
+
+def _is_store(path: Path) -> bool:
+    """Whether a path is a store: an empty file is one, of a run that was killed at once."""
+    if path.is_dir():
+        return False
+    if path.exists() and not path.is_file():
+        return True  # a pipe, of which nobody waits to be read: it is refused as a store
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) in (_SQLITE, b"")
+    except OSError as error:
+        raise ReportError(f"{path}: {error.strerror}") from None
+
+
+def _show_store(path: Path, *, as_json: bool) -> None:
+    contents = read_contents(path)
+    if as_json:
+        write_json({"kind": "store", **contents.to_dict()})
+        return
+    tokens = sum(model.prompt_tokens + model.completion_tokens for model in contents.models)
+    show(
+        f"{path}: a store, version {contents.version}, {contents.size / 2**10:,.1f} KiB",
+        f"{counted(contents.completions, 'completion')}, {counted(tokens, 'token')}; "
+        f"{counted(contents.results, 'result')}",
+    )
+    if contents.first is not None:
+        show(f"kept from {contents.first} to {contents.last}")
+    show(*_parts(contents))
+
+
+def _parts(contents: Contents) -> Iterator[str]:
+    """Yield a block of lines for each model and scorer."""
+    for model in contents.models:
+        yield ""
+        yield f"model {one_line(model.model, 200)}"
+        yield (
+            f"  {counted(model.completions, 'completion')}: {model.prompt_tokens:,} prompt and "
+            f"{model.completion_tokens:,} answer tokens"
+        )
+    for scorer in contents.scorers:
+        counts = ", ".join(f"{count:,} {status}" for status, count in scorer.statuses.items())
+        yield ""
+        yield f"scorer {one_line(scorer.scorer, 80)}: {counts}"
+        yield from _set(scorer.parameters)
+
+
+def _set(parameters: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parameters that are set, one a line."""
+    for name, value in parameters.items():
+        if value is not None:
+            yield f"  {name} = {one_line(str(value), 200)}"

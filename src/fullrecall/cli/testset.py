@@ -2,549 +2,323 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fullrecall.cli.judge import KINDS
-from fullrecall.cli.layout import Command, Group
+from fullrecall.cli.console import show, write, write_json
+from fullrecall.cli.judge import judge_of
+from fullrecall.cli.options import Count, Positive
+from fullrecall.cli.problems import as_options
+from fullrecall.cli.signatures import taking
+from fullrecall.collections import documents as demo_documents
+from fullrecall.collections import questions
 from fullrecall.counts import counted
+from fullrecall.evaluation.run import Options
+from fullrecall.judges import LexicalJudge
+from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.read import documents_of, read, write_jsonl
+from fullrecall.read import write as write_as
+from fullrecall.read.text_files import existing_file, text_lines
+from fullrecall.run.budget import Budget
+from fullrecall.sample import Sample
+from fullrecall.testset import apply_review, to_review
+from fullrecall.testset import check as audit_of
+from fullrecall.testset import complete as completion_of
+from fullrecall.testset import follow as followed_of
+from fullrecall.testset import generate as test_set_of
+from fullrecall.testset.audit import PEOPLES
+from fullrecall.testset.generation import DEFAULT_KINDS
+from fullrecall.views.sheet import Section, Sheet, lines_of
+from fullrecall.views.terminal import Grid
 
 if TYPE_CHECKING:
-    from fullrecall.models.openai import OpenAIChatModel
     from fullrecall.testset import CompletedSet
-    from fullrecall.testset.draft import QuestionKind
-    from fullrecall.testset.execution import ModelOptions
 
 INVALID = 1
 
-HELP = """\
-From documents to a gate:
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
-  fullrecall testset review set.jsonl --documents docs/ -o review.html
-  fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
-  fullrecall testset check reviewed.jsonl docs/
-"""
 
-GENERATE_HELP = """\
-Write questions about documents, with references that were checked.
-
-DOCUMENTS is a folder of .txt, .md, .rst, .html, or .jsonl files, or one such file. Each question \
-has a reference answer, claims, and a quote with its place for each claim. A stopped run resumes \
-from --store.
-
-Examples:
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 \\
-      --kind one_fact=3 --kind unanswerable=1 --rejected no.jsonl -o set.jsonl
-"""
-
-CHECK_HELP = """\
-Check a test set: IDs, offsets, near-duplicates, copied words, and size.
-
-With --judge, a model reads each question beside its references: does it stand \
-alone, is it answered, by one answer, does each claim follow.
-
-Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
-
-Examples:
-  fullrecall testset check set.jsonl docs/
-  fullrecall testset check set.jsonl chunks.jsonl --margin 0.03 --json
-  fullrecall testset check --demo
-"""
-
-COMPLETE_HELP = """\
-Judge what retrievers found and nobody labeled, and measure how complete the references are.
-
-Each --retrieved file is a report of `evaluate --retriever`, or samples with what one retriever \
-returned, best first. Label what --to-label draws, then run the same command again with --labels: \
-with --store it costs nothing. What one person found and the judge did not, --to-confirm draws \
-for another: --second.
-
-Examples:
-  fullrecall testset complete set.jsonl --retrieved a.jsonl \\
-      --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \\
-      --to-label labels.csv
-  fullrecall testset complete set.jsonl --retrieved a.jsonl \\
-      --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \\
-      --labels labels.csv -o completed.jsonl
-"""
-
-REVIEW_HELP = """\
-Draw questions for people to review, as a web page or a sheet, and apply what they decided.
-
-Without --apply: write --output, .html or .csv. With it: write the reviewed set as .jsonl, and \
-print what the review proves.
-
-Examples:
-  fullrecall testset review set.jsonl --documents docs/ -o review.html
-  fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
-"""
-
-EXPORT_HELP = """\
-Write a set as another tool has it, and print what that form cannot hold.
-
-Examples:
-  fullrecall testset export set.jsonl --format ragas -o ragas.jsonl
-  fullrecall testset export set.jsonl --format beir --documents docs/ -o beir/
-"""
-
-FOLLOW_HELP = """\
-Move the labels of a set to a new corpus, by the words that they were made for.
-
-Each reference is same, moved (other ID, chunks, or offsets), changed (other \
-words), or gone. What changed or is gone stays as it was, and its sample is \
-unscored. A set without quotes needs --old.
-
-Examples:
-  fullrecall testset follow set.jsonl --corpus new/ -o new-set.jsonl \\
-      --table labels.csv
-  fullrecall testset follow set.jsonl --old old.jsonl --corpus new.jsonl \\
-      -o new-set.jsonl
-"""
-
-app = typer.Typer(
-    name="testset",
-    cls=Group,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-
-_Set = Annotated[Path, typer.Argument(metavar="SET", show_default=False, help="A file of samples.")]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
-_Store = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        show_default=False,
-        help="Save model answers here (.sqlite) to resume a stopped run.",
-    ),
-]
-_Calls = Annotated[
-    int | None,
-    typer.Option("--budget-calls", metavar="N", show_default=False, help="Maximum requests."),
-]
-_Concurrency = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum concurrent requests.")]
-_BaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL", show_default=False, help="Endpoint of openai:MODEL. Default: OpenAI's."
-    ),
-]
-
-
-@app.command(cls=Command, help=GENERATE_HELP)
+@taking(test_set_of, "n difficulty closed_book seed")
+@taking(Options, "store max_concurrency")
+@taking(Budget, "calls", prefix="budget_")
 def generate(
-    documents: Annotated[
-        Path, typer.Argument(metavar="DOCUMENTS", show_default=False, help="A folder or a file.")
-    ],
+    documents: Path,
     *,
-    model: Annotated[
-        str, typer.Option(metavar="openai:MODEL", show_default=False, help="The model that writes.")
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", show_default=False, help="Save the set (.jsonl)."
-        ),
-    ],
-    number: Annotated[
-        int, typer.Option("-n", "--number", metavar="N", min=1, help="Number of questions.")
-    ] = 100,
-    checker: Annotated[
-        str | None,
-        typer.Option(
-            metavar="openai:MODEL",
-            show_default=False,
-            help="The model that checks. Default: the one that writes.",
-        ),
-    ] = None,
-    base_url: _BaseUrl = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND=SHARE",
-            show_default=False,
-            help="Share of a kind of question; repeatable. Default: one_fact=0.7, "
-            "several_facts=0.2, across_documents=0.1.",
-        ),
-    ] = None,
-    queries: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="What your users ask: one a line, or a file of samples.",
-        ),
-    ] = None,
-    difficulty: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LEVEL", show_default=False, help="Keep only easy, medium, or hard ones."
-        ),
-    ] = None,
-    closed_book: Annotated[
-        bool,
-        typer.Option(
-            "--closed-book", help="Mark questions that the model answers without documents."
-        ),
-    ] = False,
-    rejected: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="Save rejected drafts (.jsonl)."),
-    ] = None,
-    store: _Store = None,
-    budget_calls: _Calls = None,
-    max_concurrency: _Concurrency = 16,
-    seed: _Seed = 0,
+    model: str,
+    output: Path,
+    checker: str | None = None,
+    base_url: str | None = None,
+    kind: list[str] | None = None,
+    queries: Path | None = None,
+    rejected: Path | None = None,
+    n: int,
+    budget_calls: int | None,
+    **settings: Any,
 ) -> None:
-    """Write a test set; see `GENERATE_HELP`."""
-    from fullrecall.testset import generate as generated
+    r"""Write a test set.
 
+    DOCUMENTS is a folder of .txt, .md, .rst, .html, or .jsonl files, or one such file. Each
+    question has a reference answer, claims, and a quote with its place for each claim. A
+    stopped run resumes from --store.
+
+    Examples:
+      fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
+      fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 \
+          --kind one_fact=3 --kind unanswerable=1 --rejected no.jsonl -o set.jsonl
+
+    - `documents`: A folder or a file.
+    - `model openai:MODEL`: The model that writes.
+    - `output`: Save the set (.jsonl).
+    - `n`: Number of questions.
+    - `checker openai:MODEL`: The model that checks. Default: the one that writes.
+    - `kind KIND=SHARE`: Share of a kind of question; repeatable. Default: one_fact=0.7,
+      several_facts=0.2, across_documents=0.1.
+    - `queries`: What your users ask: one a line, or a file of samples.
+    - `difficulty LEVEL`: Keep only easy, medium, or hard ones.
+    - `closed_book`: Mark questions that the model answers without documents.
+    - `rejected`: Save rejected drafts (.jsonl).
+    """
     _check_new(output, (".jsonl",), "--output")
-    with _explained():
-        made = generated(
-            documents,
-            _model(model, base_url, "--model"),
-            number,
-            kinds=_kinds(kind) if kind else _default_kinds(),
-            checker=_model(checker, base_url, "--checker") if checker else None,
-            queries=_queries(queries) if queries else (),
-            difficulty=difficulty,  # type: ignore[arg-type] # `generate` says what it may be
-            closed_book=closed_book,
-            seed=seed,
-            on_plan=lambda forecast: _say(f"Plan: {forecast}"),
-            **_options(store, budget_calls, max_concurrency),
-        )
-        made.save(output, rejected=rejected)
+    made = test_set_of(
+        documents,
+        _model(model, base_url, "--model"),
+        n,
+        kinds=_kinds(kind) if kind else dict(DEFAULT_KINDS),
+        checker=_model(checker, base_url, "--checker") if checker else None,
+        queries=_queries(queries) if queries else (),
+        on_plan=lambda forecast: _say(f"Plan: {forecast}"),
+        budget=_budget(budget_calls),
+        **settings,
+    )
+    made.save(output, rejected=rejected)
     _say(str(made), f"{len(made):,} questions written to {output}.")
 
 
-@app.command(cls=Command, help=CHECK_HELP)
+@taking(audit_of, "margin")
+@taking(Options, "store max_concurrency")
+@taking(Budget, "calls", prefix="budget_")
 def check(
-    samples: Annotated[
-        Path | None,
-        typer.Argument(metavar="SET", show_default=False, help="A file of samples."),
-    ] = None,
-    documents: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="DOCUMENTS", show_default=False, help="What is searched: a folder or a file."
-        ),
-    ] = None,
+    samples: Path | None = None,
+    documents: Path | None = None,
     *,
-    demo: Annotated[bool, typer.Option("--demo", help="Check the demo's own questions.")] = False,
-    margin: Annotated[
-        float,
-        typer.Option(metavar="0…0.5", help="How far off mean recall may be, with 95% confidence."),
-    ] = 0.05,
-    issues: Annotated[int, typer.Option(metavar="N", min=0, help="List the first N issues.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="openai:MODEL",
-            show_default=False,
-            help="A model that reads each question beside its references.",
-        ),
-    ] = None,
-    base_url: _BaseUrl = None,
-    store: _Store = None,
-    budget_calls: _Calls = None,
-    max_concurrency: _Concurrency = 16,
+    demo: bool = False,
+    issues: Count = 20,
+    judge: str | None = None,
+    base_url: str | None = None,
+    as_json: bool = False,
+    budget_calls: int | None,
+    **settings: Any,
 ) -> None:
-    """Check a test set and print what is wrong with it; see `CHECK_HELP`."""
-    import json
+    """Check a test set and print what is wrong with it.
 
-    from fullrecall.cli.console import write
-    from fullrecall.collections import documents as own_documents
-    from fullrecall.collections import questions
-    from fullrecall.read import read
-    from fullrecall.testset import check as checked
+    With --judge, a model reads each question beside its references: does it stand alone, is it
+    answered, by one answer, does each claim follow.
 
+    Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
+
+    Examples:
+      fullrecall testset check set.jsonl docs/
+      fullrecall testset check set.jsonl chunks.jsonl --margin 0.03 --json
+      fullrecall testset check --demo
+
+    - `documents`: What is searched: a folder or a file.
+    - `demo`: Check the demo's own questions.
+    - `margin 0…0.5`: How far off mean recall may be, with 95% confidence.
+    - `issues`: List the first N issues.
+    - `judge openai:MODEL`: A model that reads each question beside its references.
+    """
     if demo == (samples is not None) or (documents is None) != demo:
         raise typer.BadParameter("expected SET and DOCUMENTS, or --demo alone")
-    with _explained():
-        if samples is None or documents is None:
-            audit = checked(questions(), own_documents(), margin=margin)
-        else:
-            reader = None if judge is None else _model(judge, base_url, "--judge")
-            options = _options(store, budget_calls, max_concurrency)
-            audit = checked(read(samples), documents, judge=reader, margin=margin, **options)
-    if as_json:
-        write(json.dumps(audit.to_dict(), indent=1) + "\n")
+    if samples is None or documents is None:
+        audit = audit_of(questions(), demo_documents(), margin=settings["margin"])
     else:
-        listed = [one for one in audit.issues if one.sample][:issues]
+        reader = None if judge is None else _model(judge, base_url, "--judge")
+        budget = _budget(budget_calls)
+        audit = audit_of(read(samples), documents, judge=reader, budget=budget, **settings)
+    if as_json:
+        write_json(audit.to_dict())
+    else:
+        listed = [issue for issue in audit.issues if issue.sample][:issues]
         _say(str(audit), *(f"  {one.sample}: {one.problem}: {one.detail}" for one in listed))
         _show_wording(audit)
     if not audit.is_valid:
         raise typer.Exit(INVALID)
 
 
-@app.command(cls=Command, help=COMPLETE_HELP)
+@taking(completion_of, "depth seed")
+@taking(Options, "store max_concurrency")
+@taking(Budget, "calls", prefix="budget_")
 def complete(
-    samples: _Set,
+    samples: Path,
     *,
-    retrieved: Annotated[
-        list[Path],
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="What one retriever returned for these questions; repeatable.",
-        ),
-    ],
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="JUDGE",
-            show_default=False,
-            help=f"{KINDS}. Default: lexical.",
-        ),
-    ] = None,
-    base_url: _BaseUrl = None,
-    depth: Annotated[
-        int, typer.Option(metavar="K", min=1, help="Judge the first K contexts of each retriever.")
-    ] = 20,
-    to_label: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", show_default=False, help="Draw contexts to label (.csv or .jsonl)."
-        ),
-    ] = None,
-    number: Annotated[
-        int,
-        typer.Option(
-            "-n", "--number", metavar="N", min=1, help="Contexts to draw with --to-label."
-        ),
-    ] = 300,
-    to_confirm: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", show_default=False, help="Draw what another person must confirm."
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="The labels, filled in."),
-    ] = None,
-    second: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="The other person's labels."),
-    ] = None,
-    label_error: Annotated[
-        float,
-        typer.Option(
-            metavar="0…0.3", help="Share of one person's labels that may be wrong, at most."
-        ),
-    ] = 0.05,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", show_default=False, help="Save the set (.jsonl)."
-        ),
-    ] = None,
-    store: _Store = None,
-    budget_calls: _Calls = None,
-    max_concurrency: _Concurrency = 16,
-    seed: _Seed = 0,
+    retrieved: list[Path],
+    judge: str | None = None,
+    base_url: str | None = None,
+    to_label: Path | None = None,
+    n: Positive = 300,
+    to_confirm: Path | None = None,
+    labels: Path | None = None,
+    second: Path | None = None,
+    label_error: float = 0.05,
+    output: Path | None = None,
+    budget_calls: int | None,
+    **settings: Any,
 ) -> None:
-    """Complete references and print how complete they are; see `COMPLETE_HELP`."""
-    from fullrecall.cli.judge import JudgeOptions, judge_of
-    from fullrecall.cli.problems import as_options
-    from fullrecall.judges import LexicalJudge
-    from fullrecall.read import read, write_jsonl
-    from fullrecall.testset import complete as completed
+    r"""Complete references and print how complete they are.
 
+    Each --retrieved file is a report of `evaluate --retriever`, or samples with what one retriever
+    returned, best first. Label what --to-label draws, then run the same command again with
+    --labels: with --store it costs nothing. What one person found and the judge did not, --to-
+    confirm draws for another: --second.
+
+    Examples:
+      fullrecall testset complete set.jsonl --retrieved a.jsonl \
+          --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \
+          --to-label labels.csv
+      fullrecall testset complete set.jsonl --retrieved a.jsonl \
+          --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \
+          --labels labels.csv -o completed.jsonl
+
+    - `retrieved`: What one retriever returned for these questions; repeatable.
+    - `judge`: lexical, nli:MODEL, openai:MODEL or anthropic:MODEL. Default: lexical.
+    - `depth K`: Judge the first K contexts of each retriever.
+    - `to_label`: Draw contexts to label (.csv or .jsonl).
+    - `n`: Contexts to draw with --to-label.
+    - `to_confirm`: Draw what another person must confirm.
+    - `labels`: The labels, filled in.
+    - `second`: The other person's labels.
+    - `label_error 0…0.3`: Share of one person's labels that may be wrong, at most.
+    - `output`: Save the set (.jsonl).
+    """
     if output is not None:
         _check_new(output, (".jsonl",), "--output")
-    with _explained():
-        done = completed(
-            read(samples),
-            {path.stem: _lookup(path) for path in retrieved},
-            judge_of(JudgeOptions(judge, base_url)) or LexicalJudge(),
-            depth=depth,
-            seed=seed,
-            **_options(store, budget_calls, max_concurrency),
-        )
-        if labels is not None:
-            done = done.with_labels(labels, second=second or (), error=label_error)
-        lines = [as_options(str(done))]
-        for path, confirm in ((to_label, False), (to_confirm, True)):
-            if path is not None:
-                lines.append(_drawn(done, number, path, confirm=confirm))
-        if output is not None:
-            lines.append(
-                f"{counted(write_jsonl(done.samples, output), 'sample')} written to {output}."
-            )
+    retrievers = {path.stem: _lookup(path) for path in retrieved}
+    chosen = judge_of(judge, base_url) or LexicalJudge()
+    budget = _budget(budget_calls)
+    done = completion_of(read(samples), retrievers, chosen, budget=budget, **settings)
+    if labels is not None:
+        done = done.with_labels(labels, second=second or (), error=label_error)
+    lines = [as_options(str(done))]
+    for path, confirm in ((to_label, False), (to_confirm, True)):
+        if path is not None:
+            lines.append(_drawn(done, n, path, confirm=confirm))
+    if output is not None:
+        lines.append(_saved(done.samples, output))
     _say(*lines)
 
 
-@app.command(cls=Command, help=REVIEW_HELP)
+@taking(to_review, "n seed")
 def review(
-    samples: _Set,
+    samples: Path,
     *,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write it here."),
-    ],
-    apply: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Decisions: what the page saved, or the sheet filled in.",
-        ),
-    ] = None,
-    documents: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DOCUMENTS", show_default=False, help="Show each quote within these documents."
-        ),
-    ] = None,
-    number: Annotated[
-        int | None,
-        typer.Option(
-            "-n",
-            "--number",
-            metavar="N",
-            min=1,
-            show_default=False,
-            help="Questions to review. Default: enough to prove 90% good if two are bad.",
-        ),
-    ] = None,
-    seed: _Seed = 0,
+    output: Path,
+    apply: Path | None = None,
+    documents: Path | None = None,
+    **settings: Any,
 ) -> None:
-    """Write what people review, or apply what they decided; see `REVIEW_HELP`."""
-    from fullrecall.read import read, write_jsonl
-    from fullrecall.testset import apply_review, to_review
+    """Write what people review, or apply what they decided.
 
+    Without --apply: write --output, .html or .csv. With it: write the reviewed set as .jsonl, and
+    print what the review proves.
+
+    Examples:
+      fullrecall testset review set.jsonl --documents docs/ -o review.html
+      fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
+
+    - `output`: Write it here.
+    - `apply`: Decisions: what the page saved, or the sheet filled in.
+    - `documents`: Show each quote within these documents.
+    - `n`: Questions to review. Default: enough to prove 90% good if two are bad.
+    """
     if apply is not None:
         _check_new(output, (".jsonl",), "--output")
-        with _explained():
-            done = apply_review(read(samples), apply)
-            count = write_jsonl(done.samples, output)
-        _say(str(done), f"{count:,} questions written to {output}.")
+        done = apply_review(read(samples), apply)
+        _say(str(done), _saved(done.samples, output))
         return
     _check_new(output, (".html", ".csv"), "--output")
-    with _explained():
-        count = to_review(read(samples), output, n=number, documents=documents, seed=seed)
+    count = to_review(read(samples), output, documents=documents, **settings)
+    decisions = "review.json" if output.suffix == ".html" else output
     _say(
         f"{count:,} questions to review written to {output}.",
-        f"Then: fullrecall testset review {samples} --apply "
-        f"{'review.json' if output.suffix == '.html' else output} --output reviewed.jsonl",
+        f"Then: fullrecall testset review {samples} --apply {decisions} --output reviewed.jsonl",
     )
 
 
-@app.command(cls=Command, help=FOLLOW_HELP)
+@taking(followed_of, "accept_changed")
 def follow(
-    samples: _Set,
+    samples: Path,
     *,
-    corpus: Annotated[
-        Path,
-        typer.Option(metavar="DOCUMENTS", show_default=False, help="The new corpus."),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", show_default=False, help="Save the set (.jsonl)."
-        ),
-    ],
-    old: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DOCUMENTS",
-            show_default=False,
-            help="The corpus of the labels.",
-        ),
-    ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", show_default=False, help="Save what became of each label (.csv)."
-        ),
-    ] = None,
-    accept_changed: Annotated[
-        bool,
-        typer.Option("--accept-changed", help="Let changed labels name the text nearest to them."),
-    ] = False,
+    corpus: Path,
+    output: Path,
+    old: Path | None = None,
+    table: Path | None = None,
+    **settings: Any,
 ) -> None:
-    """Move labels to a new corpus; see `FOLLOW_HELP`."""
-    from fullrecall.read import read, write_jsonl
-    from fullrecall.testset import follow as followed
+    r"""Move labels to a new corpus.
 
+    Each reference is same, moved (other ID, chunks, or offsets), changed (other words), or gone.
+    What changed or is gone stays as it was, and its sample is unscored. A set without quotes needs
+    --old.
+
+    Examples:
+      fullrecall testset follow set.jsonl --corpus new/ -o new-set.jsonl \
+          --table labels.csv
+      fullrecall testset follow set.jsonl --old old.jsonl --corpus new.jsonl \
+          -o new-set.jsonl
+
+    - `corpus DOCUMENTS`: The new corpus.
+    - `output`: Save the set (.jsonl).
+    - `old DOCUMENTS`: The corpus of the labels.
+    - `table`: Save what became of each label (.csv).
+    - `accept_changed`: Let changed labels name the text nearest to them.
+    """
     _check_new(output, (".jsonl",), "--output")
     if table is not None:
         _check_new(table, (".csv",), "--table")
-    with _explained():
-        done = followed(read(samples), corpus, old=old, accept_changed=accept_changed)
-        count = write_jsonl(done.samples, output)
-        if table is not None:
-            done.to_csv(table)
-    _say(str(done), f"{counted(count, 'sample')} written to {output}.")
+    done = followed_of(read(samples), corpus, old=old, **settings)
+    saved = _saved(done.samples, output)
+    if table is not None:
+        done.to_csv(table)
+    _say(str(done), saved)
 
 
-@app.command(cls=Command, help=EXPORT_HELP)
 def export(
-    samples: _Set,
+    samples: Path,
     *,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            show_default=False,
-            help="ragas, langsmith, deepeval, beir, mteb, hotpotqa, squad, trec, …",
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="PATH", show_default=False, help="Write it here."),
-    ],
-    documents: Annotated[
-        Path | None,
-        typer.Option(metavar="DOCUMENTS", show_default=False, help="The texts, by their IDs."),
-    ] = None,
-    first: Annotated[
-        bool, typer.Option("--first", help="Keep the first of alternatives alone.")
-    ] = False,
+    format: str,  # noqa: A002 - the option's name
+    output: Path,
+    documents: Path | None = None,
+    first: bool = False,
 ) -> None:
-    """Write a set in another form; see `EXPORT_HELP`."""
-    from fullrecall.read import documents_of, read
-    from fullrecall.read import write as written
+    """Write a set in another form.
 
+    Examples:
+      fullrecall testset export set.jsonl --format ragas -o ragas.jsonl
+      fullrecall testset export set.jsonl --format beir --documents docs/ -o beir/
+
+    - `format FORMAT`: ragas, langsmith, deepeval, beir, mteb, hotpotqa, squad, trec, …
+    - `output PATH`: Write it here.
+    - `documents`: The texts, by their IDs.
+    - `first`: Keep the first of alternatives alone.
+    """
     if output.exists():
         raise typer.BadParameter(f"{output} exists: name another file", param_hint="--output")
-    with _explained():
-        texts = documents_of(documents) if documents is not None else ()
-        alternatives: Any = "first" if first else "all"
-        made = written(read(samples), form, output, documents=texts, alternatives=alternatives)
+    texts = documents_of(documents) if documents is not None else ()
+    alternatives: Any = "first" if first else "all"
+    made = write_as(read(samples), format, output, documents=texts, alternatives=alternatives)
     _say(str(made), f"Written to {output}.")
 
 
 def _say(*lines: str) -> None:
     """Print lines as they are: what stands in documents is no markup."""
-    from fullrecall.cli.console import write
-
     write("\n".join((*lines, "")))
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Print what a user can mend as one block, and exit with 2."""
-    from fullrecall.cli.console import fail, noting
-    from fullrecall.cli.problems import explained
-    from fullrecall.errors import FullrecallError
-
-    try:
-        with noting():
-            yield
-    except (FullrecallError, OSError) as error:
-        fail(*explained(error))
+def _saved(samples: Sequence[Sample], output: Path) -> str:
+    """Write a set, and return the sentence that says so."""
+    return f"{counted(write_jsonl(samples, output), 'sample')} written to {output}."
 
 
 def _check_new(path: Path, endings: tuple[str, ...], option: str) -> None:
@@ -559,60 +333,45 @@ def _check_new(path: Path, endings: tuple[str, ...], option: str) -> None:
 
 
 def _model(name: str, base_url: str | None, option: str) -> OpenAIChatModel:
-    from fullrecall.models.openai import OpenAIChatModel
-
     kind, _, model = name.partition(":")
     if kind != "openai" or not model:
         raise typer.BadParameter(f"expected openai:MODEL, got {name!r}", param_hint=option)
     return OpenAIChatModel(model, base_url=base_url)
 
 
+def _budget(calls: int | None) -> Budget | None:
+    return None if calls is None else Budget(calls=calls)
+
+
 def _queries(path: Path) -> list[str]:
     """Return what users ask: the lines of a text file, or the questions of samples."""
-    from fullrecall.read import read
-    from fullrecall.read.text_files import existing_file, text_lines
-
     if path.suffix in (".txt", ""):
         return [line.strip() for _, line in text_lines(existing_file(path)) if line.strip()]
     return [sample.user_input for sample in read(path) if sample.user_input]
 
 
-def _default_kinds() -> dict[QuestionKind, float]:
-    from fullrecall.testset.generation import DEFAULT_KINDS
-
-    return dict(DEFAULT_KINDS)
-
-
-def _kinds(given: list[str]) -> Any:
+def _kinds(texts: Sequence[str]) -> Any:
     shares: dict[str, float] = {}
-    for item in given:
-        kind, _, share = item.partition("=")
+    for text in texts:
+        kind, _, share = text.partition("=")
         try:
             shares[kind] = float(share) if share else 1.0
         except ValueError:
             raise typer.BadParameter(
-                f"expected KIND=SHARE, got {item!r}", param_hint="--kind"
+                f"expected KIND=SHARE, got {text!r}", param_hint="--kind"
             ) from None
     return shares
 
 
-def _options(store: Path | None, calls: int | None, max_concurrency: int) -> ModelOptions:
-    from fullrecall.run.budget import Budget
-
-    budget = None if calls is None else Budget(calls=calls)
-    return {"store": store, "budget": budget, "max_concurrency": max_concurrency}
-
-
 def _lookup(path: Path) -> Any:
     """Return what a retriever returned, by its question, as a function of the question."""
-    from fullrecall.read import read
-
-    found = {sample.user_input: sample for sample in read(path)}
+    by_question = {sample.user_input: sample for sample in read(path)}
 
     def retrieve(question: str) -> Any:
-        if question not in found or found[question].retrieved_contexts is None:
+        sample = by_question.get(question)
+        if sample is None or sample.retrieved_contexts is None:
             raise LookupError(f"{path.name} has no retrieval for this question")
-        return found[question].retrieved_contexts
+        return sample.retrieved_contexts
 
     return retrieve
 
@@ -628,11 +387,6 @@ def _drawn(done: CompletedSet, number: int, path: Path, *, confirm: bool) -> str
 
 def _show_wording(audit: Any) -> None:
     """Print how near the questions are to their sources, beside people's."""
-    from fullrecall.cli.console import show
-    from fullrecall.testset.audit import PEOPLES
-    from fullrecall.views.sheet import Section, Sheet, lines_of
-    from fullrecall.views.terminal import Grid
-
     if audit.wording is None:
         return
     sets = (audit.wording, *PEOPLES)

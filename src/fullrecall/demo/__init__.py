@@ -1,9 +1,10 @@
-"""What `fullrecall demo` runs: three real retrievers over the standard library's documentation.
+"""What `fullrecall demo` runs: real retrievers over the standard library's documentation.
 
-The one place in this distribution that imports the frameworks, and only when the demo runs.
-Nothing is downloaded and nothing is written to disk.
+Full-text search by SQLite, trigrams, and a hybrid of all need nothing but the core; retrievers of
+LangChain and LlamaIndex join where these are installed, and only here this distribution imports
+them. Nothing is downloaded and nothing is written to disk.
 """
 
-from fullrecall.demo.demonstration import Demonstration, install_command, run
+from fullrecall.demo.demonstration import Demonstration, missing_packages, run
 
-__all__ = ["Demonstration", "install_command", "run"]
+__all__ = ["Demonstration", "missing_packages", "run"]

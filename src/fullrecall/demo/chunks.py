@@ -1,29 +1,45 @@
-"""The chunks that both retrievers search, made by LangChain's splitter as its users make them."""
+"""The chunks that every retriever of the demo searches, cut at paragraphs, lines, and words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from langchain_text_splitters import RecursiveCharacterTextSplitter
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from langchain_core.documents import Document
-
-    from fullrecall.collections.stdlib import Document as Page
+    from fullrecall.collections.stdlib import Document
 
 CHUNK_SIZE = 400
-CHUNK_OVERLAP = 60
+_BREAKS = re.compile(r"\n\s*\n|\n|\s")
 
 
-def splitter() -> RecursiveCharacterTextSplitter:
-    """Return the splitter: at most 400 characters a chunk, of which 60 are the last one's."""
-    return RecursiveCharacterTextSplitter(
-        chunk_size=CHUNK_SIZE, chunk_overlap=CHUNK_OVERLAP, add_start_index=True
-    )
+class Chunk(NamedTuple):
+    """A piece of a document: the document's ID, the piece, and its number within the document."""
+
+    source: str
+    text: str
+    number: int
 
 
-def chunked(pages: Sequence[Page]) -> list[Document]:
-    """Return the pages in chunks; each knows its page (`source`) and where in it it starts."""
-    texts = [page.text for page in pages]
-    return splitter().create_documents(texts, [{"source": page.id} for page in pages])
+def chunked(documents: Iterable[Document]) -> list[Chunk]:
+    """Return the documents in chunks of at most 400 characters, in order."""
+    return [
+        Chunk(document.id, text, number)
+        for document in documents
+        for number, text in enumerate(_pieces(document.text))
+    ]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces; each ends at the strongest break in its second half."""
+    rest = text.strip()
+    while len(rest) > CHUNK_SIZE:
+        breaks = [
+            (len(found[0].strip(" ")), found.start())
+            for found in _BREAKS.finditer(rest, CHUNK_SIZE // 2, CHUNK_SIZE + 1)
+        ]
+        _, end = max(breaks, default=(0, CHUNK_SIZE))
+        yield rest[:end].strip()
+        rest = rest[end:].strip()
+    if rest:
+        yield rest

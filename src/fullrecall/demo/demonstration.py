@@ -1,30 +1,59 @@
-"""The demonstration as a whole: the same questions, the same chunks, three retrievers."""
+"""The demonstration as a whole: the same questions, the same chunks, several retrievers."""
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.context import Context
 from fullrecall.diagnosis import Diagnosis, diagnose
+from fullrecall.errors import ParameterError
+from fullrecall.evaluation import evaluate
 from fullrecall.report import Report
 from fullrecall.scorers import IdRecall
 
-_NEEDED = {
-    "bm25s": "bm25s",
-    "langchain_core": "langchain-core",
-    "langchain_text_splitters": "langchain-text-splitters",
-    "llama_index.core": "llama-index-core",
-    "snowballstemmer": "snowballstemmer",
-    "wordllama": "wordllama",
-    "langchain_fullrecall": "integrations/langchain",
-    "llama_index.evaluation.fullrecall": "integrations/llama-index",
-}
-"""Each module that the demo imports, with what `pip install` calls it; paths of the repository."""
+if TYPE_CHECKING:
+    from fullrecall.demo.chunks import Chunk
+    from fullrecall.run.retrievers import RetrieverLike
+    from fullrecall.sample import Sample
+
+
+class Joining(NamedTuple):
+    """A retriever of a framework, which joins where its packages are installed."""
+
+    name: str
+    module: str
+    needs: Mapping[str, str]
+    """Each module that it imports, with what `pip install` calls it."""
+
+
+JOINING = (
+    Joining(
+        "BM25",
+        "fullrecall.demo.lexical",
+        {
+            "bm25s": "bm25s",
+            "langchain_core": "langchain-core",
+            "snowballstemmer": "snowballstemmer",
+            "langchain_fullrecall": "integrations/langchain",
+        },
+    ),
+    Joining(
+        "dense",
+        "fullrecall.demo.dense",
+        {
+            "llama_index.core": "llama-index-core",
+            "wordllama": "wordllama",
+            "llama_index.evaluation.fullrecall": "integrations/llama-index",
+        },
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -53,45 +82,83 @@ class Demonstration:
         return Report.of(report.methods, [row for row in report if row.sample.id in asked])
 
 
-def install_command() -> str | None:
-    """Return the command that installs what the demo needs and is missing; None without any."""
-    lacking = dict.fromkeys(_NEEDED[module] for module in _NEEDED if not _is_installed(module))
-    return f"pip install {' '.join(lacking)}" if lacking else None
+def missing_packages() -> tuple[str, ...]:
+    """Return what `pip install` calls the packages that keep a framework's retriever away."""
+    needs = [need for joining in JOINING for need in joining.needs.items()]
+    return tuple(dict.fromkeys(package for module, package in needs if not _is_installed(module)))
 
 
 def run(*, k: int = 10, depth: int = 50) -> Demonstration:
-    """Return the reports of three retrievers over all questions, each asked for `depth` chunks.
+    """Return the reports of all retrievers over all questions, each asked for `depth` chunks.
 
     Ranks beyond `k` show how far away missed documents are, and what a larger k would bring.
+    Raises `ParameterError` where Python's SQLite has no full-text search.
     """
     from fullrecall.collections import documents, questions
+    from fullrecall.demo import full_text
+    from fullrecall.demo.chunks import chunked
+    from fullrecall.demo.hybrid import HybridRetriever, Reranker
+    from fullrecall.demo.trigrams import TrigramSearch
 
+    if not full_text.is_available():
+        raise ParameterError("this Python's SQLite has no full-text search (FTS5): use another")
     # Before the frameworks: some of what they import patches the standard library, and with it
     # the documentation that this reads.
     texts = documents()
     asked = {"plain": questions("plain"), "hard": questions("hard")}
-    samples = [sample for samples in asked.values() for sample in samples]
-    with _undisturbed():
-        from fullrecall.demo import dense, hybrid, lexical
-        from fullrecall.demo.chunks import chunked
-
-    scorers = (IdRecall(),)
+    samples = [sample for of_wording in asked.values() for sample in of_wording]
     chunks = chunked(texts)
-    reports = {
-        "BM25": lexical.evaluated(chunks, samples, scorers, depth),
-        "dense": dense.evaluated(texts, samples, scorers, depth),
+    trigrams = TrigramSearch(chunks)
+    searches = {"FTS5": full_text.FullTextSearch(chunks), "trigrams": trigrams}
+    retrievers: dict[str, RetrieverLike] = {
+        name: lambda question, search=search: search(question, depth)
+        for name, search in searches.items()
     }
-    pieces = [chunk.page_content for chunk in chunks]
-    reports["hybrid"] = hybrid.evaluated(reports, pieces, samples, scorers, depth)
-    corpus = [Context(chunk.page_content, id=chunk.metadata["source"]) for chunk in chunks]
+    retrievers |= _joined(chunks, depth)
+    with _untraced():
+        reports = {name: _report(samples, one) for name, one in retrievers.items()}
+        lists = {
+            name: {row.sample.id: row.sample.retrieved_contexts or () for row in report}
+            for name, report in reports.items()
+        }
+        fused = HybridRetriever(lists, Reranker(chunks, trigrams), depth)
+        reports["hybrid"] = _report(samples, fused)
+    corpus = [Context(chunk.text, id=chunk.source) for chunk in chunks]
     return Demonstration(
         documents=len(texts),
         chunks=len(chunks),
         targets=sum(len(sample.reference_context_ids or ()) for sample in samples),
         wordings={name: frozenset(one.id for one in those) for name, those in asked.items()},
         reports=reports,
-        diagnosis=diagnose(reports["hybrid"], k=k, corpus=corpus, scorers=scorers),
+        diagnosis=diagnose(reports["hybrid"], k=k, corpus=corpus, scorers=IdRecall()),
     )
+
+
+def _report(samples: Sequence[Sample], retriever: RetrieverLike) -> Report:
+    return evaluate(samples, IdRecall(), retriever=retriever, progress=False)
+
+
+def _joined(chunks: Sequence[Chunk], depth: int) -> dict[str, RetrieverLike]:
+    """Return the retrievers of frameworks that are installed."""
+    joined = {}
+    for joining in JOINING:
+        if all(map(_is_installed, joining.needs)):
+            with _undisturbed():
+                made = import_module(joining.module)
+            joined[joining.name] = made.retriever(chunks, depth)
+    return joined
+
+
+@contextmanager
+def _untraced() -> Iterator[None]:
+    """Send nothing to LangSmith, which a user who traces has set in the environment."""
+    if not _is_installed("langsmith") or not all(map(_is_installed, JOINING[0].needs)):
+        yield
+        return
+    from langsmith import tracing_context
+
+    with tracing_context(enabled=False):
+        yield
 
 
 @contextmanager

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import wordllama
-from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms import MockLLM
-from llama_index.core.node_parser import LangchainNodeParser
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.no_text import NoText
-from llama_index.core.schema import BaseNode
+from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
     VectorStoreQuery,
     VectorStoreQueryResult,
 )
 
-from fullrecall.demo.chunks import splitter
-from fullrecall.evaluation import evaluate
-from fullrecall.report import Report
-from fullrecall.sample import Sample
-from fullrecall.scorers import Scorer
+from fullrecall.demo.chunks import Chunk
+from fullrecall.run.retrievers import RetrieverLike
 from llama_index.evaluation.fullrecall import observed
-
-if TYPE_CHECKING:
-    from fullrecall.collections.stdlib import Document as Page
 
 
 def embedder() -> Any:
@@ -96,26 +89,26 @@ class ArrayStore(BasePydanticVectorStore):
         )
 
 
-def nodes(pages: Sequence[Page]) -> list[BaseNode]:
-    """Return the pages as nodes: the chunks of the lexical retriever, with stable IDs.
-
-    LlamaIndex's own parser wraps LangChain's splitter, so that both retrievers search the same
-    chunks and only the retrieval differs. (Its `SentenceSplitter` would need nltk, which refuses
-    to read its data where uv has hard-linked it.)
-    """
-    parser = LangchainNodeParser(
-        splitter(), id_func=lambda position, document: f"{document.id_}#{position}"
-    )
-    return parser.get_nodes_from_documents(
-        [Document(text=page.text, id_=page.id) for page in pages]
-    )
+def nodes(chunks: Sequence[Chunk]) -> list[TextNode]:
+    """Return the chunks as nodes, each with its document."""
+    return [
+        TextNode(
+            text=chunk.text,
+            id_=f"{chunk.source}#{chunk.number}",
+            relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.source)},
+        )
+        for chunk in chunks
+    ]
 
 
-def engine(pages: Sequence[Page], depth: int) -> RetrieverQueryEngine:
+def engine(chunks: Sequence[Chunk], depth: int) -> RetrieverQueryEngine:
     """Return a query engine that retrieves `depth` nodes and asks no model for an answer."""
     storage = StorageContext.from_defaults(vector_store=ArrayStore())
     index = VectorStoreIndex(
-        nodes(pages), storage_context=storage, embed_model=WordEmbedding(), insert_batch_size=10_000
+        nodes(chunks),
+        storage_context=storage,
+        embed_model=WordEmbedding(),
+        insert_batch_size=10_000,
     )
     # What response_mode="no_text" builds, made here because the factory looks up the default
     # model, which needs a key, even though this synthesizer never asks one.
@@ -124,9 +117,6 @@ def engine(pages: Sequence[Page], depth: int) -> RetrieverQueryEngine:
     )
 
 
-def evaluated(
-    pages: Sequence[Page], samples: Sequence[Sample], scorers: Sequence[Scorer], depth: int
-) -> Report:
-    """Return the report of the dense retriever over `samples`."""
-    asked = observed(engine(pages, depth), id_key="ref_doc_id")
-    return evaluate(samples, scorers, retriever=asked, progress=False)
+def retriever(chunks: Sequence[Chunk], depth: int) -> RetrieverLike:
+    """Return the dense retriever as `evaluate` takes it."""
+    return observed(engine(chunks, depth), id_key="ref_doc_id")

@@ -1,7 +1,7 @@
-"""The hybrid retriever: both lists fused by rank, then reranked; a plain class, no framework.
+"""The hybrid retriever: all lists fused by rank, then reranked; a plain class, no framework.
 
 The reranker reads question and chunk together, as a cross-encoder does, with nothing to download:
-the share of the question's word weight that the chunk has, plus the similarity of their vectors.
+the share of the question's word weight that the chunk has, plus the similarity of their trigrams.
 """
 
 from __future__ import annotations
@@ -10,18 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any
 
-import numpy as np
-
+from fullrecall.calls import Call
 from fullrecall.context import Context
-from fullrecall.demo.dense import embedder
-from fullrecall.demo.lexical import stems
-from fullrecall.evaluation import evaluate
-from fullrecall.report import Report
-from fullrecall.retrieval import Call, Retrieval
+from fullrecall.demo.chunks import Chunk
+from fullrecall.demo.trigrams import TrigramSearch
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
-from fullrecall.scorers import Scorer
+from fullrecall.testset.vocabulary import content_words
 
 _RANK_CONSTANT = 60  # of reciprocal rank fusion: Cormack, Clarke, Büttcher, SIGIR 2009
 
@@ -30,8 +26,8 @@ _RANK_CONSTANT = 60  # of reciprocal rank fusion: Cormack, Clarke, Büttcher, SI
 class HybridRetriever:
     """Fuses what the other retrievers returned for a sample, and reranks the first `depth`.
 
-    It takes their lists from `reports` instead of asking them again. Each step is recorded, so
-    that a diagnosis can say what a step dropped.
+    It takes their lists, by retriever and sample, instead of asking them again. Each step is
+    recorded, so that a diagnosis can say what a step dropped.
     """
 
     lists: Mapping[str, Mapping[str | None, Sequence[Context]]]
@@ -41,12 +37,12 @@ class HybridRetriever:
     def retrieve(self, sample: Sample) -> Retrieval:
         """Return the reranked list, with the steps that led to it."""
         question = sample.user_input or ""
-        found = [
+        calls = [
             Call(name, question, tuple(by_sample[sample.id]))
             for name, by_sample in self.lists.items()
         ]
-        fused = fusion([call.contexts or () for call in found])[: self.depth]
-        first = Call("fusion", question, tuple(fused), children=tuple(found))
+        fused = fusion([call.contexts or () for call in calls])[: self.depth]
+        first = Call("fusion", question, tuple(fused), children=tuple(calls))
         best = tuple(self.reranker.reranked(question, fused))
         return Retrieval(best, calls=[Call("reranker", question, best, children=(first,))])
 
@@ -56,35 +52,31 @@ class HybridRetriever:
 
 
 class Reranker:
-    """Scores a chunk by the words and by the vector that it shares with the question."""
+    """Scores a chunk by the words and by the trigrams that it shares with the question."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        every = list(dict.fromkeys(texts))
-        words = [frozenset(found) for found in stems(every)]
-        self._seen = Counter(word for found in words for word in found)
-        self._model: Any = embedder()
-        vectors = self._model.embed(every, norm=True)
-        self._texts = dict(zip(every, zip(words, vectors, strict=True), strict=True))
+    def __init__(self, chunks: Sequence[Chunk], trigrams: TrigramSearch) -> None:
+        self._places = {chunk.text: place for place, chunk in enumerate(chunks)}
+        self._words = [frozenset(content_words(chunk.text)) for chunk in chunks]
+        self._seen = Counter(word for words in self._words for word in words)
+        self._trigrams = trigrams
 
     def reranked(self, question: str, contexts: Sequence[Context]) -> list[Context]:
         """Return the contexts, best first; equal scores keep their order."""
-        if not contexts:
-            return []
-        held, vectors = zip(*(self._texts[context.text or ""] for context in contexts), strict=True)
-        weights = {word: self._weight(word) for word in sorted(set(stems([question])[0]))}
-        alike = np.asarray(vectors) @ self._model.embed([question], norm=True)[0]
+        weights = {word: self._weight(word) for word in sorted(set(content_words(question)))}
         whole = sum(weights.values()) or 1.0
-        scores = [
-            sum(weight for word, weight in weights.items() if word in words) / whole + cosine
-            for words, cosine in zip(held, alike, strict=True)
-        ]
-        order = sorted(range(len(contexts)), key=lambda n: -scores[n])
-        return [contexts[n] for n in order]
+        alike = self._trigrams.similarities(question)
+
+        def score(context: Context) -> float:
+            place = self._places[context.text or ""]
+            shared = sum(weight for word, weight in weights.items() if word in self._words[place])
+            return shared / whole + float(alike[place])
+
+        return sorted(contexts, key=lambda context: -score(context))
 
     def _weight(self, word: str) -> float:
         """Return BM25's inverse document frequency: rare words count more."""
         count = self._seen[word]
-        return log(1 + (len(self._texts) - count + 0.5) / (count + 0.5))
+        return log(1 + (len(self._words) - count + 0.5) / (count + 0.5))
 
 
 def fusion(lists: Iterable[Sequence[Context]]) -> list[Context]:
@@ -97,19 +89,3 @@ def fusion(lists: Iterable[Sequence[Context]]) -> list[Context]:
             scores[key] = scores.get(key, 0.0) + 1 / (_RANK_CONSTANT + rank)
             contexts.setdefault(key, context)
     return [contexts[key] for key in sorted(scores, key=lambda key: -scores[key])]
-
-
-def evaluated(
-    reports: Mapping[str, Report],
-    texts: Iterable[str],
-    samples: Sequence[Sample],
-    scorers: Sequence[Scorer],
-    depth: int,
-) -> Report:
-    """Return the report of the hybrid of the retrievers whose reports these are."""
-    lists = {
-        name: {row.sample.id: row.sample.retrieved_contexts or () for row in report}
-        for name, report in reports.items()
-    }
-    retriever = HybridRetriever(lists, Reranker(texts), depth)
-    return evaluate(samples, scorers, retriever=retriever, progress=False)

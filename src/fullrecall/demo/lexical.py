@@ -11,12 +11,9 @@ import snowballstemmer
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langsmith import tracing_context
 
-from fullrecall.evaluation import evaluate
-from fullrecall.report import Report
-from fullrecall.sample import Sample
-from fullrecall.scorers import Scorer
+from fullrecall.demo.chunks import Chunk
+from fullrecall.run.retrievers import RetrieverLike
 from langchain_fullrecall import observed
 
 
@@ -28,11 +25,15 @@ class LexicalRetriever(BaseRetriever):
     depth: int
 
     @classmethod
-    def over(cls, chunks: list[Document], depth: int) -> Self:
+    def over(cls, chunks: Sequence[Chunk], depth: int) -> Self:
         """Return a retriever over `chunks`."""
         index = bm25s.BM25()
-        index.index(stems([chunk.page_content for chunk in chunks]), show_progress=False)
-        return cls(chunks=chunks, index=index, depth=depth)
+        index.index(stems([chunk.text for chunk in chunks]), show_progress=False)
+        documents = [
+            Document(chunk.text, metadata={"source": chunk.source, "number": chunk.number})
+            for chunk in chunks
+        ]
+        return cls(chunks=documents, index=index, depth=depth)
 
     def _get_relevant_documents(
         self,
@@ -49,15 +50,9 @@ class LexicalRetriever(BaseRetriever):
         return [self.chunks[position] for position in best if scores[position] > 0]
 
 
-def evaluated(
-    chunks: list[Document], samples: Sequence[Sample], scorers: Sequence[Scorer], depth: int
-) -> Report:
-    """Return the report of the lexical retriever over `samples`."""
-    retriever = LexicalRetriever.over(chunks, depth)
-    # A user who traces to LangSmith has that set in the environment; the demo sends nothing.
-    with tracing_context(enabled=False):
-        asked = observed(retriever, id_key="source")
-        return evaluate(samples, scorers, retriever=asked, progress=False)
+def retriever(chunks: Sequence[Chunk], depth: int) -> RetrieverLike:
+    """Return the lexical retriever as `evaluate` takes it."""
+    return observed(LexicalRetriever.over(chunks, depth), id_key="source")
 
 
 def stems(texts: list[str]) -> list[list[str]]:

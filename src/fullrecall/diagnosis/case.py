@@ -8,13 +8,13 @@ from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
+from fullrecall.calls import Stage
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus, Held
 from fullrecall.diagnosis.id_evidence import Alias
 from fullrecall.diagnosis.likeness import difference, lengths_alike, may_be_alike, similarity
 from fullrecall.findings import Finding
 from fullrecall.result import Result
-from fullrecall.retrieval import Stage
 from fullrecall.scorers.alignment import Overlap, covered, total
 from fullrecall.scorers.passages import Passage
 from fullrecall.table.row import Row
@@ -97,8 +97,8 @@ class Case:
 
     `k` is how many contexts count, `judged` whether a judge decided. `find` tells where a list of
     contexts holds the item: as the scorer sees it where the scorer is known, else by ID and text.
-    `deeper` returns what the retriever returns at `deep_k`, None where there is no retriever.
-    `exact` returns the same of an exact search, None where there is none.
+    `deeper` returns what the retriever returns at `deep_k`, None where it failed; it is None where
+    there is no retriever. `exact` is the same of an exact search. `problem` returns what failed.
     `repeated` returns the 0-based places of duplicates in the list. `alias` is the ID under which
     the item stands, where it is another than the expected one. `asked` says that the scorer was
     given, so that a judge was asked which reference contexts support a claim.
@@ -112,19 +112,34 @@ class Case:
     judged: bool
     find: Find
     corpus: Corpus | None
-    deeper: Callable[[], Sequence[Context]] | None
+    deeper: Callable[[], Sequence[Context] | None] | None
     alias: Alias | None
     retrieved: Sequence[Context]
     repeated: Callable[[], frozenset[int]]
     stages: Sequence[Stage]
     limits: Limits
     asked: bool = False
-    exact: Callable[[], Sequence[Context]] | None = None
+    exact: Callable[[], Sequence[Context] | None] | None = None
+    problem: Callable[[], str] = str
 
     @property
     def judged_without_item(self) -> bool:
         """Whether only the judge could tell what supports the target, and was not asked."""
         return self.judged and self.item.passage is None and self.item.id is None
+
+    @property
+    def deep_rank(self) -> int | None:
+        """The rank in what the retriever returns when it is asked for more, if it is there."""
+        return self._rank_in(self.deeper)
+
+    @property
+    def exact_rank(self) -> int | None:
+        """The rank in what an exact search returns, if it is there."""
+        return self._rank_in(self.exact)
+
+    def _rank_in(self, listed: Callable[[], Sequence[Context] | None] | None) -> int | None:
+        contexts = None if listed is None else listed()
+        return None if contexts is None else self.find(contexts)
 
     @property
     def by_characters(self) -> bool:

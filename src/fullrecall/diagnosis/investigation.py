@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fullrecall.context import Context, as_context
+from fullrecall.context import Context
 from fullrecall.diagnosis.bounds import BOUNDED, Miss, bounds, reading
 from fullrecall.diagnosis.case import Case, Find, Item, Limits, retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
@@ -18,13 +18,15 @@ from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, beyond, explained
-from fullrecall.diagnosis.trials import Prove, Retriever, Trials, by_kind
+from fullrecall.diagnosis.trials import Prove, Trials, by_kind
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
 from fullrecall.measures import Recall
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
+from fullrecall.run.inquiry import Inquiry
+from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.scorers.passages import Passage, label_of
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
@@ -35,8 +37,8 @@ def diagnose(
     *,
     k: int | None = None,
     corpus: CorpusLike | None = None,
-    retriever: Retriever | None = None,
-    exact: Retriever | None = None,
+    retriever: RetrieverLike | None = None,
+    exact: RetrieverLike | None = None,
     deep_k: int = 100,
     scorers: Sequence[Scorer] | Scorer = (),
     near_duplicate: float = 0.9,
@@ -56,8 +58,9 @@ def diagnose(
 
     - `k`: a target beyond rank k is missed; None, one that was not retrieved at all.
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
-    - `retriever`: called with a question and `deep_k`, once for each sample that misses something.
-    - `exact`: a second search, without an approximate index or a filter, called in the same way. It
+    - `retriever`: whatever `evaluate` takes, asked once for each sample that misses something; for
+      `deep_k` contexts where it takes a `k`. Where it fails, that is the cause that is named.
+    - `exact`: a second search, without an approximate index or a filter, asked in the same way. It
       splits what was never retrieved into what is ranked low and what the index or a filter lost.
     - `scorers`: those that made the report. What they call found is then found in deeper lists
       and stages too, judged ones are asked again there, and first of all which reference contexts
@@ -76,8 +79,8 @@ def diagnose(
       change, a retriever that makes it: `{"skip_stages": partial(search, rerank=False)}`.
 
     Only scored samples and scorers that measure recall are diagnosed. Of an any-of group, the
-    alternative that came nearest decides. A retriever that raises is not asked again for that
-    sample, and the cause's detail says so.
+    alternative that came nearest decides. A retriever that fails is not asked again for that
+    sample.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
@@ -93,8 +96,8 @@ def diagnose(
     indexed = Corpus(corpus) if corpus is not None else None
     search = _Search(
         indexed,
-        retriever,
-        exact,
+        None if retriever is None else Inquiry(retriever, deep_k),
+        None if exact is None else Inquiry(exact, deep_k),
         by_name,
         Limits(near_duplicate, min_run, deep_k),
         _id_evidence(report, indexed),
@@ -120,8 +123,10 @@ def diagnose(
                 bounded.append(Miss(position, place, nth, told))
         if looking.deep:
             asked[position] = looking.deep
-        if looking.exactly():
-            exactly[position] = looking.exactly()
+        by_exact = looking.exactly()
+        if by_exact:
+            exactly[position] = by_exact
+    search.close()
     baseline = Baseline(report, k)
     rescored = rescoring(report, by_name)
     proposer = Proposer(baseline, rescored, asked, exactly, search.repeated)
@@ -166,13 +171,19 @@ class _Search:
     """What a diagnosis may look into."""
 
     corpus: Corpus | None
-    retriever: Retriever | None
-    exact: Retriever | None
+    retriever: Inquiry | None
+    exact: Inquiry | None
     scorers: Mapping[str, Scorer]
     limits: Limits
     ids: IdEvidence
     labels: Mapping[str, str]
     repeated: Repeated
+
+    def close(self) -> None:
+        """End what retrievers were asked in."""
+        for inquiry in (self.retriever, self.exact):
+            if inquiry is not None:
+                inquiry.close()
 
 
 class _Looking:
@@ -194,8 +205,7 @@ class _Looking:
         self.groups = {reference.any_of for reference in sample.reference_context_ids or ()}
         self.retrieved = retrieved(row)
         self.stages = sample.stages
-        self.deep: tuple[Context, ...] | None = None
-        self.by_exact: tuple[Context, ...] | None = None
+        self._lists: dict[str, Sequence[Context] | None] = {}
         self.problem = ""
         self.scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = {}
         self.lists: list[Sequence[Context]] = []
@@ -204,27 +214,33 @@ class _Looking:
         """Return the 0-based places of duplicates in the list."""
         return self.search.repeated(self.position, self.retrieved)
 
-    def deeper(self) -> tuple[Context, ...]:
-        """Return what the retriever returns when it is asked for more; nothing if it raises."""
-        if self.deep is None:
-            self.deep = self._asked(self.search.retriever, "the retriever")
-        return self.deep
+    @property
+    def deep(self) -> Sequence[Context] | None:
+        """What the retriever returned when it was asked for more; None if it was not, or failed."""
+        return self._lists.get("the retriever")
 
-    def exactly(self) -> tuple[Context, ...]:
-        """Return what the exact search returns; nothing if it raises."""
-        if self.by_exact is None:
-            self.by_exact = self._asked(self.search.exact, "the exact search")
-        return self.by_exact
+    def deeper(self) -> Sequence[Context] | None:
+        """Return what the retriever returns when it is asked for more; None if it fails."""
+        return self._asked(self.search.retriever, "the retriever")
 
-    def _asked(self, retriever: Retriever | None, name: str) -> tuple[Context, ...]:
-        question = self.row.sample.user_input
-        if retriever is None or question is None:
-            return ()
-        try:
-            return tuple(map(as_context, retriever(question, self.search.limits.deep_k)))
-        except Exception as error:  # noqa: BLE001 - whatever a user's retriever raises
-            self.problem = f"{name} raised {type(error).__name__}: {error}"
-            return ()
+    def exactly(self) -> Sequence[Context] | None:
+        """Return what the exact search returns; None if it fails."""
+        return self._asked(self.search.exact, "the exact search")
+
+    def _asked(self, inquiry: Inquiry | None, name: str) -> Sequence[Context] | None:
+        """Return what is retrieved for the sample, asked once; None with the `problem` if it fails.
+
+        A list that some calls did not add to is no answer to what was retrieved.
+        """
+        if name not in self._lists:
+            self._lists[name] = None
+            if inquiry is not None and self.row.sample.user_input is not None:
+                retrieval = inquiry.ask(self.row.sample)
+                if retrieval.contexts is None or retrieval.error is not None:
+                    self.problem = f"{name} failed: {retrieval.error or 'it returned nothing'}"
+                else:
+                    self._lists[name] = retrieval.contexts[: self.search.limits.deep_k]
+        return self._lists[name]
 
     def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
         """Return what the scorer `name` finds in a list, by target; nothing if it cannot tell."""
@@ -270,8 +286,6 @@ def _told(
         cause, detail, rank = unread
     else:
         cause, detail, rank = _nearest(looking, result, finding, k)
-        if cause is Cause.UNKNOWN and looking.problem:
-            detail = f"{looking.problem}; {detail}"
     label = looking.search.labels[result.method.name]
     return Diagnosed(
         looking.label, row.sample.user_input, label, finding.target.label, cause, detail, rank
@@ -325,6 +339,7 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: int | None)
             search.limits,
             name in search.scorers,
             None if search.exact is None else looking.exactly,
+            lambda: looking.problem,
         )
         found.append((explained(case), item))
     if len(found) == 1:

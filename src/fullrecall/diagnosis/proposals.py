@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import methodcaller
 
+from fullrecall.calls import Stage
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
 from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.rescoring import Rescored
-from fullrecall.retrieval import Stage
 from fullrecall.table.row import Row
 
 RANK_CONSTANT = 60

@@ -8,20 +8,18 @@ from the targets. A judge is not asked: what only it could tell is not promised.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from itertools import islice
 from typing import Protocol
 
 from fullrecall.context import Context
-from fullrecall.errors import FullrecallError
 from fullrecall.measures import Recall
 from fullrecall.report.report import Report
-from fullrecall.result import Method, Result, Status
-from fullrecall.scorers import EntityRecall, FindingScorer, IdRecall, SpanRecall, TextRecall
+from fullrecall.result import Result, Status
+from fullrecall.scorers import EntityRecall, IdRecall
+from fullrecall.scorers.derived import rebuilt
 from fullrecall.scorers.scorer import DeterministicScorer, Scorer
 from fullrecall.table.row import Row
 
-_KINDS: tuple[type[FindingScorer], ...] = (IdRecall, TextRecall, SpanRecall, EntityRecall)
 _CHECKED = 20
 """So many recorded samples a scorer that was built again must score as they were."""
 
@@ -67,7 +65,7 @@ def rescoring(report: Report, scorers: Mapping[str, Scorer]) -> dict[int, Rescor
     """Return what scores other lists, by the place of each score that can be scored again."""
     found: dict[int, Rescored] = {}
     for place, method in enumerate(report.methods):
-        scorer = scorers.get(method.name) or _built(method)
+        scorer = scorers.get(method.name) or rebuilt(method)
         if method.headline != Recall or scorer is None or not _asks_nobody(scorer):
             continue
         rows = (row for row in report.rows if row.results[place].status is Status.SCORED)
@@ -75,22 +73,6 @@ def rescoring(report: Report, scorers: Mapping[str, Scorer]) -> dict[int, Rescor
         if all(_reproduces(scorer, row, row.results[place]) for row in checked):
             found[place] = ByIds(place) if isinstance(scorer, IdRecall) else ByScorer(scorer)
     return found
-
-
-def _built(method: Method) -> Scorer | None:
-    """Return the scorer that a method describes, None for one of the user's own or with a judge."""
-    given = dict(method.parameters)
-    for kind in _KINDS:
-        own = {each.name for each in fields(kind)} - {"name"}
-        if own != given.keys():
-            continue
-        try:
-            scorer = kind(name=method.name, **given)
-        except (FullrecallError, TypeError):
-            continue
-        if scorer.method == method:
-            return scorer
-    return None
 
 
 def _asks_nobody(scorer: Scorer) -> bool:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
+from fullrecall.calls import Stage, failures
 from fullrecall.context import Context
 from fullrecall.counts import counted
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause
 from fullrecall.judges.evidence import locate
-from fullrecall.retrieval import Stage, failures
 
 FINAL = "the final list"
 
@@ -346,7 +346,7 @@ def nothing_retrieved(case: Case) -> Explained | None:
     if case.retrieved:
         return None
     detail = "the retriever returned an empty list"
-    rank = None if case.deeper is None else case.find(case.deeper())
+    rank = case.deep_rank
     if rank is not None:
         detail += f"; asked again, it returns it at rank {rank}"
     return Explained(Cause.NOTHING_RETRIEVED, detail, rank)
@@ -354,53 +354,55 @@ def nothing_retrieved(case: Case) -> Explained | None:
 
 def lost_by_index(case: Case) -> Explained | None:
     """An exact search has it within what counts: the index or a filter lost it."""
-    if case.exact is None:
-        return None
-    rank = case.find(case.exact())
+    rank = case.exact_rank
     counts = len(case.retrieved) if case.k is None else case.k
     if rank is None or rank > counts:
         return None
-    deeper = None if case.deeper is None else case.find(case.deeper())
+    deeper = case.deep_rank
+    if case.problem():
+        return None
     where = "does not return it" if deeper is None else f"has it at rank {deeper}"
     detail = f"exact search has it at rank {rank}; the retriever {where}"
     return Explained(Cause.LOST_BY_INDEX, detail, deeper)
 
 
+def found_deeper(case: Case) -> Explained | None:
+    """The retriever returns it when it is asked for more."""
+    rank = case.deep_rank
+    if rank is None:
+        return None
+    return Explained(Cause.BEYOND_K, f"at rank {rank} when retrieving {case.limits.deep_k}", rank)
+
+
 def ranked_low(case: Case) -> Explained | None:
     """An exact search has it too far down as well."""
-    if case.exact is None:
-        return None
-    rank = case.find(case.exact())
+    rank = case.exact_rank
     if rank is None:
         return None
     return Explained(Cause.BEYOND_K, f"exact search ranks it low, too: at rank {rank}", rank)
 
 
-def found_deeper(case: Case) -> Explained | None:
-    """The retriever returns it when it is asked for more."""
-    if case.deeper is None:
-        return None
-    rank = case.find(case.deeper())
-    if rank is None:
-        return None
-    return Explained(Cause.BEYOND_K, f"at rank {rank} when retrieving {case.limits.deep_k}", rank)
+def search_failed(case: Case) -> Explained | None:
+    """A search that would tell its rank failed: nothing is known of it."""
+    problem = case.problem()
+    return Explained(Cause.FAILED_CALL, problem) if problem else None
 
 
 def in_the_corpus(case: Case) -> Explained | None:
     """The corpus has it, and the retriever did not return it."""
     if case.corpus is None or not _is_in_corpus(case):
         return None
-    if case.deeper is not None:
+    deep = None if case.deeper is None else case.deeper()
+    if deep is None:
         return Explained(
             Cause.NEVER_RETRIEVED,
-            f"in the corpus, but not in the top {case.limits.deep_k}"
-            f"{'' if case.exact is None else ', nor in that of exact search'}",
+            f"in the corpus, and not among the {len(case.retrieved)} retrieved; retrieve deeper to "
+            "learn its rank: retriever=",
         )
-    return Explained(
-        Cause.NEVER_RETRIEVED,
-        f"in the corpus, and not among the {len(case.retrieved)} retrieved; retrieve deeper to "
-        "learn its rank: retriever=",
-    )
+    k = case.limits.deep_k
+    top = f"in the top {k}" if len(deep) >= k else f"among the {len(deep)} returned of {k}"
+    by_exact = "" if case.exact is None else ", nor in that of exact search"
+    return Explained(Cause.NEVER_RETRIEVED, f"in the corpus, but not {top}{by_exact}")
 
 
 def unknown(case: Case) -> Explained:
@@ -440,6 +442,7 @@ RULES: tuple[Rule, ...] = (
     lost_by_index,
     found_deeper,
     ranked_low,
+    search_failed,
     lookalike,
     in_the_corpus,
 )
@@ -461,6 +464,7 @@ _NEEDS: Mapping[Rule, str] = {
     lost_by_index: "exact",
     found_deeper: "search",
     ranked_low: "exact",
+    search_failed: "any search",
     lookalike: "text",
     in_the_corpus: "corpus",
 }
@@ -482,12 +486,13 @@ def _given(case: Case) -> tuple[object, ...]:
         len(case.retrieved) == 0,
         case.deeper is not None,
         case.exact is not None,
+        case.deeper is not None or case.exact is not None,
     )
 
 
 _KINDS = (
     *("judged", "k", "id", "stages", "text"),
-    *("passage", "corpus", "record", "nothing", "search", "exact"),
+    *("passage", "corpus", "record", "nothing", "search", "exact", "any search"),
 )
 
 

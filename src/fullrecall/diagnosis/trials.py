@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from fullrecall.context import Context, ContextLike, as_context
+from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Proposal, Values
 from fullrecall.diagnosis.rescoring import Rescored
 from fullrecall.errors import ParameterError
 from fullrecall.identifiers import shown
+from fullrecall.run.retrievers import RetrieverLike, as_retriever
+from fullrecall.sample import Sample
 
-Retriever: TypeAlias = Callable[[str, int], Sequence[ContextLike]]
-"""Takes a question and how many contexts to bring, and returns them, best first."""
-
-Prove: TypeAlias = bool | Mapping[ChangeKind | str, Retriever]
+Prove: TypeAlias = bool | Mapping[ChangeKind | str, RetrieverLike]
 """Whether changes are tried; by kind, the retrievers that make those that need another one."""
 
 
@@ -30,9 +29,9 @@ class Trials:
         self,
         baseline: Baseline,
         rescored: Mapping[int, Rescored],
-        retriever: Retriever | None,
-        exact: Retriever | None,
-        changed: Mapping[ChangeKind, Retriever],
+        retriever: RetrieverLike | None,
+        exact: RetrieverLike | None,
+        changed: Mapping[ChangeKind, RetrieverLike],
     ) -> None:
         self._baseline = baseline
         self._rescored = rescored
@@ -44,11 +43,11 @@ class Trials:
     def values(self, proposal: Proposal) -> dict[int, Values]:
         """Return recall of every row with the change made, by place; empty if it cannot be tried.
 
-        A row without a question, and one at which the retriever raises, has none.
+        A row without a question, and one at which the retriever fails, has none.
         """
         baseline, kind = self._baseline, proposal.kind
         changed, transform = self._changed.get(kind), proposal.transform
-        retriever: Retriever | None
+        retriever: RetrieverLike | None
         if proposal.before is not None:
             return {}  # of what a model reads, a retriever tells nothing
         if changed is not None:
@@ -77,18 +76,18 @@ class Trials:
             if place in proposal.after
         }
 
-    def _lists(self, retriever: Retriever, depth: int) -> list[Sequence[Context] | None]:
+    def _lists(self, retriever: RetrieverLike, depth: int) -> list[Sequence[Context] | None]:
         key = id(retriever), depth
         if key not in self._returned:
-            questions = [row.sample.user_input for row in self._baseline.rows]
-            self._returned[key] = [
-                None if question is None else _asked(retriever, question, depth)
-                for question in questions
-            ]
+            from fullrecall.run.asker import Asker
+
+            asker = Asker(as_retriever(retriever, k=depth))
+            samples = asker.asked(row.sample for row in self._baseline.rows)
+            self._returned[key] = [_contexts(sample, depth) for sample in samples]
         return self._returned[key]
 
 
-def by_kind(prove: Prove) -> dict[ChangeKind, Retriever]:
+def by_kind(prove: Prove) -> dict[ChangeKind, RetrieverLike]:
     """Return the retrievers that make a change; raise `ParameterError` for what is not a kind."""
     if isinstance(prove, bool):
         return {}
@@ -104,17 +103,16 @@ def by_kind(prove: Prove) -> dict[ChangeKind, Retriever]:
                 f"prove: not a kind of change, got {shown(name)}: choose one of "
                 f"{', '.join(ChangeKind)}"
             )
-        if not callable(retriever):
-            raise ParameterError(
-                f"prove[{str(name)!r}] must be a function of a question and k, got "
-                f"{shown(retriever)}"
-            )
+        try:
+            as_retriever(retriever)
+        except ParameterError as error:
+            raise ParameterError(f"prove[{str(name)!r}]: {error}") from None
         kinds[ChangeKind(name)] = retriever
     return kinds
 
 
-def _asked(retriever: Retriever, question: str, depth: int) -> Sequence[Context] | None:
-    try:
-        return [as_context(each) for each in retriever(question, depth)][:depth]
-    except Exception:  # noqa: BLE001 - whatever a user's retriever raises
+def _contexts(sample: Sample, depth: int) -> Sequence[Context] | None:
+    retrieval = sample.retrieval
+    if retrieval is None or retrieval.contexts is None or retrieval.error is not None:
         return None
+    return retrieval.contexts[:depth]

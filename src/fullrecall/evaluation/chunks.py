@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullrecall.run.work import score_one
 from fullrecall.sample import Sample
-from fullrecall.scorers.ids import IdRecall
-from fullrecall.scorers.scorer import Scorer
+from fullrecall.scorers.ids import IdRecall, id_columns
+from fullrecall.scorers.scorer import Scorer, is_special
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -88,7 +88,7 @@ class ChunkScorer:
             if part is not None:
                 return part
         samples = [self._as_sample(item, first + nth) for nth, item in enumerate(chunk)]
-        ids = _id_scores(samples) if any(self._is_by_id(s) for s in self._scorers) else None
+        ids = id_columns(samples) if any(self._is_by_id(s) for s in self._scorers) else None
         columns = [self._columns(scorer, samples, ids) for scorer in self._scorers]
         return MemoryPart(
             SampleObjects(samples),
@@ -115,7 +115,7 @@ class ChunkScorer:
         from fullrecall.table.part import ScoreColumns
 
         if _is_pure_text(scorer) and not any(
-            _is_special(sample) or (sample.reference_contexts is None and sample.forbidden)
+            is_special(sample) or (sample.reference_contexts is None and sample.forbids)
             for sample in samples
         ):
             return scorer.columns(samples)
@@ -149,34 +149,6 @@ class ChunkScorer:
             tuple(scores for _ in self._scorers),
             tuple(self._later(scorer, follows=True) for scorer in self._scorers),
         )
-
-
-def _is_special(sample: Sample) -> bool:
-    """Whether a row is scored by itself: its retrieval was recorded, or nothing answers."""
-    return sample.retrieval is not None or sample.answerable is False
-
-
-def _id_scores(samples: Sequence[Sample]) -> ScoreColumns | None:
-    """Return what `IdRecall` scores; None where a row has to be looked at by itself."""
-    import numpy as np
-
-    from fullrecall.table.ids import score_ids
-
-    if any(map(_is_special, samples)):
-        return None
-    retrieved = [ids for sample in samples if (ids := sample.listed_ids) is not None]
-    single = [wanted for sample in samples if (wanted := sample.single_ids) is not None]
-    if len(retrieved) < len(samples) or len(single) < len(samples):
-        return None
-    lists = [_as_texts(ids) for ids in retrieved]
-    if not all(chain.from_iterable(lists)):
-        return None
-    grades = None
-    if any(wanted.grades is not None for wanted in single):
-        grades = np.fromiter(
-            chain.from_iterable(w.grades or [1.0] * len(w.ids) for w in single), np.float64
-        )
-    return score_ids(lists, [_as_texts(wanted.ids) for wanted in single], grades)
 
 
 def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
@@ -223,7 +195,3 @@ def _texts(column: Sequence[Any]) -> Sequence[Sequence[str]] | None:
             return [list(map(str, row)) for row in column]
         return None
     return None if "" in every else column
-
-
-def _as_texts(ids: Sequence[Any]) -> Sequence[str]:
-    return [str(number) for number in ids] if ids and type(ids[0]) is int else ids

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.evaluation.identity import identity_of
 from fullrecall.evaluation.run import SampleLike, as_samples, evaluate
+from fullrecall.hits import IdKey
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
 from fullrecall.report.text import ending
@@ -53,6 +54,7 @@ class AskingOptions(TypedDict, total=False):
     retries: Retries | int
     store: StoreLike | None
     budget: Budget | None
+    id_key: IdKey | None
 
 
 def choose(
@@ -248,14 +250,16 @@ class _Contest:
         """Put the questions to one retriever that has no answer to them yet, some at a time."""
         record = self.race.records[name]
         missing = [key for key in questions if key not in record.pending]
+        options = self.options.copy()
+        retriever = as_retriever(self.retrievers[name], id_key=options.pop("id_key", None))
         for start in range(0, len(missing), self._at_once):
             keys = missing[start : start + self._at_once]
             report = evaluate(
                 [sample for key in keys for sample in questions[key]],
                 self.scorer,
-                retriever=self.retrievers[name],
+                retriever=retriever,
                 progress=False,
-                **self.options,
+                **options,
             )
             rows = iter(report.rows)
             for key in keys:

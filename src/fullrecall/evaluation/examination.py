@@ -393,7 +393,7 @@ def _auc(graded: Sequence[tuple[bool, float]]) -> float | None:
 
 
 def write_labels(examination: Examination, path: Path) -> None:
-    """Write the labels beside the report, as `fullrecall calibrate` reads them."""
+    """Write the labels beside the report, as `fullrecall judge calibrate` reads them."""
     import json
 
     with path.open("w", encoding="utf-8") as file:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast, get_a
 from fullrecall.corpus import CorpusIndex
 from fullrecall.dataframes import is_frame
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
+from fullrecall.hits import IdKey, check_id_key
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
@@ -62,12 +63,14 @@ class Options(Limits):
     output: str | Path | None = None
     corpus: CorpusLike | None = None
     view: View = "contexts"
+    id_key: IdKey | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.view not in get_args(View):
             names = ", ".join(map(repr, get_args(View)))
             raise ParameterError(f"view must be one of {names}, got {self.view!r}")
+        check_id_key(self.id_key)
         for name in ("sink", "on_progress"):
             value = getattr(self, name)
             if value is not None and not callable(value):
@@ -98,6 +101,7 @@ class RunOptions(TypedDict, total=False):
     output: str | Path | None
     corpus: CorpusLike | None
     view: View
+    id_key: IdKey | None
 
 
 def evaluate(
@@ -114,9 +118,12 @@ def evaluate(
     not.
 
     - `retriever`: is asked each sample's `user_input`, up to `max_concurrency` at a time, each
-      within `timeout`; what it returns is scored. A function of the question, sync or async, or
-      a `Retriever`, such as `observed(…)` of an adapter returns. Default: samples have their
-      retrieval. Where it raises, the sample is unscored with that reason.
+      within `timeout`; what it returns is scored. A function of the question, sync or async, a
+      `Retriever`, such as `observed(…)` of an adapter returns, or a retriever of LangChain or
+      LlamaIndex. It returns IDs, texts, (id, text) or (id, score), mappings, `Context`s, rows of a
+      database, or what another library's search returns. One that requires a `k` gets 100.
+      Default: samples have their retrieval. Where it raises, the sample is unscored with that
+      reason.
     - `max_concurrency`: requests on their way at a time, 16 by default; each model is asked less
       for as long as its endpoint answers that its rate limit is exceeded.
     - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
@@ -143,6 +150,8 @@ def evaluate(
       one, is the default; "retrieved" is all that was retrieved, "read" what the model's prompt
       had whole. The report's samples have that list. A sample whose record does not tell, or that
       has none, is unscored with the reason.
+    - `id_key`: where each retrieved context has its ID: a dotted path, such as "metadata.source",
+      or a function of what the retriever, or the sample's row, has there. Default: usual names.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
@@ -159,16 +168,26 @@ def evaluate(
     from fullrecall.run.drivers import Run, rows_of
 
     given = Options(**options)
+    samples = _identified(samples, given)
     run = Run(check_scorers(scorers), given)
     run.corpus, run.view = _index_of(given.corpus, samples), given.view
     with interruptible() as run.interruption, _reporting(run, given, samples) as scored:
         if run.asks_nobody and given.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
         else:
-            with closing(_retrieved(samples, given.retriever, run)) as drawn:
+            with closing(_retrieved(samples, given, run)) as drawn:
                 for row in rows_of(drawn, run):
                     scored.add(row)
     return scored.report
+
+
+def _identified(samples: Any, given: Options) -> Any:
+    """Return rows as samples with the IDs that `id_key` names, where nobody else retrieves."""
+    if given.id_key is None or given.retriever is not None or isinstance(samples, AsyncIterable):
+        return samples
+    from fullrecall.read.frames import from_rows
+
+    return from_rows(samples, id_key=given.id_key)
 
 
 def _index_of(corpus: CorpusLike | None, samples: object) -> CorpusIndex | None:
@@ -216,6 +235,7 @@ async def aevaluate(
     from fullrecall.run.drivers import Run, arows_of
 
     given = Options(**options)
+    samples = _identified(samples, given)
     run = Run(check_scorers(scorers), given)
     run.view = given.view
     if given.corpus is not None:
@@ -223,7 +243,7 @@ async def aevaluate(
 
         run.corpus = await asyncio.to_thread(_index_of, given.corpus, samples)
     with _reporting(run, given, samples) as scored:
-        async with _aretrieved(samples, given.retriever, run) as drawn:
+        async with _aretrieved(samples, given, run) as drawn:
             async for row in arows_of(drawn, run):
                 scored.add(row)
     return scored.report
@@ -246,37 +266,35 @@ _show_options(evaluate)
 _show_options(aevaluate)
 
 
-def _retrieved(
-    samples: Iterable[SampleLike], retriever: RetrieverLike | None, run: Run
-) -> Generator[Sample]:
+def _retrieved(samples: Iterable[SampleLike], given: Options, run: Run) -> Generator[Sample]:
     """Return samples with what the retriever, if there is one, returns for each."""
-    if retriever is None:
+    if given.retriever is None:
         return as_samples(samples)
-    return _asker(retriever, run).asked(as_samples(samples))
+    return _asker(given, run).asked(as_samples(samples))
 
 
 @asynccontextmanager
 async def _aretrieved(
     samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
-    retriever: RetrieverLike | None,
+    given: Options,
     run: Run,
 ) -> AsyncIterator[Iterable[Sample] | AsyncIterable[SampleLike]]:
     """Yield the same as `_retrieved` returns, for an event loop."""
-    if retriever is None:
+    if given.retriever is None:
         yield samples if isinstance(samples, AsyncIterable) else as_samples(samples)
         return
     drawn = _aas_samples(samples) if isinstance(samples, AsyncIterable) else as_samples(samples)
-    async with aclosing(_asker(retriever, run).aasked(drawn)) as asked:
+    async with aclosing(_asker(given, run).aasked(drawn)) as asked:
         yield asked
 
 
-def _asker(retriever: RetrieverLike, run: Run) -> Asker:
+def _asker(given: Options, run: Run) -> Asker:
     from fullrecall.run.asker import Asker
     from fullrecall.run.retrievers import as_retriever
 
     limits = run.limits
     return Asker(
-        as_retriever(retriever),
+        as_retriever(given.retriever, id_key=given.id_key),
         limits.max_concurrency,
         limits.timeout,
         run.seconds_left,

@@ -22,7 +22,7 @@ class Cascade:
 
     What a first judge wrongly finds supported, nobody corrects: recall can only come out higher
     than the last judge's. It cites the contexts that it found itself, so precision, and recall at
-    a small k, may come out lower. Measure the first judge on your labels (`fullrecall judge`) and
+    a small k, may come out lower. Measure the first judge on your labels (`judge examine`) and
     set its threshold by what may be wrong. The built-in judge is wrong too often at any threshold
     that settles something.
     """

@@ -47,7 +47,7 @@ class CrossEncoderJudge:
     - `model`: a folder that holds one, or its name on the Hugging Face hub. A folder with an ONNX
       export (`model.onnx` or `onnx/model.onnx`, beside `tokenizer.json` and `config.json`) needs
       the extra `nli`; anything else needs sentence-transformers, which brings torch.
-    - `threshold`: the score from which a claim is supported, in (0, 1]. `fullrecall judge` finds
+    - `threshold`: the score from which a claim is supported, in (0, 1]. `judge examine` finds
       the one that fits your labels.
     - `window`: sentences that are read at a time; each context's best window counts, and where no
       context supports a claim, the two best windows together.

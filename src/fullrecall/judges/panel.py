@@ -57,7 +57,7 @@ class Panel:
                 for judge in self.judges
             ]
         )
-        return [_median(verdicts) for verdicts in zip(*votes, strict=True)]
+        return [median(verdicts) for verdicts in zip(*votes, strict=True)]
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
@@ -69,13 +69,14 @@ class Panel:
                 for judge in self.judges
             ]
         )
-        return [_median(verdicts) for verdicts in zip(*votes, strict=True)]
+        return [median(verdicts) for verdicts in zip(*votes, strict=True)]
 
 
 _ORDERED: Sequence[Label] = ("contradicted", "not_supported", "partial", "supported")
 
 
-def _median(verdicts: Sequence[Verdict]) -> Verdict:
+def median(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict of a panel on one target; without a label where it has no majority."""
     places = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
     silent = len(verdicts) - len(places)
     middle = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import isfinite
-from typing import Literal, TypeAlias
+from math import ceil, isfinite
+from typing import Literal, TypeAlias, get_args
 
 from fullrecall.errors import ParameterError
 from fullrecall.parameters import check_k
@@ -29,6 +29,15 @@ class Budget:
     def __repr__(self) -> str:
         return f"{self.unit}({self.amount:.15g})"
 
+    @property
+    def words(self) -> str:
+        """The budget as a sentence has it: "1 call", "4,000 tokens", "2.5 seconds"."""
+        return f"{self.amount:,.15g} {self.unit[:-1] if self.amount == 1 else self.unit}"
+
+
+Cut: TypeAlias = int | Budget
+"""Where a measure stops counting: after so many ranks, or when a budget is spent."""
+
 
 def calls(most: int) -> Budget:
     """Return the budget of the first `most` calls, in the order in which they began, each whole.
@@ -41,9 +50,9 @@ def calls(most: int) -> Budget:
 def tokens(most: int) -> Budget:
     """Return the budget of the first `most` tokens, in the order in which contexts were read.
 
-    A context has a quarter as many tokens as characters, or the `tokens` of its metadata. One
-    that does not fit whole does not count. Raises `ParameterError` unless it is a whole number of
-    at least 1.
+    A context has a quarter as many tokens as characters, or the `tokens` of its metadata, as
+    `Report.with_tokens` writes them. One that does not fit whole does not count. Raises
+    `ParameterError` unless it is a whole number of at least 1.
     """
     return Budget(check_k(most, "tokens"), "tokens")
 
@@ -74,6 +83,39 @@ def parse_budget(text: str) -> Budget | None:
     return (calls if unit.startswith("call") else tokens)(count)  # type: ignore[arg-type]
 
 
-def check_cut(k: object) -> int | Budget:
+_STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+"""Round numbers from one power of ten to the next, each about a quarter above the one before."""
+
+_FIRST_POWER = {"tokens": 0, "seconds": -3}
+
+
+def budgets_to(unit: Unit, most: float) -> list[Budget]:
+    """Return the budgets at which a curve is read, ascending, the last of which pays for `most`.
+
+    Each number of calls; for tokens (from 1) and seconds (from 0.001) ten round numbers between
+    two powers of ten. They depend on `most` only in where they end.
+    """
+    if unit == "calls":
+        return [calls(number) for number in range(1, max(1, ceil(most)) + 1)]
+    amounts: list[float] = []
+    power = _FIRST_POWER[unit]
+    while not amounts or amounts[-1] < most:
+        decade = [round(step * 10.0**power, 9) for step in _STEPS]
+        amounts += decade if unit == "seconds" else filter(float.is_integer, decade)
+        power += 1
+    last = next(nth for nth, amount in enumerate(amounts) if amount >= most)
+    if unit == "seconds":
+        return [seconds(amount) for amount in amounts[: last + 1]]
+    return [tokens(int(amount)) for amount in amounts[: last + 1]]
+
+
+def check_unit(unit: object) -> Unit | None:
+    """Return `unit` if it is one, or None; raise `ParameterError` otherwise."""
+    if unit is not None and unit not in get_args(Unit):
+        raise ParameterError(f"unit must be {', '.join(get_args(Unit))}, or None, got {unit!r}")
+    return unit  # type: ignore[return-value]  # one of them
+
+
+def check_cut(k: object) -> Cut:
     """Return `k` if it is an int >= 1 or a budget; raise `ParameterError` otherwise."""
     return k if isinstance(k, Budget) else check_k(k)

@@ -29,13 +29,15 @@ class LeakMeasure(Measure):
         """Return whether each row leaks; `zero_division`, or NaN, where nothing could."""
         import numpy as np
 
+        from fullrecall.table.paid import leaks_within
+
         values = np.full(len(found), np.nan if self.zero_division is None else self.zero_division)
         forbidden = found.forbidden
         if forbidden is None:
             return values
         at_stake = forbidden.at_stake
         if isinstance(self.k, Budget):
-            leaks, known = found.leaks_within(self.k)
+            leaks, known = leaks_within(found, self.k)
             values[at_stake & ~known] = np.nan
             at_stake = at_stake & known
         else:

@@ -6,19 +6,27 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias, dataclass_transform
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings
-from fullrecall.measures.budgets import Budget, check_cut
+from fullrecall.measures.budgets import Budget, Cut, Unit, check_cut
 from fullrecall.parameters import check_share
 
 if TYPE_CHECKING:
     from fullrecall.table.found import FoundColumns
+    from fullrecall.table.found_row import FoundRow
     from fullrecall.table.lists import Floats
 
 FindingsOf: TypeAlias = Callable[[int], Findings]
 """Returns the findings of one row, for measures that count objects."""
+
+Numbers: TypeAlias = Any
+"""A number of one row, or an array with one for each of many: formulas are the same."""
+
+Found: TypeAlias = Any
+"""What a formula reads: a `FoundRow` of one sample, or `FoundColumns` of many."""
 
 _OWN = "fullrecall.measures"
 
@@ -48,7 +56,7 @@ class Measure:
     findings and the number retrieved; where it is read, for a value outside [0, 1].
     """
 
-    k: int | Budget | None = None
+    k: Cut | None = None
     zero_division: float | None = None
 
     text: ClassVar[str]
@@ -81,15 +89,13 @@ class Measure:
         """
         raise NotImplementedError
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return the value of each row that has a target; what stands in other rows is ignored."""
-        import numpy as np
-
-        values = np.zeros(len(found))
-        for row in np.flatnonzero(found.targets).tolist():
-            value = self.count(self.countable(findings_of(row)), int(found.retrieved[row]))
-            values[row] = _checked(self, value)
-        return values
+        return found.each(
+            lambda row, retrieved: _checked(
+                self, self.count(self.countable(findings_of(row)), retrieved)
+            )
+        )
 
     def values(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the value of each row in [0, 1]; `zero_division`, or NaN, without a target.
@@ -97,34 +103,44 @@ class Measure:
         NaN also where what a budget pays for is not known.
         """
         if isinstance(self.k, Budget):
-            paid, known = found.within(self.k)
-            values = self.whole.values(paid, lambda row: paid.findings(row, findings_of(row)))
+            from fullrecall.table import paid
+
+            left, known = paid.within(found, self.k)
+            values: Floats = self.whole.values(
+                left, lambda row: paid.findings_of(left, row, findings_of(row))
+            )
             values[~known] = float("nan")
             return values
         counted = self.counted(found)
-        values = self.column(counted, findings_of)
-        values[counted.targets == 0] = float("nan") if self.zero_division is None else (
-            self.zero_division
-        )  # fmt: skip
-        return values
+        column: Floats = counted.defined(self.formula(counted, findings_of), self.zero_division)
+        return column
+
+    def value(self, row: FoundRow, findings_of: FindingsOf) -> float | None:
+        """Return the value of one row in [0, 1]; `zero_division` without a target.
+
+        Not for a measure that reads the sample.
+        """
+        counted = self.counted(row)
+        value: float | None = counted.defined(
+            self.formula(counted, findings_of), self.zero_division
+        )
+        return value
 
     def of(self, findings: Findings, retrieved: int) -> float | None:
         """Return the value in [0, 1]; `zero_division` where there are no findings to count."""
-        from fullrecall.table.found import FoundColumns
+        from fullrecall.table.found_row import FoundRow
 
-        found = FoundColumns.of([findings], [retrieved], [None])
-        value = float(self.values(found, lambda _: findings)[0])
-        return None if value != value else value  # noqa: PLR0124 - NaN
+        return self.value(FoundRow.of(findings, retrieved), lambda _: findings)
 
-    def counted(self, found: FoundColumns) -> FoundColumns:
-        """Return the columns that this measure counts: all, unless it has a `min_grade`."""
+    def counted(self, found: Found) -> Found:
+        """Return what this measure counts of what was found: all, unless it has a `min_grade`."""
         return found
 
     def countable(self, findings: Findings) -> Findings:
         """Return the findings that this measure counts: all, unless it has a `min_grade`."""
         return findings
 
-    def __matmul__(self, k: int | Budget) -> Self:
+    def __matmul__(self, k: Cut) -> Self:
         return replace(self, k=check_cut(k))
 
     def __call__(self, **parameters: Any) -> Self:
@@ -161,15 +177,25 @@ class Measure:
         cut = "" if self.k is None else f"@{self.k}"
         return f"{self.text}({inside}){cut}" if inside else f"{self.text}{cut}"
 
-    @property
+    @cached_property
     def reads_sample(self) -> bool:
         """Whether it reads the sample, and not only what a scorer found."""
         return self.of_sample or isinstance(self.k, Budget)
 
-    @property
+    @cached_property
     def top(self) -> int | None:
         """The `k` of a cut by ranks; None for a budget, and for all that was retrieved."""
         return self.k if isinstance(self.k, int) else None
+
+    @property
+    def unit(self) -> Unit | None:
+        """What a budget is of; None for a cut by ranks, and without a cut."""
+        return self.k.unit if isinstance(self.k, Budget) else None
+
+    @property
+    def amount(self) -> float | None:
+        """The number of ranks, calls, tokens or seconds of the cut; None without one."""
+        return self.k.amount if isinstance(self.k, Budget) else self.k
 
     @property
     def whole(self) -> Self:
@@ -231,8 +257,8 @@ class GradedMeasure(Measure):
         ):
             raise ParameterError(f"min_grade must be a number above 0, got {grade!r}")
 
-    def counted(self, found: FoundColumns) -> FoundColumns:
-        """Return the columns of the targets that have at least `min_grade`."""
+    def counted(self, found: Found) -> Found:
+        """Return what was found of the targets that have at least `min_grade`."""
         return found if self.min_grade is None else found.graded(self.min_grade)
 
     def countable(self, findings: Findings) -> Findings:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
-from fullrecall.measures.measure import FindingsOf, GradedMeasure, Measure, check_choice
-
-if TYPE_CHECKING:
-    from fullrecall.table.found import FoundColumns
-    from fullrecall.table.lists import Floats, Integers
+from fullrecall.measures.measure import (
+    FindingsOf,
+    Found,
+    GradedMeasure,
+    Measure,
+    Numbers,
+    check_choice,
+)
 
 Gain = Literal["linear", "exponential"]
 
@@ -22,12 +25,10 @@ class RRMeasure(GradedMeasure):
     text = "rr"
     written = "RR"
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return the reciprocal of the first relevant rank."""
-        from fullrecall.table.lists import ratio
-
-        within = found.relevant_within(self.top) > 0
-        return ratio(within, found.first_relevant)
+        within = 1.0 * (found.relevant_within(self.top) > 0)
+        return found.share(within, found.first_relevant)
 
 
 class APMeasure(GradedMeasure):
@@ -41,17 +42,11 @@ class APMeasure(GradedMeasure):
     text = "ap"
     written = "AP"
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return the mean precision at the ranks of the targets within the first k."""
-        from fullrecall.table.lists import offsets_of, ratio, row_sums
-
-        targets, places, gains = found.gains()
-        rows = found.row_of_target[targets]
-        within = places <= found.cut(self.top)[rows]
-        rows, places, gains = rows[within], places[within], gains[within]
-        relevant, contexts = found.relevant_above(rows, places)
-        sums = row_sums(gains * relevant / contexts, offsets_of(_counts(rows, len(found))))
-        return ratio(sums, found.targets).clip(max=1.0)
+        rises = found.rises(self.top)
+        sums = rises.sums(lambda rise, relevant, contexts: rise * relevant / contexts)
+        return found.share(sums, found.targets)
 
 
 class ContextPrecisionMeasure(GradedMeasure):
@@ -65,16 +60,10 @@ class ContextPrecisionMeasure(GradedMeasure):
     text = "context_precision"
     written = "ContextPrecision"
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return the mean precision at the relevant ranks within the first k."""
-        from fullrecall.table.lists import ratio, row_sums
-
-        seen = found.relevant.kept(
-            found.relevant.values <= found.cut(self.top)[found.relevant.rows]
-        )
-        relevant, contexts = found.relevant_above(seen.rows, seen.values)
-        sums = row_sums(relevant / contexts, seen.offsets)
-        return ratio(sums, seen.counts)
+        seen = found.precisions(self.top)
+        return found.share(seen.sums(lambda relevant, contexts: relevant / contexts), seen.counts)
 
 
 class NDCGMeasure(Measure):
@@ -106,71 +95,21 @@ class NDCGMeasure(Measure):
         super().__post_init__()
         check_choice(self.gain, "gain", get_args(Gain))
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return the discounted gain over that of the ideal order."""
-        from fullrecall.table.found import discounts
-        from fullrecall.table.lists import offsets_of, ratio, row_sums
+        gains, ideal = found.gains(self.top, self._worth), found.ideal_gains(self.top, self._worth)
+        return found.share(gains.sums(_discounted), ideal.sums(_discounted))
 
-        rows, places, gains = self._gains(found)
-        within = places <= found.cut(self.top)[rows]
-        ranks = found.rank_of(rows[within], places[within])
-        reached = row_sums(
-            gains[within] / discounts(ranks), offsets_of(_counts(rows[within], len(found)))
-        )
-        return ratio(reached, self._best(found, rows, gains)).clip(max=1.0)
-
-    def _worth(self, found: FoundColumns) -> Floats:
-        """Return what each target gains."""
-        import numpy as np
-
-        grade = np.ones(len(found.first.values)) if found.grade is None else found.grade
+    def _worth(self, grade: float) -> float:
+        """Return what a target gains."""
         return grade if self.gain == "linear" else 2.0**grade - 1
 
-    def _gains(self, found: FoundColumns) -> tuple[Integers, Integers, Floats]:
-        """Return what each context adds, in order: its row, its place, and its gain."""
-        import numpy as np
 
-        from fullrecall.table.found import rises
-
-        rising = found.rising
-        targets, places = rising.places.rows, rising.places.values
-        gains = self._worth(found)[targets] * rises(targets, rising.credits)
-        rows = found.row_of_target[targets]
-        width = int(places.max(initial=0)) + 1
-        keys, which = np.unique(rows * width + places, return_inverse=True)
-        return keys // width, keys % width, np.bincount(which, gains, len(keys)).astype(float)
-
-    def _best(self, found: FoundColumns, rows: Integers, gains: Floats) -> Floats:
-        """Return the gain of the ideal order: largest first, what is missing at its own rank."""
-        import numpy as np
-
-        from fullrecall.table.found import discounts
-        from fullrecall.table.lists import offsets_of, row_maxima, row_sums
-
-        rising = found.rising
-        earned = row_maxima(rising.credits, rising.places.offsets)
-        missing = self._worth(found) * (1.0 - earned)
-        rows = np.concatenate([found.row_of_target, rows])
-        gains = np.concatenate([missing, gains])
-        order = np.lexsort((-gains, rows))
-        rows, gains = rows[order], gains[order]
-        offsets = offsets_of(_counts(rows, len(found)))
-        nth = np.arange(len(rows)) - offsets[:-1][rows]
-        if self.top is not None:
-            within = nth < self.top * found.lists[rows]
-            rows, gains, nth = rows[within], gains[within], nth[within]
-        ranks = nth // found.lists[rows] + 1
-        return row_sums(gains / discounts(ranks), offsets_of(_counts(rows, len(found))))
+def _discounted(gain: Numbers, discount: Numbers) -> Numbers:
+    return gain / discount
 
 
 RR = RRMeasure()
 AP = APMeasure()
 ContextPrecision = ContextPrecisionMeasure()
 nDCG = NDCGMeasure()  # noqa: N816 - the field's own spelling
-
-
-def _counts(rows: Integers, count: int) -> Integers:
-    """Return how often each row occurs."""
-    import numpy as np
-
-    return np.bincount(rows, minlength=count).astype(np.int64)

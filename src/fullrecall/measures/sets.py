@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from fullrecall.errors import ParameterError
-from fullrecall.measures.measure import FindingsOf, GradedMeasure, check_choice
-
-if TYPE_CHECKING:
-    from fullrecall.table.found import FoundColumns
-    from fullrecall.table.lists import Floats
+from fullrecall.measures.measure import FindingsOf, Found, GradedMeasure, Numbers, check_choice
 
 Weight = Literal["equal", "grade", "size"]
 Denominator = Literal["retrieved", "k"]
@@ -52,14 +48,12 @@ class RecallMeasure(GradedMeasure):
         if self.denominator == "k" and self.weight != "equal":
             raise ParameterError('denominator="k" counts targets: leave weight out')
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
             return recall(found, self.top, self.weight)
-        from fullrecall.table.lists import ratio
-
-        most = (self.top * found.lists).clip(max=found.targets)
-        return ratio(found.credit_sums(self.top), most).clip(max=1.0)
+        most = found.least(self.top * found.lists, found.targets)
+        return found.share(found.credit_sums(self.top), most)
 
 
 class PrecisionMeasure(GradedMeasure):
@@ -88,14 +82,12 @@ class PrecisionMeasure(GradedMeasure):
         super().__post_init__()
         check_choice(self.denominator, "denominator", get_args(Denominator))
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return relevant contexts among the first k, over the denominator."""
-        from fullrecall.table.lists import ratio
-
         divisor = found.contexts_within(self.top)
         if self.top is not None and self.denominator == "k":
             divisor = self.top * found.lists
-        return ratio(found.relevant_within(self.top), divisor)
+        return found.share(found.relevant_within(self.top), divisor)
 
 
 class F1Measure(PrecisionMeasure):
@@ -104,12 +96,10 @@ class F1Measure(PrecisionMeasure):
     text = "f1"
     written = "F1"
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return 2PR / (P + R); 0.0 where both are."""
-        from fullrecall.table.lists import ratio
-
-        precision, share = super().column(found, findings_of), recall(found, self.top)
-        return ratio(2 * precision * share, precision + share)
+        precision, share = super().formula(found, findings_of), recall(found, self.top)
+        return found.share(2 * precision * share, precision + share)
 
 
 class HitMeasure(GradedMeasure):
@@ -118,9 +108,9 @@ class HitMeasure(GradedMeasure):
     text = "hit"
     written = "Hit"
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return whether the first relevant rank is within k."""
-        return (found.relevant_within(self.top) > 0).astype(float)
+        return 1.0 * (found.relevant_within(self.top) > 0)
 
 
 class AllFoundMeasure(GradedMeasure):
@@ -132,21 +122,16 @@ class AllFoundMeasure(GradedMeasure):
     text = "all_found"
     written = "AllFound"
 
-    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return whether no target is left."""
-        complete: Floats = (found.found_within(self.top) == found.targets).astype(float)
-        return complete
+        return 1.0 * (found.found_within(self.top) == found.targets)
 
 
-def recall(found: FoundColumns, k: int | None, weight: Weight = "equal") -> Floats:
-    """Return the mean credit of each row's targets within the first `k` ranks, by their weight."""
-    from fullrecall.table.lists import ratio
-
+def recall(found: Found, k: int | None, weight: Weight = "equal") -> Numbers:
+    """Return the mean credit of the targets within the first `k` ranks, by their weight."""
     weights = None if weight == "equal" else getattr(found, weight)
-    if weights is None:
-        return ratio(found.credit_sums(k), found.targets)
-    shares = ratio(found.credit_sums(k, weights), found.sums(weights))
-    return shares.clip(max=1.0)
+    whole = found.targets if weights is None else found.sums(weights)
+    return found.share(found.credit_sums(k, weights), whole)
 
 
 Recall = RecallMeasure()

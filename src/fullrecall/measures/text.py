@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.measures.budgets import Budget, parse_budget
+from fullrecall.measures.budgets import Cut, parse_budget
 from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import Measure, Threshold
 from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
@@ -87,7 +87,7 @@ def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
     return given
 
 
-def _cut(text: str) -> int | Budget:
+def _cut(text: str) -> Cut:
     budget = parse_budget(text)
     return int(_number(text, int)) if budget is None else budget
 

@@ -14,11 +14,13 @@ from fullrecall.read.strict_json import parsed
 
 LISTS = frozenset({
     "retrieved_contexts", "retrieved_context_ids", "reference_contexts", "reference_context_ids",
-    "reference_claims", "reference_entities", "forbidden_ids", "superseded", "metadata",
+    "reference_claims", "reference_entities", "forbidden_ids", "forbidden_contexts",
+    "superseded", "metadata",
 })  # fmt: skip
 """The fields that hold lists or objects."""
 
 _IDS = frozenset({"retrieved_context_ids", "reference_context_ids", "forbidden_ids"})
+_PASSAGES = frozenset({"reference_contexts", "forbidden_contexts"})
 _SEPARATORS = (";", "|", "\n", ",")
 _LONGEST_ID = 200
 _FEWEST_WORDS = 4
@@ -42,7 +44,7 @@ def list_cell(column: str, field: str, cell: str) -> object:
         return _bracketed(column, text)
     if field in _IDS and (ids := separated_ids(text)) is not None:
         return ids
-    if field == "reference_contexts" and len(text.split()) >= _FEWEST_WORDS:
+    if field in _PASSAGES and len(text.split()) >= _FEWEST_WORDS:
         return [cell]
     meant = f'{column}: expected a JSON array such as ["a", "b"], got {shown(cell)}'
     raise InputError(f"{meant}: write the list as JSON", field=column)

@@ -8,7 +8,8 @@ from contextlib import closing
 from itertools import chain, zip_longest
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.read.rows import Columns, IdKey, Rename, in_file, to_samples
+from fullrecall.hits import IdKey
+from fullrecall.read.rows import Columns, Rename, in_file, to_samples
 from fullrecall.read.text_files import (
     MAX_LINE_BYTES,
     FilePath,

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.hits import IdKey
 from fullrecall.read.beir import is_beir, read_beir, read_qrels
-from fullrecall.read.rows import IdKey, Rename, in_file
+from fullrecall.read.rows import Rename, in_file
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import (
     STANDARD_INPUT,
@@ -99,7 +100,7 @@ def read(
             raise ParameterError("rename is for files of samples, and this one holds spans")
         from fullrecall.read.traces import read_spans
 
-        return read_spans(name)
+        return read_spans(name, id_key=id_key)
     return _reader(ending)(name, rename=rename, id_key=id_key)
 
 

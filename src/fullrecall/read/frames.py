@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from fullrecall.dataframes import frame_rows, is_frame
 from fullrecall.errors import InputError
+from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
-from fullrecall.read.rows import Columns, IdKey, Rename, to_samples
+from fullrecall.read.rows import Columns, Rename, to_samples
 from fullrecall.sample import Sample
 
 
@@ -108,7 +109,7 @@ def _explained(samples: Iterator[Sample]) -> Iterator[Sample]:
     try:
         yield from samples
     except InputError as error:
-        if "expected a list" not in error.problem:
+        if "expected a JSON array" not in error.problem:
             raise
         raise InputError(
             f"{error.problem}; Dask turns lists into texts unless "

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fullrecall.errors import InputError
+from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
 from fullrecall.read.llama_index import (
     EMBEDDING_QA_KEYS,
@@ -13,7 +14,7 @@ from fullrecall.read.llama_index import (
     from_embedding_qa,
     from_labelled_rag,
 )
-from fullrecall.read.rows import FIELDS, Columns, IdKey, Rename, in_file, to_samples
+from fullrecall.read.rows import FIELDS, Columns, Rename, in_file, to_samples
 from fullrecall.read.strict_json import array_items, parsed
 from fullrecall.read.text_files import FilePath, existing_file, whole_text
 from fullrecall.sample import Sample

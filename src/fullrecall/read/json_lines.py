@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import InputError
+from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
 from fullrecall.read.frames import from_rows
-from fullrecall.read.rows import Columns, IdKey, Rename, in_file, to_samples
+from fullrecall.read.rows import Columns, Rename, in_file, to_samples
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import (
     MAX_LINE_BYTES,

@@ -8,8 +8,9 @@ from typing import Any
 
 from fullrecall.dataframes import map_cell
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.hits import IdKey
 from fullrecall.read.frames import without_gaps
-from fullrecall.read.rows import Columns, IdKey, Rename, in_file, to_samples
+from fullrecall.read.rows import Columns, Rename, in_file, to_samples
 from fullrecall.read.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.sample import Sample
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from typing import Any, TypeAlias
 
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.hits import IdKey, check_id_key, id_at
 from fullrecall.identifiers import shown
 from fullrecall.read.cells import AMBIGUOUS, LISTS, ambiguous, list_cell
 from fullrecall.read.forms import fields_of
@@ -16,9 +17,6 @@ Rename: TypeAlias = Mapping[str, str | None]
 
 FIELDS = {name: field for field, others in Sample.names().items() for name in (field, *others)}
 """Every name that `Sample` takes, with the field it stands for."""
-
-IdKey: TypeAlias = str | Callable[[Any], Any]
-"""Where a retrieved context has its ID."""
 
 _MOST_SHOWN = 250
 
@@ -64,8 +62,7 @@ class Columns:
         lists_are_texts: bool = False,
     ) -> None:
         """Raise `ParameterError` for a target that is no field of a sample."""
-        if id_key is not None and not isinstance(id_key, str) and not callable(id_key):
-            raise ParameterError(f"id_key must be a dotted path or a function, got {id_key!r}")
+        check_id_key(id_key)
         self.id_key, self._lists_are_texts = id_key, lists_are_texts
         self._usual: dict[Any, str] = {}
         self._rename = dict(rename or {})
@@ -223,21 +220,13 @@ def _identified(cells: dict[str, Any], id_key: IdKey) -> dict[str, Any]:
 
 
 def _with_id(item: Any, id_key: IdKey, field: str) -> Any:
-    if callable(id_key):
-        found = id_key(item)
-    else:
-        path, found = id_key.split("."), item
-        own = item.get("metadata") if isinstance(item, Mapping) else None
-        if isinstance(own, Mapping) and path[0] not in item:
-            found = own
-        for name in path:
-            found = found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
-    if found is None:
-        named = id_key if isinstance(id_key, str) else "id_key"
-        raise InputError(f"{field}: a context has nothing at {named!r}: {shown(item)}", field=field)
+    try:
+        own_id = id_at(item, id_key)
+    except ValueError as error:
+        raise InputError(f"{field}: {error}", field=field) from None
     if isinstance(item, Mapping):
-        return {**item, "id": found}
-    return {"text": item, "id": found} if isinstance(item, str) else item
+        return {**item, "id": own_id}
+    return {"text": item, "id": own_id} if isinstance(item, str) else item
 
 
 def as_mapping(row: object) -> Mapping[Any, Any]:

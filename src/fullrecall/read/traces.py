@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import InputError
+from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
 from fullrecall.read.frames import rows_of
 from fullrecall.read.json_lines import json_lines
@@ -29,7 +30,7 @@ from fullrecall.traces.translation import TracedStep, step_of
 def read_spans(
     path: FilePath,
     *,
-    id_key: str | None = None,
+    id_key: IdKey | None = None,
     name: str | Sequence[str] | None = None,
     failed_calls: FailedCalls = "unscored",
 ) -> Iterator[Sample]:
@@ -49,7 +50,7 @@ def read_spans(
 def from_spans(
     spans: Any,
     *,
-    id_key: str | None = None,
+    id_key: IdKey | None = None,
     name: str | Sequence[str] | None = None,
     failed_calls: FailedCalls = "unscored",
 ) -> Iterator[Sample]:
@@ -61,7 +62,8 @@ def from_spans(
     trace's ID in its metadata; that is its own ID too, unless a span names a sample in the
     attribute `fullrecall.sample_id`. A trace whose spans were cut, hidden or lost is unscored.
 
-    - `id_key`: the key of a document's metadata that has its ID; by default the document's own.
+    - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
+      the document as a `Context`. Default: its own ID.
     - `name`: only calls of this retriever, or of one of several, wherever they stand.
     - `failed_calls`: "unscored", or "score" for what other calls returned.
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
+    from fullrecall.measures.budgets import Cut, Unit
     from fullrecall.results.slices import By, Slices
     from fullrecall.results.smallest_k import SmallestK
     from fullrecall.retrieval import View
@@ -263,6 +264,22 @@ class Report:
         """
         return list(leaked(self.table, k))
 
+    def with_tokens(self, count: Callable[[str], int], *, tokenizer: str) -> Report:
+        """Return this report with the tokens of each context as `count(text)` counts them.
+
+        Without it a token is taken for 4 characters. `tokenizer` names what counts, such as
+        "cl100k_base": the metadata of each context has `tokens` and `tokenizer`, also where it is
+        saved, and a summary or a comparison of several tokenizers says so. Each distinct text is
+        counted once; all samples are in memory. Raises `ParameterError` for a count that is no
+        whole number of at least 0, and for a tokenizer without a name.
+        """
+        from fullrecall.results.tokens import with_tokens
+
+        counted = Report(self.methods, table=with_tokens(self.table, count, tokenizer))
+        counted.stopped, counted.origin, counted.spent = self.stopped, self.origin, self.spent
+        counted.bad_rows = self.bad_rows
+        return counted
+
     def smallest_k(
         self,
         target: float,
@@ -270,17 +287,18 @@ class Report:
         *,
         confidence: float = CONFIDENCE,
         score: str | None = None,
-        largest: int | None = None,
-        count_tokens: Callable[[str], int] | None = None,
+        unit: Unit | None = None,
+        largest: float | None = None,
     ) -> SmallestK:
         """Return the smallest k at which the mean of `measure @ k` reaches `target`.
 
-        `score` may be left out where there is one. Every k up to `largest` is tested, by default as
-        many as contexts were retrieved at most: from above until one fails, or, of a measure that
-        may fall with k, all of them, corrected for their number (Holm). `confidence` holds over
-        the whole search. "No k reaches it" is an answer too: its `k` is None, its `reason` says
-        why. What the contexts cost is counted in characters, and in tokens as `count_tokens(text)`
-        counts them, else one for every 4 characters.
+        k counts contexts, or with `unit` "calls", "tokens" or "seconds" it is the smallest such
+        budget: each number of calls, round numbers of the others. `score` may be left out where
+        there is one. Every k up to `largest` is tested, by default up to what holds all that was
+        retrieved: from above until one fails, or, of a measure that may fall with k, all of them,
+        corrected for their number (Holm). `confidence` holds over the whole search. "No k reaches
+        it" is an answer too: its `k` is None, its `reason` says why. `tokens` is what the contexts
+        within k cost, in the mean; see `with_tokens`.
 
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
         out of range.
@@ -294,8 +312,8 @@ class Report:
             target,
             measure,
             confidence=confidence,
+            unit=unit,
             largest=largest,
-            count_tokens=count_tokens,
         )
 
     def to_label(
@@ -462,15 +480,17 @@ class Report:
         ax: Axes | None = None,
         *,
         scores: Iterable[str] | None = None,
-        ks: Sequence[int] = DEFAULT_KS,
+        ks: Sequence[Cut] = DEFAULT_KS,
         label: str | None = None,
     ) -> Axes:
         """Draw the mean of `measure` at each of `ks` with its 95% intervals; return the axes.
 
+        `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
         One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
         nothing is shown or saved. `label` names the report where several are drawn: lines of one
         name have one color on all axes of a figure, others have their own. Raises `ReportError`
-        where none has a mean, `MissingExtraError` without Matplotlib.
+        where none has a mean, `ParameterError` for budgets of several units, `MissingExtraError`
+        without Matplotlib.
         """
         from fullrecall.views.plots import curves
 

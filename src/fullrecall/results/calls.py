@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fullrecall.measures import Measure, calls
+from fullrecall.table import paid
+from fullrecall.table.costs import Costs
+from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.table import Table
 
 _MOST_CALLS = 30
-"""Calls of a sample from which on a curve stops."""
+"""Calls after which a curve is no longer read call by call."""
 
 
 @dataclass(frozen=True)
 class OverCalls:
-    """The mean of a measure within the first 1, 2, … calls.
+    """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is that of all.
 
-    `tokens` is what the calls up to the last gain brought of all tokens, in [0, 1]; None where
-    the texts are not known.
+    - `new_targets`: how many targets of all questions were first found in full within each call.
+    - `most`: the most calls of a question; `made`: the mean of how many a question made.
+    - `idle`: the mean of how many calls a question made after the last that changed its value.
+    - `tokens`: what the calls up to the last gain brought of all tokens, in [0, 1]; None where
+      the texts are not known, or the last gain is not.
     """
 
     measure: Measure
     means: tuple[float, ...]
+    total: float
+    new_targets: tuple[int, ...]
+    most: int
+    made: float
+    idle: float
     tokens: float | None
 
     @property
-    def last_gain(self) -> int:
-        """The call after which the mean is what it is after all of them."""
-        return next(n for n, mean in enumerate(self.means, 1) if mean == self.means[-1])
+    def last_gain(self) -> int | None:
+        """The call after which the mean is what it is after all of them; None beyond the curve."""
+        return next((n for n, mean in enumerate(self.means, 1) if mean == self.total), None)
 
     @property
     def gains(self) -> tuple[float, ...]:
@@ -38,24 +49,68 @@ class OverCalls:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"means": list(self.means), "last_gain": self.last_gain, "tokens": self.tokens}
+        names = ("total", "most", "made", "idle", "tokens")
+        return {
+            "means": list(self.means),
+            "new_targets": list(self.new_targets),
+            "last_gain": self.last_gain,
+            **{name: getattr(self, name) for name in names},
+        }
 
 
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     """Return a measure over the calls; None where no sample has several, or none has a value."""
     costs = [table.costs(owner) for owner in range(len(table.parts))]
-    numbers = np.concatenate([cost.calls for cost in costs]) if costs else np.zeros(0)
-    known = numbers[~np.isnan(numbers)]
-    most = int(known.max(initial=0))
-    if not 1 < most <= _MOST_CALLS:
+    made = np.concatenate([cost.made for cost in costs]) if costs else np.zeros(0, np.int64)
+    most = int(made.max(initial=0))
+    if most < 2:  # noqa: PLR2004 - one call makes no curve
         return None
-    columns = [table.values(score, measure @ calls(n)) for n in range(1, most + 1)]
-    if np.isnan(columns[-1]).all():
+    columns = [table.values(score, measure @ calls(n)) for n in range(1, most + 1)[:_MOST_CALLS]]
+    whole = columns[-1] if most <= _MOST_CALLS else table.values(score, measure @ calls(most))
+    valued = ~np.isnan(whole)
+    if not valued.any():
         return None
-    means = tuple(float(np.nanmean(column)) for column in columns)
-    curve = OverCalls(measure, means, None)
+    curve = OverCalls(
+        measure,
+        tuple(float(column[valued].mean()) for column in columns),
+        float(whole[valued].mean()),
+        tuple(_new_targets(table, score, costs, len(columns)).tolist()),
+        most,
+        float(made[valued].mean()),
+        float((made - _last_changes([*columns, whole], most))[valued].mean()),
+        None,
+    )
+    share = None if curve.last_gain is None else _share_of_tokens(costs, curve.last_gain)
+    return replace(curve, tokens=share)
+
+
+def _last_changes(columns: list[Floats], most: int) -> Integers:
+    """Return the last call that changed the value of each row, 0 if none did."""
+    last = np.zeros(len(columns[0]), np.int64)
+    numbers = [*range(1, len(columns)), most]
+    before = np.zeros(len(columns[0]))
+    for number, values in zip(numbers, columns, strict=True):
+        last[values != before] = number
+        before = values
+    return last
+
+
+def _new_targets(table: Table, score: int, costs: list[Costs], count: int) -> Integers:
+    """Return how many targets were found in full within each of the first calls, and not before."""
+    found = np.zeros(count + 1, np.int64)
+    for part, cost in zip(table.parts, costs, strict=True):
+        columns = replace(part.columns(score).found, costs=cost)
+        for number in range(1, count + 1):
+            within, known = paid.within(columns, calls(number))
+            found[number] += int(within.found_within(None)[known].sum())
+    new: Integers = np.diff(found)
+    return new
+
+
+def _share_of_tokens(costs: list[Costs], last: int) -> float | None:
+    """Return what the first calls brought of all tokens; None where tokens are not known."""
     tokens = np.concatenate([cost.own_tokens for cost in costs])
-    share = None
-    if len(tokens) and not np.isnan(tokens).any() and tokens.sum():
-        share = float(tokens[numbers <= curve.last_gain].sum() / tokens.sum())
-    return OverCalls(measure, means, share)
+    numbers = np.concatenate([cost.calls for cost in costs])
+    if not len(tokens) or np.isnan(tokens).any() or not tokens.sum():
+        return None
+    return float(tokens[numbers <= last].sum() / tokens.sum())

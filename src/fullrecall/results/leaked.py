@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from fullrecall.calls import Call
 from fullrecall.context import Context
-from fullrecall.retrieval import Call
 from fullrecall.sample import Sample
 from fullrecall.table.forbidden import forbidden_places, rank_at
 from fullrecall.table.table import Table

@@ -2,58 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fullrecall.context import Context
 from fullrecall.counts import counted
-from fullrecall.measures import Measure, Recall
+from fullrecall.measures import Budget, Measure, Recall
+from fullrecall.measures.budgets import Cut, Unit, budgets_to, check_unit
 from fullrecall.parameters import check_k
 from fullrecall.results.bounds import CONFIDENCE, Counts, alpha_of, groups_needed, lower_bound
 from fullrecall.results.decision import rounded_down
 from fullrecall.results.k_search import KSearch, Tested, may_fall, search_k
 from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
-from fullrecall.sample import Sample
-from fullrecall.table.costs import CHARACTERS_PER_TOKEN
+from fullrecall.table.lists import row_sums
 from fullrecall.table.part import SCORED, UNSCORED
 from fullrecall.table.table import Table
-
-CountTokens = Callable[[str], int]
 
 
 @dataclass(frozen=True, repr=False)
 class SmallestK:
     """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
 
-    `mean` and `lower`, its one-sided lower bound, are those at `at`: that is `k`, or, where there
-    is no k, `largest`, or the k with the highest mean of a measure that `falls`, which may be
-    smaller at a larger k. `lower` counts the `unscored` samples as 0, the mean leaves them out; it
-    is the target itself where `falls` and there is a k. `tested` has each k that was tested,
-    ascending. `characters` and `tokens` are means over the samples of what the first `k` contexts
-    hold, None where their texts are not known or there is no k; `tokens_are` says how they were
-    counted. `needed` is how many samples would do, where there are too few. `reason` is one
-    sentence.
+    k counts contexts, or is a budget such as `calls(3)`: `measure @ k` reads it either way. `mean`
+    and `lower`, its one-sided lower bound, are those at `at`: that is `k`, or, where there is no k,
+    `largest`, or the k with the highest mean of a measure that `falls`, which may be smaller at a
+    larger k. `lower` counts the `unscored` samples as 0, the mean leaves them out; it is the target
+    itself where `falls` and there is a k. `tested` has each k that was tested, ascending. `tokens`
+    is the mean over the samples of what the contexts within `k` hold, None where that is not known
+    or there is no k; `tokens_are` says how they were counted. `needed` is how many samples would
+    do, where there are too few. `reason` is one sentence.
     """
 
-    k: int | None
+    k: Cut | None
     target: float
     confidence: float
     score: str
     measure: Measure
-    largest: int
+    largest: Cut
     falls: bool
-    at: int
+    at: Cut
     mean: float | None
     lower: float | None
     samples: int
     groups: int
     unscored: int
-    characters: float | None
     tokens: float | None
     tokens_are: str
     needed: int | None
@@ -61,9 +57,10 @@ class SmallestK:
     tested: tuple[Tested, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        tested = [one._asdict() for one in self.tested]
-        return {**self.__dict__, "measure": self.measure.name, "tested": tested}
+        """Return plain JSON values; a budget is a text such as "3calls"."""
+        cuts = {name: _plain_cut(getattr(self, name)) for name in ("k", "largest", "at")}
+        tested = [{**each._asdict(), "k": _plain_cut(each.k)} for each in self.tested]
+        return {**self.__dict__, **cuts, "measure": self.measure.name, "tested": tested}
 
     def __str__(self) -> str:
         return self.reason
@@ -85,34 +82,32 @@ def smallest_k(
     measure: Measure = Recall,
     *,
     confidence: float = CONFIDENCE,
-    largest: int | None = None,
-    count_tokens: CountTokens | None = None,
+    unit: Unit | None = None,
+    largest: float | None = None,
 ) -> SmallestK:
     """Return the smallest k that reaches the target; see `Report.smallest_k`.
 
     How is said in `fullrecall.results.k_search`.
     """
     status = table.status(score)
-    deepest = int(table.retrieved(score)[status == SCORED].max(initial=1))
-    top = deepest if largest is None else check_k(largest, "largest")
+    cuts = _cuts(table, score, check_unit(unit), largest)
 
-    def totals_at(k: int) -> Totals:
+    def totals_at(k: Cut) -> Totals:
         return totals_of(table, score, measure @ k)
 
-    falls = may_fall(measure)
-    search = search_k(totals_at, top, target, falls=falls, confidence=confidence)
-    at = search.k or _nearest(search, top)
+    falls = may_fall(measure, unit)
+    search = search_k(totals_at, cuts, target, falls=falls, confidence=confidence)
+    at = search.k or _nearest(search, cuts[-1])
     shown = totals_at(at)
     values = shown.counts(0.0).low
     alpha = alpha_of(confidence) / search.tests
-    cost = _Cost(() if search.k is None else _with_texts(table, score), at, count_tokens)
     found = SmallestK(
         search.k,
         target,
         confidence,
         table.methods[score].name,
         measure.whole,
-        top,
+        cuts[-1],
         falls,
         at,
         shown.mean,
@@ -120,9 +115,8 @@ def smallest_k(
         shown.samples,
         shown.independent,
         int((status == UNSCORED).sum()),
-        cost.characters,
-        cost.tokens,
-        cost.tokens_are,
+        None if search.k is None else _tokens(table, score, search.k),
+        " and ".join(table.tokenizers),
         _needed(shown, values, target, alpha) if search.k is None else None,
         "",
         search.tested,
@@ -130,11 +124,47 @@ def smallest_k(
     return replace(found, reason="; ".join(filter(None, [_reason(found), search.note])))
 
 
-def _nearest(search: KSearch, largest: int) -> int:
+def _cuts(table: Table, score: int, unit: Unit | None, largest: float | None) -> list[Cut]:
+    """Return each k to be tested, ascending: up to `largest`, or to what holds all there is."""
+    scored = table.status(score) == SCORED
+    if unit is None:
+        deepest = int(table.retrieved(score)[scored].max(initial=1))
+        return list(range(1, (deepest if largest is None else check_k(largest, "largest")) + 1))
+    if largest is None:
+        costs = [
+            getattr(table.costs(owner), unit)[np.repeat(rows, np.diff(table.costs(owner).offsets))]
+            for owner, rows in enumerate(_by_part(table, scored))
+        ]
+        known = np.concatenate(costs) if costs else np.zeros(0)
+        return [*budgets_to(unit, known[~np.isnan(known)].max(initial=0.0))]
+    budget = Budget(largest, unit)
+    smaller = [each for each in budgets_to(unit, largest) if each.amount < largest]
+    return [*smaller, (Recall @ budget).k or budget]
+
+
+def _by_part(table: Table, rows: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+    """Return a mask of rows for each part."""
+    ends = np.cumsum([len(part) for part in table.parts])
+    return np.split(rows, ends[:-1])
+
+
+def _plain_cut(k: Cut | None) -> int | str | None:
+    return str(k) if isinstance(k, Budget) else k
+
+
+def _words(k: Cut) -> str:
+    return k.words if isinstance(k, Budget) else str(k)
+
+
+def _amount(k: Cut) -> float:
+    return k.amount if isinstance(k, Budget) else k
+
+
+def _nearest(search: KSearch, largest: Cut) -> Cut:
     """Return the k to speak of where none is shown to reach the target."""
     if not (search.falls and search.tested):
         return largest
-    return max(search.tested, key=lambda one: (one.mean, -one.k)).k
+    return max(search.tested, key=lambda each: (each.mean, -_amount(each.k))).k
 
 
 def _lower(search: KSearch, values: Counts, target: float, alpha: float) -> float:
@@ -147,14 +177,6 @@ def _lower(search: KSearch, values: Counts, target: float, alpha: float) -> floa
     return target if search.falls and search.k is not None else lower_bound(values, alpha)
 
 
-def _with_texts(table: Table, score: int) -> Iterator[Sample]:
-    """Yield the scored samples, without those that are known to have no contexts but IDs."""
-    for part in table.parts:
-        if part.has_texts:
-            for row in np.flatnonzero(part.columns(score).status == SCORED).tolist():
-                yield part.sample(row)
-
-
 def _needed(shown: Totals, values: Counts, target: float, alpha: float) -> int | None:
     """Return how many samples with these values would show that the target is reached."""
     if shown.mean is None or values.mean < target:
@@ -163,36 +185,24 @@ def _needed(shown: Totals, values: Counts, target: float, alpha: float) -> int |
     return None if groups is None else ceil(groups * shown.due / values.size)
 
 
-class _Cost:
-    """What the first k contexts hold, in mean over the samples whose texts are all known."""
-
-    def __init__(self, samples: Iterable[Sample], k: int, count: CountTokens | None) -> None:
-        self.tokens_are = (
-            f"characters / {CHARACTERS_PER_TOKEN:g}" if count is None else "count_tokens"
-        )
-        self.characters: float | None = None
-        self.tokens: float | None = None
-        count_ = characters = tokens = 0
-        for texts in _texts(samples, k):
-            count_ += 1
-            characters += sum(map(len, texts))
-            tokens += 0 if count is None else sum(map(count, texts))
-        if count_:
-            self.characters = characters / count_
-            self.tokens = (
-                self.characters / CHARACTERS_PER_TOKEN if count is None else tokens / count_
-            )
-
-
-def _texts(samples: Iterable[Sample], k: int) -> Iterable[list[str]]:
-    for sample in samples:
-        contexts: Sequence[Context] | None = sample.retrieved_contexts
-        if contexts is None:
+def _tokens(table: Table, score: int, k: Cut) -> float | None:
+    """Return the tokens of the contexts within k, in mean over the samples where they are known."""
+    sums = []
+    for owner, part in enumerate(table.parts):
+        if not part.has_texts:
             continue
-        texts = [context.text for context in contexts[:k]]
-        known = [text for text in texts if text is not None]
-        if len(known) == len(texts):
-            yield known
+        costs, columns = table.costs(owner), part.columns(score)
+        if isinstance(k, Budget):
+            within, known = costs.within(k)
+        else:
+            nth = np.arange(len(costs.own_tokens)) - costs.offsets[costs.rows]
+            within = nth < columns.found.cut(k)[costs.rows]
+            known = np.ones(len(part), np.bool_)
+        tokens = row_sums(np.where(within, costs.own_tokens, 0.0), costs.offsets)
+        sums.append(tokens[known & (columns.status == SCORED)])
+    tokens = np.concatenate(sums) if sums else np.zeros(0)
+    known_tokens = tokens[~np.isnan(tokens)]
+    return float(known_tokens.mean()) if len(known_tokens) else None
 
 
 def _reason(found: SmallestK) -> str:
@@ -204,13 +214,15 @@ def _reason(found: SmallestK) -> str:
     unscored = f"; {found.unscored:,} unscored count as 0 in the bound" if found.unscored else ""
     on = f"mean {found.mean:.3f}, {counted(found.samples, 'sample')}{unscored}"
     if found.k is not None:
-        return f"{what} reaches {found.target:g} at k = {found.k}: {lower}, {on}{_price(found)}"
-    start = f"{what} reaches {found.target:g} at no k up to {found.largest}"
+        where = _words(found.k) if isinstance(found.k, Budget) else f"k = {found.k}"
+        return f"{what} reaches {found.target:g} at {where}: {lower}, {on}{_price(found)}"
+    kind = "budget" if isinstance(found.largest, Budget) else "k"
+    start = f"{what} reaches {found.target:g} at no {kind} up to {_words(found.largest)}"
     if found.mean < found.target:
         if found.falls:
-            return f"{start}: the highest mean is {found.mean:.3f}, at {found.at}"
+            return f"{start}: the highest mean is {found.mean:.3f}, at {_words(found.at)}"
         return (
-            f"{start}: the mean at {found.largest} is {found.mean:.3f}; retrieve more, or "
+            f"{start}: the mean at {_words(found.largest)} is {found.mean:.3f}; retrieve more, or "
             "retrieve better"
         )
     enough = (
@@ -218,13 +230,10 @@ def _reason(found: SmallestK) -> str:
         if found.needed is None
         else f"about {counted(found.needed, 'sample')} with these values would show it"
     )
-    return f"{start}: {lower} at {found.at}, {on}; {enough}"
+    return f"{start}: {lower} at {_words(found.at)}, {on}; {enough}"
 
 
 def _price(found: SmallestK) -> str:
-    if found.characters is None:
+    if found.tokens is None:
         return ""
-    return (
-        f"; {found.characters:,.0f} characters, about {found.tokens:,.0f} tokens "
-        f"({found.tokens_are}) per question"
-    )
+    return f"; about {found.tokens:,.0f} tokens ({found.tokens_are}) per question"

@@ -226,9 +226,11 @@ class Summary(Sequence[ScoreSummary]):
         scores: Sequence[ScoreSummary],
         samples: int,
         stopped: str | None = None,
+        *,
         retrievals: Mapping[str, int] = MappingProxyType({}),
         leaked: Mapping[Measure, Sequence[Leaked]] = MappingProxyType({}),
-        *,
+        unanswerable: tuple[int, int] = (0, 0),
+        tokenizers: Sequence[str] = (),
         table: Table | None = None,
     ) -> None:
         self._table = table
@@ -244,6 +246,10 @@ class Summary(Sequence[ScoreSummary]):
         """References left in each list of the records; None where no list lost one."""
         self.leaked = leaked
         """What leaked within the k of each `Leak` that was asked for."""
+        self.unanswerable, self.empty = unanswerable
+        """Questions that nothing answers, and those of them for which nothing was returned."""
+        self.tokenizers = tuple(tokenizers)
+        """What counted the tokens, where a measure has a budget of them."""
 
     @cached_property
     def cost(self) -> QuestionCost | None:
@@ -280,8 +286,15 @@ class Summary(Sequence[ScoreSummary]):
             "failed_calls": self.failed_calls,
             "cost": None if self.cost is None else self.cost.to_dict(),
             **({} if self.funnel is None else {"funnel": self.funnel.to_dict()}),
+            **self._empty_answers(),
+            **({"tokenizers": list(self.tokenizers)} if self.tokenizers else {}),
             "scores": [score.to_dict() for score in self],
         }
+
+    def _empty_answers(self) -> dict[str, int]:
+        if not self.unanswerable:
+            return {}
+        return {"unanswerable": self.unanswerable, "empty": self.empty}
 
     def _repr_html_(self) -> str:
         from fullrecall.views import html
@@ -317,7 +330,18 @@ def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = N
         for measure in measures
         if measure.whole == Leak and not isinstance(measure.k, Budget)
     }
-    return Summary(scores, len(table), stopped, retrievals, leaks, table=table)
+    counts_tokens = any(measure.unit == "tokens" for measure in measures)
+    tokenizers = table.tokenizers if counts_tokens else ()
+    return Summary(
+        scores,
+        len(table),
+        stopped,
+        retrievals=retrievals,
+        leaked=leaks,
+        unanswerable=table.unanswerable(),
+        tokenizers=tokenizers,
+        table=table,
+    )
 
 
 def totals_of(table: Table, score: int, measure: Measure) -> Totals:

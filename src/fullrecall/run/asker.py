@@ -36,7 +36,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.retrievers import (
-    FunctionRetriever,
+    as_retrieval,
     belongs_elsewhere,
     failed,
     is_asynchronous,
@@ -145,8 +145,7 @@ class Asker:
         A sync function is asked in threads; one that cannot leave its thread, in the loop's.
         """
         items = _asynchronous(samples)
-        beside = isinstance(self.retriever, FunctionRetriever)
-        in_threads = beside and not is_asynchronous(self.retriever)
+        in_threads = getattr(self.retriever, "in_threads", False)
         calls: _Calls = _Threads(self._ask) if in_threads else _Tasks(self._aask)
         steps = self._steps(calls)
         answer: _Outcome | Sample = None
@@ -215,7 +214,7 @@ class Asker:
     def _ask(self, sample: Sample) -> Retrieval:
         began = perf_counter()
         try:
-            found = self.retriever.retrieve(sample)
+            found = as_retrieval(self.retriever.retrieve(sample), sample)
             is_bound = is_thread_bound(found)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises
             found, is_bound = failed(error), belongs_elsewhere(str(error))
@@ -228,7 +227,7 @@ class Asker:
         limit = asyncio.timeout(bound)
         try:
             async with limit:
-                found = await self.retriever.aretrieve(sample)
+                found = as_retrieval(await self.retriever.aretrieve(sample), sample)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises
             return _late(bound) if limit.expired() else failed(error)
         if is_thread_bound(found) and not is_asynchronous(self.retriever):

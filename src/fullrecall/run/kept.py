@@ -50,7 +50,7 @@ class Results:
 
         method = result.method
         name = json.dumps({"scorer": method.name, **method.parameters}, default=str)
-        await wrap_future(ledger.put(key, json.dumps(plain_result(result)), name))
+        await wrap_future(ledger.put(key, json.dumps(plain_result(result, result.score)), name))
         self.warn()
 
     def warn(self) -> None:

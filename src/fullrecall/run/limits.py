@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from fullrecall.run.address import StoreLike
     from fullrecall.run.budget import Budget
 
-LATE = "the run's deadline passed before it was judged"
-
 
 @dataclass(frozen=True)
 class Limits:

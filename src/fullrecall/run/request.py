@@ -22,8 +22,9 @@ from fullrecall.run.account import Account
 from fullrecall.run.endpoint import Endpoint
 from fullrecall.run.kept import Results
 from fullrecall.run.keys import keys_of
-from fullrecall.run.limits import LATE, Limits
+from fullrecall.run.limits import Limits
 from fullrecall.run.sqlite import SQLiteLedger
+from fullrecall.scorers.scorer import LATE
 
 _POLL_SECONDS = (0.02, 0.5)
 """Between two looks at what another process was asked: at first, and at most."""

@@ -3,80 +3,200 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from inspect import isawaitable, iscoroutine, iscoroutinefunction
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
+from importlib import import_module
+from inspect import (
+    Parameter,
+    isasyncgenfunction,
+    isawaitable,
+    iscoroutine,
+    iscoroutinefunction,
+    signature,
+)
 from typing import Any, TypeAlias
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.hits import contexts_of
+from fullrecall.hits import IdKey, check_id_key, contexts_of
 from fullrecall.identifiers import shown
 from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.sample import Sample
 
-RetrieverLike: TypeAlias = Retriever | Callable[[str], Any] | Callable[[str], Awaitable[Any]]
-"""A `Retriever`, or a function of the question, sync or async, that returns what was retrieved:
-texts, mappings, `Context`s, a `Retrieval`, or another library's results."""
+RetrieverLike: TypeAlias = Retriever | Callable[..., Any] | Callable[..., Awaitable[Any]]
+"""A function of the question, and of `k` if it takes one, sync or async; a `Retriever`; or what a
+framework retrieves with. It returns what was retrieved: IDs, texts, (id, text) or (id, score),
+mappings, `Context`s, a `Retrieval`, rows of a database, or another library's results."""
+
+DEFAULT_K = 100
+"""Contexts that a function which requires `k` is asked for, where nobody says how many."""
+
+_K_NAMES = frozenset({
+    "k", "top_k", "topk", "deep_k", "similarity_top_k", "limit", "depth", "count", "n", "n_results",
+    "num_results", "max_results", "size",
+})  # fmt: skip
+"""What a function may call the number of contexts that it returns."""
+
+_ADAPTERS = {
+    "langchain": ("langchain_fullrecall", "langchain-fullrecall"),
+    "langgraph": ("langchain_fullrecall", "langchain-fullrecall"),
+    "llama_index": ("llama_index.evaluation.fullrecall", "llama-index-evaluation-fullrecall"),
+}
+"""The adapter of each framework, as a module and as what is installed."""
 
 
-def as_retriever(retriever: object) -> Retriever:
-    """Return a retriever, or a function of the question as one.
+def as_retriever(
+    retriever: object, *, k: int | None = None, id_key: IdKey | None = None
+) -> Retriever:
+    """Return whatever can be asked a question as a `Retriever`.
+
+    - `k`: contexts to ask for, of what can be told: a function with a parameter of that name, or
+      with a second one that it requires; what an adapter's `observed` returns. Default: its own.
+    - `id_key`: where each context has its ID, of a function's results and of a framework's.
 
     Raises `ParameterError` for anything else.
     """
+    check_id_key(id_key)
     if isinstance(retriever, type):
         raise ParameterError(
             f"retriever must be an instance, got the class {retriever.__name__}: "
             f"pass {retriever.__name__}(…)"
         )
+    framework = _framework_of(retriever)
+    if framework is not None:
+        retriever, id_key = _observed(retriever, framework, id_key), None
     if isinstance(retriever, Retriever):
-        return retriever
+        if id_key is not None:
+            raise ParameterError("id_key is for functions: give it to observed(…), or to yours")
+        return retriever if k is None or not callable(retriever) else _Deeper(retriever, k)
     if callable(retriever):
-        return FunctionRetriever(retriever)
+        return FunctionRetriever(retriever, k, id_key)
     hint = ""
-    module = type(retriever).__module__
-    if module.startswith("langchain"):
-        hint = ": pass langchain_fullrecall.observed(…)"
-    elif module.startswith("llama_index"):
-        hint = ": pass llama_index.evaluation.fullrecall.observed(…)"
+    for name in ("retrieve", "search", "query", "invoke"):
+        if callable(getattr(retriever, name, None)):
+            hint = f": pass its method, …{name}, if it takes the question"
+            break
     raise ParameterError(
         f"retriever must be a Retriever or a function of the question, got {shown(retriever)}{hint}"
     )
 
 
-class FunctionRetriever:
-    """A function of the question as a retriever: sync or async, or an object with `__call__`."""
+def _framework_of(retriever: object) -> str | None:
+    """Return the framework that a retriever is of, or that its class derives from."""
+    for kind in type(retriever).__mro__:
+        for framework, (adapter, _) in _ADAPTERS.items():
+            if kind.__module__.startswith(framework) and not kind.__module__.startswith(adapter):
+                return framework
+    return None
 
-    def __init__(self, function: Callable[[str], Any]) -> None:
+
+def _observed(retriever: object, framework: str, id_key: IdKey | None) -> Any:
+    module, distribution = _ADAPTERS[framework]
+    try:
+        observed = import_module(module).observed
+    except ImportError:
+        raise ParameterError(
+            f"{type(retriever).__name__} needs the adapter of its framework: pip install "
+            f"{distribution}, or pass a function of the question"
+        ) from None
+    return observed(retriever) if id_key is None else observed(retriever, id_key=id_key)
+
+
+class FunctionRetriever:
+    """A function of the question as a retriever: sync or async, or an object with `__call__`.
+
+    `k` is passed where the function takes it, `DEFAULT_K` where it requires one and `k` is None.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], k: int | None = None, id_key: IdKey | None = None
+    ) -> None:
         self._function = function
+        self._id_key = id_key
+        self._more, self._named = _depth_arguments(function, k)
         called = getattr(function, "func", function)  # functools.partial
-        self.asynchronous = iscoroutinefunction(called) or iscoroutinefunction(
-            getattr(called, "__call__", None)  # noqa: B004 - of an instance
-        )
+        kinds = (called, getattr(called, "__call__", None))  # noqa: B004 - of an instance
+        self.asynchronous = any(iscoroutinefunction(f) or isasyncgenfunction(f) for f in kinds)
+        self.in_threads = not self.asynchronous
 
     def retrieve(self, sample: Sample) -> Retrieval:
         """Return what the function returns for the sample's question."""
-        return as_retrieval(self._function(_question(sample)))
+        return as_retrieval(self._called(sample), sample, self._id_key)
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
         """Return the same; a sync function runs in a thread."""
         if not self.asynchronous:
             return await asyncio.to_thread(self.retrieve, sample)
-        found = self._function(_question(sample))
-        return as_retrieval(await found if isawaitable(found) else found)
+        result = self._called(sample)
+        if isinstance(result, AsyncIterable):
+            result = [item async for item in result]
+        elif isawaitable(result):
+            result = await result
+        return as_retrieval(result, sample, self._id_key)
+
+    def _called(self, sample: Sample) -> Any:
+        assert sample.user_input is not None  # noqa: S101 - samples without one are not asked
+        return self._function(sample.user_input, *self._more, **self._named)
 
 
-def as_retrieval(found: object) -> Retrieval:
+class _Deeper:
+    """A `Retriever` that can be called with a question and `k`, as those of adapters can."""
+
+    def __init__(self, retriever: Any, k: int) -> None:
+        self._retriever = retriever
+        self._k = k
+        self.asynchronous = is_asynchronous(retriever)
+
+    def retrieve(self, sample: Sample) -> Retrieval:
+        """Return what is retrieved for the sample; as deep as `k`, where that can be told."""
+        try:
+            return as_retrieval(self._retriever(sample.user_input, self._k), sample)
+        except ParameterError:  # nothing in it can be told to return more
+            return as_retrieval(self._retriever.retrieve(sample), sample)
+
+    async def aretrieve(self, sample: Sample) -> Retrieval:
+        """Return the same."""
+        try:
+            result = await asyncio.to_thread(self._retriever, sample.user_input, self._k)
+        except ParameterError:
+            result = await self._retriever.aretrieve(sample)
+        return as_retrieval(result, sample)
+
+
+def _depth_arguments(
+    function: Callable[..., Any], k: int | None
+) -> tuple[tuple[int, ...], dict[str, int]]:
+    """Return the arguments, by position and by name, that tell a function to return `k`."""
+    try:
+        _, *parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):  # some functions of C have none
+        return (), {}
+    for each in parameters:
+        is_required = each.default is Parameter.empty
+        means_k = is_required and (k is not None or each.annotation in (int, "int"))
+        if each.name not in _K_NAMES and not means_k:
+            continue
+        if each.kind is Parameter.POSITIONAL_ONLY and each is parameters[0]:
+            return (k or DEFAULT_K,), {}
+        if each.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
+            return (), {each.name: k or DEFAULT_K} if k is not None or is_required else {}
+    return (), {}
+
+
+def as_retrieval(
+    result: object, sample: Sample | None = None, id_key: IdKey | None = None
+) -> Retrieval:
     """Return what a retriever returned as a `Retrieval`; raise `InputError` for what cannot be.
 
-    That is also what has to be awaited: the function was not seen to be asynchronous.
+    Strings that look like IDs are IDs where `sample` has reference IDs. What has to be awaited
+    cannot be read: the function was not seen to be asynchronous.
     """
-    if isinstance(found, Retrieval):
-        return found
-    if isawaitable(found):
-        if iscoroutine(found):
-            found.close()
+    if isinstance(result, Retrieval):
+        return result
+    if isawaitable(result) or isinstance(result, AsyncIterable):
+        if iscoroutine(result):
+            result.close()
         raise InputError("retriever returned an awaitable: declare it with async def")
-    return Retrieval(contexts_of(found))
+    names_ids = sample is not None and sample.reference_context_ids is not None
+    return Retrieval(contexts_of(result, id_key=id_key, strings_are_ids=names_ids))
 
 
 def is_asynchronous(retriever: Retriever) -> bool:
@@ -93,11 +213,6 @@ def failed(error: BaseException) -> Retrieval:
 
 _LONGEST = 300
 """Characters of an exception's message that a reason shows."""
-
-
-def _question(sample: Sample) -> str:
-    assert sample.user_input is not None  # noqa: S101 - samples without one are not asked
-    return sample.user_input
 
 
 _THREAD_BOUND = (

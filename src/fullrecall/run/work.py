@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from fullrecall.corpus import LABELS, CorpusIndex, stale_label
 from fullrecall.result import Result, Status
-from fullrecall.run.limits import LATE
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import FindingScorer, Scorer
+from fullrecall.scorers.scorer import INTERRUPTED, LATE, FindingScorer, Scorer
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
     from fullrecall.judges.judge import Ask, Flow
     from fullrecall.run.kept import Results
-
-_INTERRUPTED = "the run was interrupted before it was judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class Work:
     def row(self, scorers: Sequence[Scorer]) -> Row:
         """Return the row; a result that is not there was interrupted."""
         results = (
-            result or unscored(scorer, _INTERRUPTED)
+            result or unscored(scorer, INTERRUPTED)
             for scorer, result in zip(scorers, self.results, strict=True)
         )
         return Row(self.position, self.sample, tuple(results))

@@ -43,7 +43,8 @@ class EntityRecall(JudgedScorer):
     def _judged(self, sample: Sample) -> Flow[Found]:
         texts = retrieved_texts(sample)
         if self.judge is None:
-            return Found([_finding(entity, texts) for entity in _entities(sample)], len(texts))
+            listed = _Texts(texts)
+            return Found([listed.finding(entity) for entity in _entities(sample)], len(texts))
         known = sample.reference_entities is not None or not _source(sample).strip()
         if known or not any(text.strip() for text in texts):
             entities: Sequence[str] = _entities(sample)
@@ -69,21 +70,40 @@ def _source(sample: Sample) -> str:
     raise Unmeasured("reference_entities, reference and reference_contexts are all missing")
 
 
-def _finding(entity: str, texts: Sequence[str]) -> Finding:
-    words = r"\s+".join(map(re.escape, entity.split()))
+class _Texts:
+    """Retrieved texts in which entities are looked for."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        # An exact duplicate brings nothing a second time.
+        self._rank_of = dict(zip(reversed(texts), range(len(texts), 0, -1), strict=True))
+        ranked = sorted(self._rank_of, key=self._rank_of.__getitem__)
+        self._lowered = [(text, text.lower() if text.isascii() else None) for text in ranked]
+
+    def finding(self, entity: str) -> Finding:
+        """Return where an entity stands: in each text, the first place."""
+        words = entity.split()
+        pattern: re.Pattern[str] | None = None
+        evidence = []
+        for text, lowered in self._lowered:
+            if lowered is not None and not _may_hold(lowered, words):
+                continue  # a pattern takes longer to make than to search with
+            pattern = pattern or _pattern(entity)
+            match = pattern.search(text)
+            if match:
+                evidence.append(Evidence(self._rank_of[text], match.start(), match.end()))
+        ranks = tuple(item.rank for item in evidence)
+        steps = (Step(ranks[0], 1.0),) if ranks else ()
+        return Finding(Target((entity,)), steps, ranks, tuple(evidence))
+
+
+def _may_hold(lowered: str, words: Sequence[str]) -> bool:
+    """Whether an ASCII text may hold words, whatever their case; it is lowered already."""
+    return all(word.lower() in lowered for word in words if word.isascii())
+
+
+def _pattern(entity: str) -> re.Pattern[str]:
     # A number inside a longer one is another number: 12 in 12,345, 1 in 1.5.
     before = r"(?<!\d[.,:/-])" if entity[0].isdigit() else ""
     after = r"(?![.,:/-]\d)" if entity[-1].isdigit() else ""
-    pattern = re.compile(rf"(?<!\w){before}{words}(?!\w){after}", re.IGNORECASE)
-    evidence = []
-    seen = set()
-    for rank, text in enumerate(texts, start=1):
-        if text in seen:
-            continue  # an exact duplicate brings nothing a second time
-        seen.add(text)
-        match = pattern.search(text)
-        if match:
-            evidence.append(Evidence(rank, match.start(), match.end()))
-    ranks = tuple(item.rank for item in evidence)
-    steps = (Step(ranks[0], 1.0),) if ranks else ()
-    return Finding(Target((entity,)), steps, ranks, tuple(evidence))
+    spaced = r"\s++".join(map(re.escape, entity.split()))
+    return re.compile(rf"(?<!\w){before}{spaced}(?!\w){after}", re.IGNORECASE)

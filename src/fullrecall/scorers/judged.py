@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.findings import Part as FoundPart
 from fullrecall.judges.bearing import Aim, bears, stand_alone
 from fullrecall.judges.evidence import Folded, locate_parts
 from fullrecall.judges.exchange import others_together
@@ -159,6 +160,14 @@ class JudgedScorer(FindingScorer):
         )
         return self._found(targets, verdicts, contexts, relation)
 
+    def index_of_rank(self, sample: Sample) -> dict[int, int]:
+        """Return the index that a judge knows a context by, for each rank that it may cite."""
+        try:
+            contexts = self._contexts(sample)
+        except Unmeasured:
+            return {}
+        return {contexts.rank(index): index for index in range(len(contexts.unique))}
+
     def _contexts(self, sample: Sample) -> Contexts:
         """Return the retrieved contexts that are judged."""
         return Contexts(retrieved_texts(sample)[: within(sample, self.depth)])
@@ -204,19 +213,23 @@ class JudgedScorer(FindingScorer):
         parts = [part for vote in votes for _, part in vote]
         proven = _steps(votes, strict=True)
         steps = proven if self.require_evidence else _steps(votes, strict=False)
-        evidence = list(dict.fromkeys(item for part in parts for item in part.cited))
+        evidence = sorted(
+            dict.fromkeys(item for part in parts for item in part.cited),
+            key=lambda item: item.rank,
+        )
         reached = steps[-1].credit if steps else 0.0
         ranks = {rank for part in parts for rank in part.ranks} if steps else ()
         return Finding(
             target,
             steps,
             tuple(sorted(ranks)),
-            tuple(sorted(evidence, key=lambda item: item.rank)),
+            tuple(evidence),
             verdict.label or "",
             verdict.agreement,
             verdict.judge,
             reached - (proven[-1].credit if proven else 0.0),
             verdict.contested,
+            _kept_parts(verdict, evidence, cites),
         )
 
     def _credit(self, verdict: Verdict) -> float:
@@ -311,6 +324,28 @@ class _Cites:
     def enough(self, part: Verdict) -> set[int]:
         """Return the ranks of the cited contexts of which each is enough for the target, alone."""
         return self._contexts.enough(part, self._target, self._aim)
+
+
+def _kept_parts(
+    verdict: Verdict, evidence: Sequence[Evidence], cites: _Cites
+) -> tuple[FoundPart, ...]:
+    """Return the verdicts that one was made of, so that the finding can be derived again.
+
+    None for a single verdict whose contexts are each enough: its evidence tells all of it.
+    """
+    together = verdict.together and len(verdict.citations) > 1
+    if not (verdict.votes or verdict.others or together):
+        return ()
+    return tuple(
+        FoundPart(
+            part.label or "",
+            tuple(evidence.index(item) for item in cites.evidence(part)),
+            part.together,
+            number,
+        )
+        for number, vote in enumerate(verdict.votes or (verdict,), start=bool(verdict.votes))
+        for part in (vote, *vote.others)
+    )
 
 
 def _contested_note(contested: Sequence[Verdict]) -> str:

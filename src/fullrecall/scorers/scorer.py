@@ -21,6 +21,11 @@ _SCORED = Status.SCORED  # an attribute of an enum costs as much as a measure
 UNOBSERVED = "no retrieval observed"
 """How the reason begins for a sample that has no list of contexts, not even an empty one."""
 
+LATE = "the run's deadline passed before it was judged"
+INTERRUPTED = "the run was interrupted before it was judged"
+BAD_ROW = "bad row"
+"""Why a run left a sample unscored, whatever a scorer would find; the last one begins a reason."""
+
 
 @runtime_checkable
 class Scorer(Protocol):
@@ -107,7 +112,8 @@ class FindingScorer(ABC):
     def _method(self) -> Method:
         own = (each for each in fields(self) if each.name != "name")
         parameters = {each.name: _described(getattr(self, each.name)) for each in own}
-        return Method(self.name or self.kind, parameters, self.headline)
+        own_kind = vars(type(self)).get("kind", "")  # what inherits it may find otherwise
+        return Method(self.name or self.kind, parameters, self.headline, own_kind)
 
     def _outcome(self, found: Found, sample: Sample) -> Result:
         findings, retrieved, note, unmeasured = found
@@ -122,8 +128,8 @@ class FindingScorer(ABC):
         return Result(self._method, Status.UNDEFINED, retrieved=found.retrieved, note=note)
 
     def _without_score(self, why: Exception, sample: Sample) -> Result:
-        """Return why there is no score; nothing is missing of a sample of forbidden IDs alone."""
-        forbids = isinstance(why, Missing) and sample.has_retrieval and sample.forbidden
+        """Return why there is no score; nothing is missing of a sample that only forbids."""
+        forbids = isinstance(why, Missing) and sample.has_retrieval and sample.forbids
         if forbids or isinstance(why, Unanswerable):
             retrieved = len(sample.retrieved_context_ids or ())
             return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=str(why))
@@ -193,6 +199,11 @@ def require_answerable(sample: Sample) -> None:
         raise Unanswerable("answerable=False: nothing answers the question")
 
 
+def is_special(sample: Sample) -> bool:
+    """Whether a row is scored by itself: its retrieval was recorded, or nothing answers."""
+    return sample.retrieval is not None or sample.answerable is False
+
+
 def recorded(found: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
     """Return the note on what was found, with the record's line, and the ranks of the contexts.
 
@@ -244,4 +255,6 @@ def _described(value: object) -> object:
     name = getattr(value, "name", None)
     if isinstance(name, str):
         return name
-    return getattr(value, "__qualname__", None) or type(value).__qualname__
+    qualified = getattr(value, "__qualname__", None)
+    # With its module: a function of yours may be called as a similarity of ours is.
+    return f"{value.__module__}.{qualified}" if qualified else type(value).__qualname__

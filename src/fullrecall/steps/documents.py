@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from fullrecall.steps.step import DocumentCopy, Step
 from fullrecall.steps.words import words_of
@@ -124,7 +125,8 @@ class View:
         self._texts: dict[str, Document] | None = None
 
     @property
-    def _passages(self) -> list[Passage]:
+    def passages(self) -> list[Passage]:
+        """All that is in view."""
         if self._listed is None:
             self._listed = list(self._source)
         return self._listed
@@ -133,17 +135,43 @@ class View:
         """Return the first document in view that has this text."""
         if self._texts is None:
             self._texts = {}
-            for passage in self._passages:
+            for passage in self.passages:
                 self._texts.setdefault(passage.text, passage.document)
         return self._texts.get(text) if text else None
 
     def overlapping(self, text: str) -> Document | None:
         """Return the first document in view whose text contains this one, or stands in it."""
-        if not self._passages:
-            return None
+        return next(self._all_overlapping(text), None)
+
+    def _all_overlapping(self, text: str) -> Iterator[Document]:
+        if not self.passages:
+            return iter(())
         words = plain(text)
-        documents = dict.fromkeys(passage.document for passage in self._passages)
-        return next((one for one in documents if _contains(words, one.plain)), None)
+        documents = dict.fromkeys(passage.document for passage in self.passages)
+        return (document for document in documents if _contains(words, document.plain))
+
+
+class CertainView(View):
+    """The same documents, for a copy that has an ID of its own and was made by nobody known.
+
+    It may be another document that shares a text, so only one that overlaps it alone is it.
+    """
+
+    def __init__(self, view: View) -> None:
+        super().__init__(_lazily(view))
+
+    def with_text(self, text: str) -> Document | None:  # noqa: ARG002 - equal texts overlap
+        """Return None: equal texts prove nothing by themselves."""
+        return None
+
+    def overlapping(self, text: str) -> Document | None:
+        """Return the document in view whose text overlaps this one, if no other one's does."""
+        documents = list(islice(self._all_overlapping(text), 2))
+        return documents[0] if len(documents) == 1 else None
+
+
+def _lazily(view: View) -> Iterator[Passage]:
+    yield from view.passages
 
 
 NOTHING_IN_VIEW = View()

@@ -65,8 +65,7 @@ class _Successes:
     def _keys(self, step: Step) -> Sequence[Hashable]:
         parent = self._tree.parent_id(step)
         keys: list[Hashable] = [("caller", parent)]
-        if step.output:
-            keys.append(("output", parent, step.output))
+        keys += (("output", parent, own) for own in step.outputs)
         if step.task is not None:
             keys.append(("task", parent, step.task))
         if step.callee is not None:
@@ -87,8 +86,7 @@ class _Successes:
         if parent is not None and parent.error is None:
             if parent.tries:
                 keys.append(("caller", parent_id))
-            if parent.output:
-                keys.append(("output", parent_id, parent.output))
+            keys += (("output", parent_id, own) for own in parent.outputs)
         if step.task is not None:
             keys.append(("task", parent_id, step.task))
         if step.callee is not None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fullrecall.steps.documents import NOTHING_IN_VIEW, Document, Documents, Passage, View
+from fullrecall.steps.documents import (
+    NOTHING_IN_VIEW,
+    CertainView,
+    Document,
+    Documents,
+    Passage,
+    View,
+)
 from fullrecall.steps.handed import Bucket, HandedList, Scope, Signature, signature_of
 from fullrecall.steps.step import ITEM, DocumentList, Path, Step
 from fullrecall.steps.tree import Tree
@@ -39,6 +46,7 @@ class Flow:
     - `retrieved`: the passages that sources returned, in the order in which they came.
     - `touched`: the IDs of the steps that documents passed through.
     - `lost`: what retrievers returned to steps that failed.
+    - `nameless`: a step that made documents of others and told no more than new IDs of them.
     - `prompts_seen`: whether a model was asked, other than by a retriever.
     """
 
@@ -48,6 +56,7 @@ class Flow:
         self.touched: set[Hashable] = set()
         self.prompts_seen = False
         self.lost: list[HandedList] = []
+        self.nameless: Step | None = None
         self.root = tree.root
         self._tree = tree
         self._lost = lost
@@ -78,14 +87,16 @@ class Flow:
     def _begin(self, step: Step) -> None:
         scope = self._scope(step)
         before = View(passage for handed in scope.lists() for passage in handed.passages)
+        certain = CertainView(before)
+        answers = step.answers and not any(over.answers for over in self._tree.above(step))
         given = [
             _Group(each.path, passages)
             for each in step.given
-            if (passages := self._given(each, before)) is not None
+            if (passages := self._given(each, before, certain, answers=answers)) is not None
         ]
         for group in given:
-            self._unite(group, step, scope)
-            if step.answers:
+            self._unite(group, step, scope, answers=answers)
+            if answers:
                 for handed in scope.nearest_of_all(p.document for p in _sourced(group.passages)):
                     handed.answered = True
         self._opened[step.id] = _Opened(given)
@@ -97,16 +108,21 @@ class Flow:
         """Return whether a retriever or a reranker asks this model: that is not the reader."""
         return any(over.retrieves for over in self._tree.above(step))
 
-    def _given(self, listed: DocumentList, before: View) -> tuple[Passage, ...] | None:
+    def _given(
+        self, listed: DocumentList, before: View, certain: View, *, answers: bool
+    ) -> tuple[Passage, ...] | None:
         known = self._known_lists.get(id(listed))
         if known is not None:
             return known[1]
-        if not listed.certain and not self._known_texts(listed):
+        if not (
+            listed.certain
+            or self._known_texts(listed)
+            or (answers and all(certain.overlapping(copy.text) for copy in listed.documents))
+        ):
             return None
         passages = tuple(
-            # Of a copy with an ID of its own, the text may be that of another document.
-            self._documents.passage(c, before if c.id is None else NOTHING_IN_VIEW)
-            for c in listed.documents
+            self._documents.passage(copy, before if copy.id is None else certain)
+            for copy in listed.documents
         )
         for passage in passages:
             passage.document.from_outside = passage.document.origin is None
@@ -118,23 +134,25 @@ class Flow:
             self._documents.with_text(copy.text) for copy in listed.documents
         )
 
-    def _unite(self, group: _Group, step: Step, scope: Scope) -> None:
+    def _unite(self, group: _Group, step: Step, scope: Scope, *, answers: bool) -> None:
         """Note a list that the framework put together: it takes the place of its parts.
 
         Nor does anything else of a list count that was cut by hand before it was answered from.
         """
         passages = _sourced(group.passages)
         signature = signature_of(passages)
-        if not passages or signature in self.signatures:
+        if not passages or (signature in self.signatures and not answers):
             return
         self.signatures.add(signature)
         inside = {passage.document for passage in passages}
         parts = [
-            each
-            for each in scope.nearest_of_all(inside)
-            if step.answers or each.documents <= inside
+            each for each in scope.nearest_of_all(inside) if answers or each.documents <= inside
         ]
-        cut = step.answers and any(not each.documents <= inside for each in parts)
+        same = next((each for each in parts if each.signature == signature), None)
+        if same is not None:
+            same.take(parts)
+            return
+        cut = answers and any(not each.documents <= inside for each in parts)
         if cut or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
             whole = HandedList(passages, step, group.path)
             whole.take(parts)
@@ -226,6 +244,8 @@ class Flow:
             passages = tuple(self._documents.passage(copy, view) for copy in listed.documents)
             for passage in passages:
                 self._note_source(step, passage, given_documents)
+                if view.passages and passage.document.origin is step and not passage.text:
+                    self.nameless = self.nameless or step
             passages = _sourced(passages)
             if passages or not listed.documents:
                 groups.append(_Group(listed.path, passages))

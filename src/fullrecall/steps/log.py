@@ -99,5 +99,5 @@ class StepLog:
             step.error = error
             if error is None:
                 step.returned, step.texts = self.reader.read(output)
-                step.output = self.reader.identity(output)
+                step.outputs = self.reader.identities(output)
         return step

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import TypeAlias
 
+from fullrecall.calls import Call
 from fullrecall.context import Context
 from fullrecall.errors import ParameterError
+from fullrecall.prompts import Read, read_in
 from fullrecall.reordering import is_reordering
-from fullrecall.retrieval import Call, FailedCalls, Read, Retrieval, read_in
+from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.steps.documents import Passage
 from fullrecall.steps.failures import Failures, failures_of
 from fullrecall.steps.flow import Flow
@@ -159,6 +161,12 @@ class _Record:
         unknown = self._unknown()
         if unknown is not None:
             return unknown
+        nameless = self._flow.nameless
+        if nameless is not None:
+            return (
+                f"{nameless.name} returned documents under new IDs and without texts: which of "
+                "those that it was given they are is unknown"
+            )
         dark = [name for name in self._dark_tools() if name not in other_tools]
         if dark:
             names = ", ".join(map(repr, dark[:3]))

@@ -54,7 +54,8 @@ class Step:
     - `prompt`: of a model, the text of each message that it was sent; None for anything else.
     - `query`: what it was asked.
     - `error`: why it failed; a tool that reports a failure instead of raising failed too.
-    - `output`: the identity of the mapping or list that it returned, kept alive; 0 for a string.
+    - `outputs`: the identity of the mapping or list that it returned, kept alive, and of the one
+      that its own inner method returned; empty for a string.
     - `callee`: what is addressed, where the framework knows it: an object's identity, a tool.
     - `task`: the unit of work of which this is one attempt, where the framework says.
     - `tries`: what it calls are alternatives or attempts: its own success is what counts.
@@ -76,7 +77,7 @@ class Step:
     prompt: tuple[str, ...] | None = None
     query: str | None = None
     error: str | None = None
-    output: int = 0
+    outputs: tuple[int, ...] = ()
     callee: Hashable | None = None
     task: Hashable | None = None
     tries: bool = False

@@ -68,6 +68,10 @@ class ValueReader:
         self._walk(value, (), lists, texts)
         return Contents(tuple(lists), tuple(texts))
 
+    def identities(self, value: object) -> tuple[int, ...]:
+        """Return the identity of a value; nothing where it proves nothing."""
+        return (own,) if (own := self.identity(value)) else ()
+
     def identity(self, value: object) -> int:
         """Return the identity of a mapping, list or other object; 0 where it proves nothing."""
         if not value or isinstance(value, (str, *_NO_CONTENT)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from fullrecall.retrieval import unescaped
+from fullrecall.prompts import unescaped
 
 _WORD = re.compile(
     # Scripts that are written without spaces: each character is a word.

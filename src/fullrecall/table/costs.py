@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.calls import Call
 from fullrecall.context import Context
 from fullrecall.measures.budgets import Budget
-from fullrecall.retrieval import Call, Retrieval
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Floats, Integers, count_sums, offsets_of
 
 CHARACTERS_PER_TOKEN = 4.0
 """What a token is taken for where nobody counts: the usual rule of thumb for English text."""
+
+ESTIMATE = f"characters / {CHARACTERS_PER_TOKEN:g}"
+"""How tokens are counted where no tokenizer counted them."""
+
+_UNNAMED = "the contexts' own count"
+"""Who counted tokens that stand in the metadata without a name."""
 
 _UNKNOWN = float("nan")
 
@@ -26,7 +35,8 @@ class Costs:
     """The cost of each context of some rows, by place: what had to be paid until it was there.
 
     Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `own_tokens` are those of each
-    context alone. NaN: the cost is not known.
+    context alone. NaN: the cost is not known. `made` is how many calls each row made, `counted_by`
+    how many contexts each tokenizer counted.
     """
 
     offsets: Integers
@@ -34,22 +44,43 @@ class Costs:
     tokens: Floats
     seconds: Floats
     own_tokens: Floats
+    made: Integers
+    counted_by: Mapping[str, int]
 
     @classmethod
     def of(cls, samples: Iterable[Sample]) -> Costs:
         """Return the costs of samples."""
         counts: list[int] = []
+        made: list[int] = []
         columns: tuple[list[float], ...] = ([], [], [], [])
+        counted_by: Counter[str] = Counter()
         for sample in samples:
             count = len(sample.retrieved_context_ids or ())
             numbers = _call_numbers(sample, count)
-            counts.append(count)
-            columns[0].extend(numbers)
             own = _own_tokens(sample, count)
+            counts.append(count)
+            made.append(_calls_made(sample, numbers))
+            columns[0].extend(numbers)
             columns[1].extend(_tokens(sample, numbers, own))
             columns[2].extend(_seconds(sample, count))
             columns[3].extend(own)
-        return cls(offsets_of(counts), *(np.array(column, np.float64) for column in columns))
+            counted_by.update(filter(None, map(tokenizer_of, sample.retrieved_contexts or ())))
+        arrays = [np.array(column, np.float64) for column in columns]
+        call_numbers, tokens, seconds, own_tokens = arrays
+        return cls(
+            offsets_of(counts),
+            call_numbers,
+            tokens,
+            seconds,
+            own_tokens,
+            np.array(made, np.int64),
+            counted_by,
+        )
+
+    @cached_property
+    def rows(self) -> Integers:
+        """The row of each context."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def within(self, budget: Budget) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which contexts a budget pays for, and of which rows that is known."""
@@ -93,26 +124,69 @@ def _own_tokens(sample: Sample, count: int) -> list[float]:
 
 
 def _tokens_of(context: Context) -> float:
-    given = context.metadata.get("tokens")
-    if isinstance(given, (int, float)) and not isinstance(given, bool) and given >= 0:
-        return given
+    own = _counted(context)
+    if own is not None:
+        return own
     return _UNKNOWN if context.text is None else len(context.text) / CHARACTERS_PER_TOKEN
+
+
+def _counted(context: Context) -> float | None:
+    """Return the tokens that stand in a context's metadata, None without."""
+    if not context.metadata:
+        return None
+    own = context.metadata.get("tokens")
+    is_count = isinstance(own, (int, float)) and not isinstance(own, bool) and own >= 0
+    return own if is_count else None
+
+
+def tokenizer_of(context: Context) -> str | None:
+    """Return what counted a context's tokens; None where nothing did."""
+    if _counted(context) is not None:
+        return str(context.metadata.get("tokenizer") or _UNNAMED)
+    return None if context.text is None else ESTIMATE
+
+
+def _calls_made(sample: Sample, numbers: Sequence[float]) -> int:
+    """Return how many calls were made, those that returned nothing new or failed included."""
+    record = sample.retrieval
+    several = record is not None and record.ranks is not None
+    made = len(record.calls) if record is not None and several else 0
+    return int(max([1.0, float(made), *(number for number in numbers if not isnan(number))]))
 
 
 def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> Sequence[float]:
     """Return how many tokens the reader has had with each context.
 
-    Several lists that nobody merged were read one call after another, any other list from its top.
+    Several lists that nobody merged were read one call after another, and what a later call
+    returned again was read again; any other list was read from its top.
     """
-    order = np.arange(len(own))
-    if sample.ranks is not None:
-        if any(map(isnan, numbers)):
-            return [_UNKNOWN] * len(own)
-        order = np.argsort(np.array(numbers), kind="stable")
+    if sample.ranks is None:
+        total: list[float] = np.cumsum(np.array(own, np.float64)).tolist()
+        return total
+    read = _read_by_call(sample)
+    if read is not None:
+        return read
+    if any(map(isnan, numbers)):
+        return [_UNKNOWN] * len(own)
+    order = np.argsort(np.array(numbers), kind="stable")
     costs = np.zeros(len(own))
     costs[order] = np.cumsum(np.array(own, np.float64)[order])
-    read: list[float] = costs.tolist()
-    return read
+    in_order: list[float] = costs.tolist()
+    return in_order
+
+
+def _read_by_call(sample: Sample) -> Sequence[float] | None:
+    """Return the tokens read with each context, as the calls returned them; None if unknown."""
+    record, contexts = sample.retrieval, sample.retrieved_contexts
+    if record is None or contexts is None or not record.calls:
+        return None
+    total, first = 0.0, dict[tuple[str | None, str | None], float]()
+    for call in record.calls:
+        for context in call.contexts or ():
+            total += _tokens_of(context)
+            first.setdefault((context.id, context.text), total)
+    read = [first.get((context.id, context.text)) for context in contexts]
+    return None if None in read else [cost for cost in read if cost is not None]
 
 
 def _seconds(sample: Sample, count: int) -> Sequence[float]:

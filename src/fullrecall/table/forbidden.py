@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.context import Context
+from fullrecall.prompts import read_in
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Lists, count_sums
 
@@ -18,27 +20,34 @@ class Forbidden:
 
     - `forbids`: whether a row could leak: something is forbidden, or nothing answers it.
     - `at_stake`: whether, besides, its retrieval was observed.
+    - `unanswerable`: whether nothing answers the question; `empty`: whether nothing was returned.
     - `places`: the 1-based places of its forbidden contexts, ascending; `ranks`: their ranks.
     """
 
     forbids: NDArray[np.bool_]
     at_stake: NDArray[np.bool_]
+    unanswerable: NDArray[np.bool_]
+    empty: NDArray[np.bool_]
     places: Lists
     ranks: Lists
 
     @classmethod
     def of(cls, samples: Iterable[Sample]) -> Forbidden:
         """Return the forbidden contexts of samples."""
-        forbids, at_stake, places, ranks = [], [], [], []
+        forbids, at_stake, unanswerable, empty, places, ranks = [], [], [], [], [], []
         for sample in samples:
-            forbids.append(could_leak(sample))
+            forbids.append(sample.forbids)
             row = forbidden_places(sample)
             at_stake.append(row is not None)
+            unanswerable.append(sample.answerable is False)
+            empty.append(not sample.retrieved_context_ids)
             places.append(row or ())
             ranks.append([rank_at(sample, place) for place in row or ()])
         return cls(
             np.array(forbids, np.bool_),
             np.array(at_stake, np.bool_),
+            np.array(unanswerable, np.bool_),
+            np.array(empty, np.bool_),
             Lists.of(places),
             Lists.of(ranks),
         )
@@ -50,24 +59,62 @@ class Forbidden:
 
 
 def forbidden_places(sample: Sample) -> Sequence[int] | None:
-    """Return the places of the forbidden contexts; None where nothing could leak.
+    """Return the places of the forbidden contexts, ascending; None where nothing could leak.
 
-    Nothing could where nothing is forbidden, and where no retrieval was observed.
+    Nothing could where nothing is forbidden, and where no retrieval was observed. None also where
+    no context is known to be forbidden, and it is not known of all that they are not.
     """
-    if not could_leak(sample) or not sample.has_retrieval or sample.retrieval_error is not None:
+    if not sample.forbids or not sample.has_retrieval or sample.retrieval_error is not None:
         return None
     ids = sample.retrieved_context_ids or ()
     if sample.answerable is False:
         return range(1, len(ids) + 1)
-    if ids and not any(ids):
-        return None  # without an ID nothing can be told
     forbidden = frozenset(sample.forbidden)
-    return [place for place, name in enumerate(ids, start=1) if name in forbidden]
+    places = {place for place, name in enumerate(ids, start=1) if name in forbidden}
+    known = not (ids and forbidden) or any(ids)
+    for place, context in enumerate(_retrieved(sample), start=1):
+        held = [holds(context, each) for each in sample.forbidden_contexts or ()]
+        if True in held:
+            places.add(place)
+        known = known and None not in held
+    return sorted(places) if places or known else None
 
 
-def could_leak(sample: Sample) -> bool:
-    """Return whether a sample forbids anything."""
-    return sample.answerable is False or bool(sample.forbidden)
+def holds(context: Context, forbidden: Context) -> bool | None:
+    """Return whether a retrieved context is a forbidden one, or has a part of it.
+
+    - They have the same ID.
+    - Both have offsets: their ranges in the same document overlap.
+    - Otherwise by text, white space aside: the context has all of the forbidden text, or 32
+      consecutive characters of it; see `fullrecall.retrieval.read_in`.
+
+    None where that cannot be told, since one of them has no text.
+    """
+    if forbidden.id is not None and context.id == forbidden.id:
+        return True
+    if forbidden.start is not None and context.start is not None:
+        return _overlap(context, forbidden)
+    text = (forbidden.text or "").strip()
+    if not text and forbidden.start is None and context.id is not None:
+        return False
+    if not text or context.text is None:
+        return None
+    return read_in([forbidden], [context.text]) != ("no",)
+
+
+def _overlap(one: Context, other: Context) -> bool:
+    if one.start is None or one.end is None or other.start is None or other.end is None:
+        return False
+    within = max(one.start, other.start) < min(one.end, other.end)
+    return one.source == other.source and within
+
+
+def _retrieved(sample: Sample) -> Iterable[Context]:
+    """Return the retrieved contexts, those known by their ID alone as such."""
+    if sample.retrieved_contexts is not None:
+        return sample.retrieved_contexts
+    ids = sample.retrieved_context_ids or ()
+    return (Context(id=name) if name else Context("") for name in ids)
 
 
 def rank_at(sample: Sample, place: int) -> int:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log2
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.findings import Findings, Step, by_rank
-from fullrecall.measures.budgets import Budget
+from fullrecall.findings import Findings
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import Forbidden
@@ -47,6 +47,22 @@ class Steps:
             self.places.taken(targets),
             Lists(self.credits, self.places.offsets).taken(targets).values,
         )
+
+
+class Terms(NamedTuple):
+    """What a measure adds up of each row: columns of numbers, and where each row's begin."""
+
+    columns: Sequence[NDArray[Any]]
+    offsets: Integers
+
+    @property
+    def counts(self) -> Integers:
+        """How many terms each row has."""
+        return np.diff(self.offsets)
+
+    def sums(self, formula: Callable[..., Floats]) -> Floats:
+        """Return each row's sum of a formula of its terms, rounded once."""
+        return row_sums(formula(*self.columns), self.offsets)
 
 
 @dataclass(frozen=True)
@@ -189,6 +205,15 @@ class FoundColumns:
         return Lists(self.first.values[found], offsets_of(found.astype(np.int64)))
 
     @property
+    def supports_follow(self) -> bool:
+        """Whether each target is supported by its first place alone, or by none."""
+        found = self.first.values > 0
+        support = self.supporting
+        if not np.array_equal(support.counts, found):
+            return False
+        return np.array_equal(support.values, self.first.values[found])
+
+    @property
     def rising(self) -> Steps:
         """The credit of each target by place."""
         if self.steps is not None:
@@ -300,16 +325,36 @@ class FoundColumns:
         ranks[rows] = self.rank_of(rows, places[rows])
         return ranks
 
-    def relevant_above(self, rows: Integers, places: Integers) -> tuple[Integers, Integers]:
-        """Return for some places the relevant contexts down to their rank, and all contexts."""
-        level = self.level(rows, places)
-        width = int(self.retrieved.max(initial=0)) + 2
-        keys = self.relevant.rows * width + self.relevant.values
-        above = np.searchsorted(keys, rows * width + level, side="right")
-        return above - self.relevant.offsets[rows], level
+    def share(self, part: NDArray[Any], whole: NDArray[Any]) -> Floats:
+        """Return `part / whole`, at most 1.0, and 0.0 where the whole is 0."""
+        shares = np.zeros(len(self))
+        np.divide(part, whole, out=shares, where=whole != 0)
+        return shares.clip(max=1.0)
 
-    def gains(self) -> tuple[Integers, Integers, Floats]:
-        """Return each rise of a target's credit: the target, the place, and by how much.
+    def least(self, some: Integers, others: Integers) -> Integers:
+        """Return the smaller number of each row."""
+        least: Integers = np.minimum(some, others)
+        return least
+
+    def each(self, count: Callable[[int, int], float]) -> Floats:
+        """Return what is counted of each row with a target, of its number and its contexts."""
+        values = np.zeros(len(self))
+        for row in np.flatnonzero(self.targets).tolist():
+            values[row] = count(row, int(self.retrieved[row]))
+        return values
+
+    def defined(self, values: Floats, otherwise: float | None) -> Floats:
+        """Return the values, `otherwise`, or NaN, in rows without a target."""
+        empty = np.nan if otherwise is None else otherwise
+        return np.where(self.targets == 0, empty, values)
+
+    def precisions(self, k: int | None) -> Terms:
+        """Return of each relevant context within `k` the relevant ones down to it, and all."""
+        seen = self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
+        return Terms(self._above(seen.rows, seen.values), seen.offsets)
+
+    def rises(self, k: int | None) -> Terms:
+        """Return of each rise of a target's credit within `k` by how much, and the same as above.
 
         Of several steps at one rank the last one counts.
         """
@@ -321,58 +366,59 @@ class FoundColumns:
             last = np.ones(len(places), np.bool_)
             last[:-1] = (targets[1:] != targets[:-1]) | (places[1:] != places[:-1])
             targets, places, credits_ = targets[last], places[last], credits_[last]
-        return targets, places, rises(targets, credits_)
+        rows, rises = self.row_of_target[targets], rises_of(targets, credits_)
+        within = places <= self.cut(k)[rows]
+        rows, places, rises = rows[within], places[within], rises[within]
+        return Terms((rises, *self._above(rows, places)), self._offsets(rows))
 
-    def within(self, budget: Budget) -> tuple[FoundColumns, NDArray[np.bool_]]:
-        """Return the columns of the contexts that a budget pays for, and which rows are known.
+    def gains(self, k: int | None, worth: Callable[[float], float]) -> Terms:
+        """Return what each context within `k` adds, and the discount of its rank."""
+        rows, places, gains = self._gains(worth)
+        within = places <= self.cut(k)[rows]
+        rows, places, gains = rows[within], places[within], gains[within]
+        return Terms((gains, discounts(self.rank_of(rows, places))), self._offsets(rows))
 
-        They keep their order and their ranks move up, as if the others had not been retrieved. A
-        target that its first context alone finds is found by any that supports it; any other
-        credit stays where all contexts are there on which it rests.
-        """
-        paid = _Paid.of(self, budget)
-        places = paid.moved_places(self)
-        credits_ = paid.steps(self)
-        whole = row_maxima(credits_.credits, credits_.places.offsets) >= 1.0
-        last = np.zeros(len(whole), np.int64)
-        filled = credits_.places.counts > 0
-        last[filled] = credits_.places.values[credits_.places.offsets[1:][filled] - 1]
-        first = Lists(np.where(whole, last, 0).astype(np.int32), self.first.offsets)
-        retrieved = paid.counts(self.retrieved)
-        ranks = None if self.ranks is None else paid.ranks(self.ranks)
-        columns = replace(
-            self, retrieved=retrieved, first=first, supports=places, steps=credits_, ranks=ranks
-        )
-        return columns, paid.known
+    def ideal_gains(self, k: int | None, worth: Callable[[float], float]) -> Terms:
+        """Return the same of the best order: largest first, what is missing at its own rank."""
+        earned = row_maxima(self.rising.credits, self.rising.places.offsets)
+        missing = self._worths(worth) * (1.0 - earned)
+        rows, _, gains = self._gains(worth)
+        rows, gains = np.concatenate([self.row_of_target, rows]), np.concatenate([missing, gains])
+        order = np.lexsort((-gains, rows))
+        rows, gains = rows[order], gains[order]
+        nth = np.arange(len(rows)) - self._offsets(rows)[:-1][rows]
+        if k is not None:
+            within = nth < k * self.lists[rows]
+            rows, gains, nth = rows[within], gains[within], nth[within]
+        return Terms((gains, discounts(nth // self.lists[rows] + 1)), self._offsets(rows))
 
-    def leaks_within(self, budget: Budget) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return whether a budget pays for a forbidden context, and of which rows that is known."""
-        if self.forbidden is None:
-            return np.zeros(len(self), np.bool_), np.ones(len(self), np.bool_)
-        paid, places = _Paid.of(self, budget), self.forbidden.places
-        return count_sums(
-            paid.moved(places.rows, places.values) > 0, places.offsets
-        ) > 0, paid.known
+    def _above(self, rows: Integers, places: Integers) -> tuple[Integers, Integers]:
+        """Return for some places the relevant contexts down to their rank, and all contexts."""
+        level = self.level(rows, places)
+        width = int(self.retrieved.max(initial=0)) + 2
+        keys = self.relevant.rows * width + self.relevant.values
+        above = np.searchsorted(keys, rows * width + level, side="right")
+        return above - self.relevant.offsets[rows], level
 
-    def findings(self, row: int, findings: Findings) -> Findings:
-        """Return the findings of a row as these columns have them, by place."""
-        start = int(self.first.offsets[row])
-        rising, supporting = self.rising, self.supporting
-        every = []
-        for target, finding in enumerate(findings, start=start):
-            low, high = rising.places.offsets[target : target + 2].tolist()
-            steps = zip(
-                rising.places.of_row(target), rising.credits[low:high].tolist(), strict=True
-            )
-            every.append(
-                finding._replace(
-                    steps=tuple(Step(place, credit) for place, credit in steps),
-                    ranks=tuple(supporting.of_row(target)),
-                    evidence=(),
-                )
-            )
-        ranks = () if self.ranks is None else tuple(self.ranks.of_row(row))
-        return by_rank(every, ranks) if ranks else every
+    def _worths(self, worth: Callable[[float], float]) -> Floats:
+        """Return what each target gains, worked out once for each grade."""
+        if self.grade is None:
+            return np.full(len(self.first.values), worth(1.0))
+        grades, which = np.unique(self.grade, return_inverse=True)
+        return np.array(list(map(worth, grades.tolist())), np.float64)[which]
+
+    def _gains(self, worth: Callable[[float], float]) -> tuple[Integers, Integers, Floats]:
+        """Return what each context adds, in order: its row, its place, and its gain."""
+        targets, places = self.rising.places.rows, self.rising.places.values
+        gains = self._worths(worth)[targets] * rises_of(targets, self.rising.credits)
+        rows = self.row_of_target[targets]
+        width = int(places.max(initial=0)) + 1
+        keys, which = np.unique(rows * width + places, return_inverse=True)
+        return keys // width, keys % width, np.bincount(which, gains, len(keys)).astype(float)
+
+    def _offsets(self, rows: Integers) -> Integers:
+        """Return where the terms of each row begin, given the ascending row of each term."""
+        return offsets_of(np.bincount(rows, minlength=len(self)).astype(np.int64))
 
     def _later(self, change: Callable[[Lists], Lists]) -> Callable[[], Lists] | None:
         """Return what changes the support of the targets when it is read."""
@@ -385,105 +431,13 @@ class FoundColumns:
         return k if self.ranks is None else self.cut(k)[self.row_of_target]
 
 
-@dataclass(frozen=True)
-class _Paid:
-    """Of each context of some rows the place that it has among those paid for, 0 if it is not."""
-
-    offsets: Integers
-    places: Integers
-    known: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, found: FoundColumns, budget: Budget) -> _Paid:
-        costs = found.costs
-        assert costs is not None  # noqa: S101 - whoever reads a budget has asked for them
-        within, known = costs.within(budget)
-        sums = np.concatenate([[0], np.cumsum(within)])
-        rows = np.repeat(np.arange(len(found)), np.diff(costs.offsets))
-        places = np.where(within, sums[1:] - sums[costs.offsets[rows]], 0)
-        return cls(costs.offsets, places, known & (found.retrieved <= np.diff(costs.offsets)))
-
-    def moved(self, rows: Integers, places: Integers) -> Integers:
-        """Return the new places of some places of some rows, 0 for those that are gone."""
-        inside = places <= np.diff(self.offsets)[rows]
-        indices = np.where(inside, self.offsets[rows] + places - 1, 0)
-        if not len(self.places):
-            return np.zeros(len(rows), np.int64)
-        moved: Integers = np.where(inside, self.places[indices], 0)
-        return moved
-
-    def counts(self, retrieved: Integers) -> Integers:
-        """Return how many of the first contexts of each row are left."""
-        sums = np.concatenate([[0], np.cumsum(self.places > 0)])
-        ends = np.minimum(self.offsets[:-1] + retrieved, self.offsets[1:])
-        left: Integers = sums[ends] - sums[self.offsets[:-1]]
-        return left
-
-    def ranks(self, ranks: Lists) -> Lists:
-        """Return the ranks of the contexts that are left."""
-        nth = np.arange(len(ranks.values)) - ranks.offsets[:-1][ranks.rows] + 1
-        return ranks.kept(self.moved(ranks.rows, nth) > 0)
-
-    def moved_places(self, found: FoundColumns) -> Lists:
-        """Return the places that still support each target."""
-        support = found.supporting
-        moved = self.moved(found.row_of_target[support.rows], support.values)
-        return Lists(moved.astype(np.int32), support.offsets).kept(moved > 0)
-
-    def steps(self, found: FoundColumns) -> Steps:
-        """Return the credit that is left of each target."""
-        rising, support = found.rising, found.supporting
-        steps = rising.places
-        lost = self._lost(found, steps, support)
-        gone = np.where(lost > 0, rises(steps.rows, rising.credits), 0.0)
-        sums = np.concatenate([[0.0], np.cumsum(gone)])
-        credits_ = rising.credits - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])
-        places = self.moved(found.row_of_target[steps.rows], steps.values)
-        return self._any(found, Steps(Lists(places, steps.offsets), credits_), lost == 0)
-
-    def _lost(self, found: FoundColumns, steps: Lists, support: Lists) -> Integers:
-        """Return how many of the contexts on which each step rests are gone."""
-        gone = self.moved(found.row_of_target[support.rows], support.values) == 0
-        left = self.moved(found.row_of_target[steps.rows], steps.values) > 0
-        lost: Integers = np.where(left, 0, 1)
-        width = int(max(steps.values.max(initial=0), support.values.max(initial=0))) + 1
-        keys = steps.rows * width + steps.values
-        nth = np.searchsorted(keys, support.rows * width + support.values)
-        owned = nth < len(keys)
-        owned[owned] = steps.rows[nth[owned]] == support.rows[owned]
-        np.add.at(lost, nth[gone & owned], 1)
-        return lost
-
-    def _any(self, found: FoundColumns, steps: Steps, kept: NDArray[np.bool_]) -> Steps:
-        """Return the steps that are kept; where the first context was enough, any is."""
-        support, moved = found.supporting, self.moved_places(found)
-        targets = np.arange(len(found.first.values))
-        filled = (support.counts > 0) & (found.first.values > 0)
-        alone = np.zeros(len(targets), np.bool_)
-        alone[filled] = support.values[support.offsets[:-1][filled]] == found.first.values[filled]
-        counts = np.where(
-            alone,
-            (moved.counts > 0).astype(np.int64),
-            count_sums(kept, steps.places.offsets),
-        )
-        offsets = offsets_of(counts)
-        places, credits_ = np.zeros(int(offsets[-1]), np.int32), np.ones(int(offsets[-1]))
-        single = alone & (moved.counts > 0)
-        places[offsets[:-1][single]] = moved.values[moved.offsets[:-1][single]]
-        several = kept & ~alone[steps.places.rows]
-        into = np.repeat(~alone, counts)
-        places[into] = steps.places.values[several]
-        credits_[into] = steps.credits[several]
-        return Steps(Lists(places, offsets), credits_)
-
-
 def discounts(ranks: Integers) -> Floats:
     """Return log2(rank + 1) of each rank, to the bit what `math.log2` gives."""
     table = np.fromiter(map(log2, range(2, int(ranks.max(initial=0)) + 2)), np.float64)
     return table[ranks - 1] if len(ranks) else np.zeros(0)
 
 
-def rises(targets: Integers, credits_: Floats) -> Floats:
+def rises_of(targets: Integers, credits_: Floats) -> Floats:
     """Return by how much each credit is above the one before it of the same target."""
     rises = credits_.copy()
     same = targets[1:] == targets[:-1]

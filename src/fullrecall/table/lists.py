@@ -104,10 +104,3 @@ def row_maxima(values: NDArray[Any], offsets: Integers, empty: float = 0) -> NDA
     if len(values):
         maxima[filled] = np.maximum.reduceat(values, offsets[:-1][filled])
     return maxima
-
-
-def ratio(numerators: NDArray[Any], denominators: NDArray[Any], otherwise: float = 0.0) -> Floats:
-    """Return quotients, `otherwise` where the denominator is 0."""
-    quotients = np.full(len(denominators), otherwise)
-    np.divide(numerators, denominators, out=quotients, where=denominators != 0)
-    return quotients

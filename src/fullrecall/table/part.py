@@ -11,9 +11,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.calls import failures
 from fullrecall.findings import Findings, Target
 from fullrecall.result import Result, Status
-from fullrecall.retrieval import failures
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.funnel import funnel_counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import overload
@@ -19,7 +19,16 @@ from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.groups import codes_of, groups_of
 from fullrecall.table.lists import Floats, Integers
-from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Statuses
+from fullrecall.table.part import (
+    UNSCORED,
+    Kept,
+    MemoryPart,
+    Part,
+    Results,
+    SampleObjects,
+    ScoreColumns,
+    Statuses,
+)
 from fullrecall.table.row import Row
 
 _MOST_PENDING = 4_096
@@ -43,7 +52,8 @@ class Table:
         self._size = 0
         self._pending: list[tuple[Sample, Sequence[Result]]] = []
         self._values: dict[tuple[int, int, Measure], Floats] = {}
-        self._of_samples: dict[int, tuple[Forbidden | None, Costs]] = {}
+        self._forbidden: dict[int, Forbidden] = {}
+        self._costs: dict[int, Costs] = {}
         self._views: dict[int, Row] = {}
         self._groups: list[str | None] | None = None
         self._group_codes: Integers | None = None
@@ -92,7 +102,7 @@ class Table:
         unscored: NDArray[np.bool_] = self.status(score) == UNSCORED
         if not measure.of_sample:
             return unscored
-        forbidden = [self._samples_of(owner)[0] for owner in range(len(self.parts))]
+        forbidden = [self._forbidden_of(owner) for owner in range(len(self.parts))]
         forbids = [
             np.zeros(len(part), np.bool_) if known is None else known.forbids
             for part, known in zip(self.parts, forbidden, strict=True)
@@ -101,7 +111,43 @@ class Table:
 
     def costs(self, part: int) -> Costs:
         """Return what the contexts of a part cost."""
-        return self._samples_of(part)[1]
+        if part not in self._costs:
+            owner = self._parts[part]
+            self._costs[part] = Costs.of(owner.sample(row) for row in range(len(owner)))
+        return self._costs[part]
+
+    @property
+    def tokenizers(self) -> list[str]:
+        """What counted the tokens of the contexts that have a text, the most frequent first."""
+        counted_by: Counter[str] = Counter()
+        for owner, part in enumerate(self.parts):
+            if part.has_texts:
+                counted_by.update(self.costs(owner).counted_by)
+        return [name for name, _ in counted_by.most_common()]
+
+    def unanswerable(self) -> tuple[int, int]:
+        """Return how many questions nothing answers, and for how many of them nothing came."""
+        known = [self._forbidden_of(owner) for owner in range(len(self.parts))]
+        asked = [each.unanswerable & each.at_stake for each in known if each is not None]
+        empty = [each.empty for each in known if each is not None]
+        pairs = list(zip(asked, empty, strict=True))
+        return sum(int(a.sum()) for a, _ in pairs), sum(int((a & e).sum()) for a, e in pairs)
+
+    def changed(self, change: Callable[[Sample], Sample]) -> Table:
+        """Return the same results of changed samples, all in memory."""
+        table = Table(self.methods)
+        for part in self.parts:
+            if not part.has_texts:
+                table.add(part)
+                continue
+            samples = [part.sample(row) for row in range(len(part))]
+            results: tuple[Results, ...] = part.results if isinstance(part, MemoryPart) else tuple(
+                Kept([part.result(row, score) for row in range(len(part))])
+                for score in range(len(self.methods))
+            )  # fmt: skip
+            scores = tuple(part.columns(score) for score in range(len(self.methods)))
+            table.add(MemoryPart(SampleObjects(list(map(change, samples))), scores, results))
+        return table
 
     def retrieved(self, score: int) -> Integers:
         """Return how many contexts each row has."""
@@ -217,23 +263,24 @@ class Table:
             part = self._parts[owner]
             columns = part.columns(score)
             found = columns.found
-            if measure.reads_sample:
-                forbidden, costs = self._samples_of(owner)
-                found = replace(found, forbidden=forbidden, costs=costs)
+            if measure.of_sample:
+                found = replace(found, forbidden=self._forbidden_of(owner))
+            if measure.unit is not None:
+                found = replace(found, costs=self.costs(owner))
             values = measure.values(found, lambda row: part.result(row, score).ranked)
             if not measure.of_sample:
                 values[columns.status == UNSCORED] = np.nan
             self._values[key] = values
         return self._values[key]
 
-    def _samples_of(self, owner: int) -> tuple[Forbidden | None, Costs]:
-        """Return what the samples of a part forbid, and what their contexts cost."""
-        if owner not in self._of_samples:
-            part = self._parts[owner]
-            samples = [part.sample(row) for row in range(len(part))]
-            forbidden = Forbidden.of(samples) if part.forbids else None
-            self._of_samples[owner] = forbidden, Costs.of(samples)
-        return self._of_samples[owner]
+    def _forbidden_of(self, owner: int) -> Forbidden | None:
+        """Return what the samples of a part forbid; None where they forbid nothing."""
+        part = self._parts[owner]
+        if not part.forbids:
+            return None
+        if owner not in self._forbidden:
+            self._forbidden[owner] = Forbidden.of(part.sample(row) for row in range(len(part)))
+        return self._forbidden[owner]
 
     def _view(self, owner: int, index: int, score: int) -> Result:
         result = self._parts[owner].result(index, score)

@@ -16,7 +16,7 @@ from fullrecall.context import Context
 from fullrecall.evaluation import aevaluate, evaluate
 from fullrecall.findings import Finding
 from fullrecall.measures import MEASURES, ContextPrecision, Measure, Recall
-from fullrecall.records import RowRecord, plain_row
+from fullrecall.records import plain_row, row_of
 from fullrecall.result import Status
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
@@ -231,7 +231,7 @@ def check_results_are_saved_whole(factory: ScorerFactory) -> None:
     for sample in (sample_of("xab", "abc"), sample_of("a", ""), sample_of(None, "a")):
         result = factory().score(sample)
         plain = json.loads(json.dumps(plain_row(sample, [result])))
-        _, (read,) = RowRecord.read(plain).content([result.method])
+        _, (read,) = row_of(plain, [result.method])
         expect(read == result, f"saved and read, {result!r} becomes {read!r}")
         for measure in _measures():
             expect(read[measure] == result[measure], f"saved and read, {measure!r} changes")

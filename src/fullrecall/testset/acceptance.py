@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import ceil, comb
 
 from fullrecall.errors import ParameterError
+from fullrecall.results.special import beta_quantile, binomial_tail
 
 GOOD = 0.9
 CONFIDENCE = 0.95
@@ -60,16 +61,12 @@ def lower_bound(
             else:
                 high = middle - 1
         return 1 - low / total
-    from scipy.special import betaincinv
-
-    return float(betaincinv(reviewed - bad, bad + 1, chance))
+    return beta_quantile(reviewed - bad, bad + 1, chance)
 
 
 def at_least_by_chance(seen: int, count: int, share: float) -> float:
     """Return the probability of `seen` or more of `count`, each with probability `share`."""
-    from scipy.special import bdtrc
-
-    return 1.0 if seen <= 0 else float(bdtrc(seen - 1, count, share))
+    return binomial_tail(seen, count, share)
 
 
 def _few_of_set(bad: int, drawn: int, bad_in_all: int, total: int) -> float:

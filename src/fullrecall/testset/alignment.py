@@ -56,13 +56,13 @@ class Letters:
         """Return a range of letters as a range of the original."""
         return self._offsets[start], self._offsets[end - 1] + 1
 
-    def places(self, wanted: str) -> list[int]:
+    def positions(self, letters: str) -> list[int]:
         """Return where letters stand."""
-        found, at = [], self.text.find(wanted)
+        starts, at = [], self.text.find(letters)
         while at >= 0:
-            found.append(at)
-            at = self.text.find(wanted, at + 1)
-        return found
+            starts.append(at)
+            at = self.text.find(letters, at + 1)
+        return starts
 
 
 @lru_cache(maxsize=4096)
@@ -135,17 +135,17 @@ class Lookup:
 
     def resemblance(self, number: int, near: Iterable[Document]) -> Resemblance | None:
         """Return the fewest texts that share most of a quote's runs; None where too few are."""
-        wanted = set(self.grams[number])
+        missing_grams = set(self.grams[number])
         chosen: list[Document] = []
-        total, least = len(wanted), max(1, len(wanted) // 15)
-        there = [(document, grams(document.text) & wanted) for document in near]
+        total, least = len(missing_grams), max(1, len(missing_grams) // 15)
+        there = [(document, grams(document.text) & missing_grams) for document in near]
         while there:
-            document, own = max(there, key=lambda pair: len(pair[1] & wanted))
-            if len(own & wanted) < (least if chosen else 1):
+            document, own = max(there, key=lambda pair: len(pair[1] & missing_grams))
+            if len(own & missing_grams) < (least if chosen else 1):
                 break
             chosen.append(document)
-            wanted -= own
-        similarity = 1 - len(wanted) / total if total else 0.0
+            missing_grams -= own
+        similarity = 1 - len(missing_grams) / total if total else 0.0
         if similarity < _RESEMBLES:
             return None
         return Resemblance(tuple(chosen), similarity)
@@ -158,11 +158,11 @@ def pieces(quote: Letters, near: Sequence[Document], short: Mapping[str, Documen
     that was put in, left out or replaced is never passed over. `short` are texts of a few words,
     by their letters: what a chunker leaves over at the end.
     """
-    found = [piece for document in near if (piece := _piece(quote.text, document)) is not None]
+    candidates = [piece for document in near if (piece := _piece(quote.text, document)) is not None]
     chosen: list[Piece] = []
     at, size = 0, len(quote.text)
     while at < size:
-        reach = [p for p in found if p.start <= at + _LARGEST_GAP and p.end > at]
+        reach = [p for p in candidates if p.start <= at + _LARGEST_GAP and p.end > at]
         if not reach:
             break
         best = max(reach, key=lambda piece: piece.end)

@@ -74,7 +74,7 @@ class CompletedSet:
     do not name. `error` is the share of one person's labels that may be wrong.
     """
 
-    given: Sequence[Sample]
+    parsed: Sequence[Sample]
     pool: Pool
     judged: Sequence[Judged]
     depth: int
@@ -100,12 +100,18 @@ class CompletedSet:
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise ParameterError(f"n must be a whole number of at least 1, got {n!r}")
         if second:
-            chosen = [one for one in self._labeled if self.labels[one.item] and one.kind != "yes"]
+            chosen = [
+                candidate
+                for candidate in self._labeled
+                if self.labels[candidate.item] and candidate.kind != "yes"
+            ]
         else:
             chosen = [self._with_text[at] for at in drawn(self._members, n, self.seed)]
-        chosen = sorted(chosen, key=lambda one: one.item)  # no order that tells the verdict
-        known = self.second if second else self.labels
-        pairs = pair_labels.filled(map(self._to_label, chosen), known)
+        chosen = sorted(
+            chosen, key=lambda candidate: candidate.item
+        )  # no order that tells the verdict
+        labels = self.second if second else self.labels
+        pairs = pair_labels.filled(map(self._to_label, chosen), labels)
         if path is not None:
             pair_labels.write(pairs, path)
         return pairs
@@ -128,13 +134,13 @@ class CompletedSet:
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"error must be from 0 to 0.3, got {error!r}")
-        known = {one.item for one in self.judged}
+        items = {pair.item for pair in self.judged}
         both = [pair_labels.read(labels), pair_labels.read(second)]
-        for said in both:
-            foreign = said.keys() - known
+        for item in both:
+            foreign = item.keys() - items
             if foreign:
                 raise InputError(
-                    f"{len(foreign):,} of {len(said):,} labels are of pairs that this completion "
+                    f"{len(foreign):,} of {len(item):,} labels are of pairs that this completion "
                     "does not have: use the same samples, retrievers, depth and seed"
                 )
         first, other = {**self.labels, **both[0]}, {**self.second, **both[1]}
@@ -146,7 +152,7 @@ class CompletedSet:
 
         What supports a claim joins its any-of group; what does not is a reference of its own.
         """
-        return extended(self.given, self.pool, self.accepted, self._looked_at, self.says)
+        return extended(self.parsed, self.pool, self.accepted, self._looked_at, self.says)
 
     @cached_property
     def accepted(self) -> list[Judged]:
@@ -155,20 +161,24 @@ class CompletedSet:
             return []
         right = self.estimate.right
         trusted = right is not None and right.value >= RIGHT
-        return [one for one in self.judged if self._is_accepted(one, trusted=trusted)]
+        return [
+            candidate for candidate in self.judged if self._is_accepted(candidate, trusted=trusted)
+        ]
 
-    def _is_accepted(self, one: Judged, *, trusted: bool) -> bool:
-        said = self.says(one)
-        relevant = said if said is not None else trusted and one.kind == "yes"
-        targets = self.pool.targets[one.pair.question]
-        return relevant and (not targets.are_claims or bool(targets.claims_of(one.verdict.claims)))
+    def _is_accepted(self, candidate: Judged, *, trusted: bool) -> bool:
+        verdict = self.says(candidate)
+        relevant = verdict if verdict is not None else trusted and candidate.kind == "yes"
+        targets = self.pool.targets[candidate.pair.question]
+        return relevant and (
+            not targets.are_claims or bool(targets.claims_of(candidate.verdict.claims))
+        )
 
-    def says(self, one: Judged) -> bool | None:
+    def says(self, candidate: Judged) -> bool | None:
         """Return what people say of a pair; None where nobody looked at it."""
-        first = self.labels.get(one.item)
-        if not first or one.kind == "yes":
+        first = self.labels.get(candidate.item)
+        if not first or candidate.kind == "yes":
             return first
-        return self.second.get(one.item, True)
+        return self.second.get(candidate.item, True)
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -177,14 +187,16 @@ class CompletedSet:
         missed = self._missing(lambda _: True)
         if isinstance(missed, str):
             return Estimate(None, refused=missed, needed=needed)
-        known = sum(self._named)
-        found = sum(bool(self.says(one)) for one in self._labeled)
-        both = completeness(known, missed)
-        confirmed = completeness(known + found, Total(*(max(0.0, t - found) for t in missed)))
+        named_count = sum(self._named)
+        relevant_count = sum(bool(self.says(pair)) for pair in self._labeled)
+        both = completeness(named_count, missed)
+        confirmed = completeness(
+            named_count + relevant_count, Total(*(max(0.0, t - relevant_count) for t in missed))
+        )
         if both.width > WIDTH:
             needed = max(needed, round(len(self._labeled) * (both.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
-        return Estimate(both, confirmed, "", needed, self._right, known + missed.value)
+        return Estimate(both, confirmed, "", needed, self._right, named_count + missed.value)
 
     def recall(self, k: int) -> list[RecallAtK]:
         """Return each retriever's recall at `k` over all targets, before and after, and corrected.
@@ -193,22 +205,22 @@ class CompletedSet:
         """
         if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= self.depth:
             raise ParameterError(f"k must be from 1 to the depth of {self.depth}, got {k!r}")
-        found = []
+        estimates = []
         for which, name in enumerate(self.names):
             both = recall_of(self.pool, self.accepted, which, k)
             if both is not None:
-                found.append(RecallAtK(name, k, *both, self._corrected(which, k)))
-        return found
+                estimates.append(RecallAtK(name, k, *both, self._corrected(which, k)))
+        return estimates
 
     def false_misses(self, k: int) -> list[FalseMiss]:
         """Return the targets that a retriever seemed to miss within `k` and did not."""
-        return false_misses(self.given, self.pool, self.accepted, self.names, k)
+        return false_misses(self.parsed, self.pool, self.accepted, self.names, k)
 
     def unjudged(self, k: int) -> dict[str, float]:
         """Return the share of each retriever's first `k` that nobody labeled or judged."""
-        known = {id(one.pair) for one in self._looked_at}
+        pair_ids = {id(each.pair) for each in self._looked_at}
         return {
-            name: unjudged_share(self.pool, known, which, k)
+            name: unjudged_share(self.pool, pair_ids, which, k)
             for which, name in enumerate(self.names)
         }
 
@@ -216,34 +228,34 @@ class CompletedSet:
     def seeds_in_pool(self) -> float | None:
         """The share of targets that some retriever has within `depth`: a check, no estimate."""
         total = sum(targets.count for targets in self.pool.targets)
-        found = sum(
+        hits = sum(
             len(frozenset[int]().union(*(pair.named for pair in pairs)))
             for pairs in self.pool.pairs
         )
-        return found / total if total else None
+        return hits / total if total else None
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     @cached_property
     def _with_text(self) -> list[Judged]:
-        return [one for one in self.judged if one.kind is not None]
+        return [candidate for candidate in self.judged if candidate.kind is not None]
 
     @cached_property
     def _members(self) -> list[list[int]]:
         """The numbers of the pairs with a text that are in each stratum."""
-        kinds: list[Kind] = [one.kind or "no verdict" for one in self._with_text]
-        return strata_of(kinds, [one.pair.nearness for one in self._with_text])
+        kinds: list[Kind] = [candidate.kind or "no verdict" for candidate in self._with_text]
+        return strata_of(kinds, [candidate.pair.nearness for candidate in self._with_text])
 
     @cached_property
     def _labeled(self) -> list[Judged]:
-        return [one for one in self._with_text if one.item in self.labels]
+        return [candidate for candidate in self._with_text if candidate.item in self.labels]
 
     @cached_property
     def _looked_at(self) -> list[Judged]:
         return [
-            one for one in self.judged
-            if one.verdict.relevant is not None or one.item in self.labels
+            candidate for candidate in self.judged
+            if candidate.verdict.relevant is not None or candidate.item in self.labels
         ]  # fmt: skip
 
     @cached_property
@@ -270,13 +282,19 @@ class CompletedSet:
         strata = []
         for kind, members in zip(KINDS, self._members, strict=True):
             whole = [self._with_text[at] for at in members]
-            part = [one for one in whole if within(one.pair)]
-            seen = [one for one in part if one.item in self.labels]
-            seen = seen or [one for one in whole if one.item in self.labels]
-            relevant = [one for one in seen if self.says(one)]
-            twice = all(one.item in self.second for one in seen if self.labels[one.item])
-            labeled = min(len(seen), len(part))
-            hits = round(len(relevant) * labeled / len(seen)) if seen else 0
+            part = [candidate for candidate in whole if within(candidate.pair)]
+            labeled_pairs = [candidate for candidate in part if candidate.item in self.labels]
+            labeled_pairs = labeled_pairs or [
+                candidate for candidate in whole if candidate.item in self.labels
+            ]
+            relevant = [candidate for candidate in labeled_pairs if self.says(candidate)]
+            twice = all(
+                candidate.item in self.second
+                for candidate in labeled_pairs
+                if self.labels[candidate.item]
+            )
+            labeled = min(len(labeled_pairs), len(part))
+            hits = round(len(relevant) * labeled / len(labeled_pairs)) if labeled_pairs else 0
             strata.append(Stratum(kind, len(part), labeled, hits, twice))
         return strata
 
@@ -292,7 +310,9 @@ class CompletedSet:
         if total is None:
             empty = next(s for s in self._strata(within) if s.size and not s.labeled)
             return f"nobody labeled any of what the judge said {empty.kind!r} of: use to_label"
-        without = sum(one.kind is None and within(one.pair) for one in self.judged)
+        without = sum(
+            candidate.kind is None and within(candidate.pair) for candidate in self.judged
+        )
         if without:
             total = with_textless(total, *self._named, without)
         return total
@@ -311,28 +331,30 @@ class CompletedSet:
             return rank is not None and rank <= k
 
         named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
-        known = sum(map(near, named))
+        named_near = sum(map(near, named))
         inside, outside = self._missing(near), self._missing(lambda pair: not near(pair))
         if isinstance(inside, str) or isinstance(outside, str):
             return None
-        rest = len(named) - known
+        rest = len(named) - named_near
         return share_of(
-            Total(*(count + known for count in inside)), Total(*(count + rest for count in outside))
+            Total(*(count + named_near for count in inside)),
+            Total(*(count + rest for count in outside)),
         )
 
-    def _to_label(self, one: Judged) -> PairToLabel:
-        targets = self.pool.targets[one.pair.question]
-        question = self.given[one.pair.question].user_input or ""
+    def _to_label(self, candidate: Judged) -> PairToLabel:
+        targets = self.pool.targets[candidate.pair.question]
+        question = self.parsed[candidate.pair.question].user_input or ""
         claims = "\n".join(f"- {claim}" for claim in targets.claims)
-        return PairToLabel(one.item, question, one.pair.context.label, claims)
+        return PairToLabel(candidate.item, question, candidate.pair.context.label, claims)
 
     def _lines(self) -> Iterator[str]:
         """Yield what the completion says, each figure with what it stands on."""
-        counts = Counter(one.kind or "no text" for one in self.judged)
-        said = ", ".join(f"{counts[kind]:,} {kind}" for kind in counts)
+        counts = Counter(candidate.kind or "no text" for candidate in self.judged)
+        summary = ", ".join(f"{counts[kind]:,} {kind}" for kind in counts)
         yield (
-            f"{len(self.given):,} questions, {len(self.names)} retrievers: {len(self.judged):,} "
-            f"contexts among their first {self.depth} that nobody had labeled{said and f': {said}'}"
+            f"{len(self.parsed):,} questions, {len(self.names)} retrievers: "
+            f"{len(self.judged):,} contexts among their first {self.depth} that nobody had labeled"
+            f"{summary and f': {summary}'}"
         )
         if self.pool.problems:
             yield f"  {len(self.pool.problems):,} questions on which a retriever failed"
@@ -340,10 +362,11 @@ class CompletedSet:
             yield f"  {count:,} contexts without a verdict: {why}"
         yield from self._of_completeness()
         k = min(_K, self.depth)
-        for one in self.recall(k):
-            line = f"  {one.retriever}: recall@{k} per target {one.before:.3f} → {one.after:.3f}"
-            if one.corrected is not None:
-                line += f" → {one.corrected.value:.3f} {_range(one.corrected)} corrected"
+        for estimate in self.recall(k):
+            change = f"{estimate.before:.3f} → {estimate.after:.3f}"
+            line = f"  {estimate.retriever}: recall@{k} per target {change}"
+            if estimate.corrected is not None:
+                line += f" → {estimate.corrected.value:.3f} {_range(estimate.corrected)} corrected"
             elif self.accepted and not all(t.are_claims for t in self.pool.targets):
                 line += ", at most"
             yield line
@@ -358,16 +381,16 @@ class CompletedSet:
 
     def _of_completeness(self) -> Iterator[str]:
         estimate = self.estimate
-        wanted = f"about {estimate.needed:,} labels make the interval {WIDTH:g} wide"
+        advice = f"about {estimate.needed:,} labels make the interval {WIDTH:g} wide"
         if estimate.complete is None:
-            yield f"  completeness: not known: {estimate.refused}; {wanted}"
+            yield f"  completeness: not known: {estimate.refused}; {advice}"
         else:
             share = estimate.complete
             line = (
                 f"  references {share.value:.0%} complete {_range(share)} among each retriever's "
             )
             line += f"first {self.depth}, by {len(self._labeled):,} labels"
-            yield line + (f"; {wanted}" if share.width > WIDTH else "")
+            yield line + (f"; {advice}" if share.width > WIDTH else "")
             if estimate.confirmed is not None and self.accepted:
                 yield f"  with what people confirmed: {estimate.confirmed.value:.0%} " + _range(
                     estimate.confirmed
@@ -375,7 +398,7 @@ class CompletedSet:
         if not self.labels:
             yield "  nothing is added without labels"
             return
-        confirmed = sum(self.says(one) is not None for one in self.accepted)
+        confirmed = sum(self.says(candidate) is not None for candidate in self.accepted)
         yield f"  {len(self.accepted):,} added, {confirmed:,} of them confirmed by people"
         lonely = len(self.to_label(1, second=True)) - len(self.second)
         if lonely > 0 and self.error:

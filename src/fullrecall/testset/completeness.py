@@ -17,6 +17,8 @@ from itertools import groupby
 from math import ceil, exp, floor, inf, lgamma, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
+from fullrecall.results.special import beta_quantile, gamma_quantile
+
 Kind: TypeAlias = Literal["yes", "no", "no verdict"]
 """What the judge said of a pair."""
 
@@ -81,11 +83,11 @@ def strata_of(kinds: Sequence[Kind], nearness: Sequence[float]) -> list[list[int
     for kind, plan in _PLAN.items():
         members = [at for at, own in enumerate(kinds) if own == kind]
         members.sort(key=lambda at: (-nearness[at], at))
-        done = 0
+        start = 0
         for number, (share, _) in enumerate(plan, start=1):
-            end = len(members) if number == len(plan) else done + round(share * len(members))
-            strata.append(members[done:end])
-            done = end
+            end = len(members) if number == len(plan) else start + round(share * len(members))
+            strata.append(members[start:end])
+            start = end
     return strata
 
 
@@ -114,24 +116,24 @@ def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
 
     A larger draw of the same seed has all of a smaller one.
     """
-    found: list[int] = []
+    drawn: list[int] = []
     for number, count in enumerate(allocation([len(members) for members in strata], n)):
         order = list(strata[number])
         random.Random(f"{seed}:{number}").shuffle(order)  # noqa: S311 - a sample, no secret
-        found += order[:count]
-    return found
+        drawn += order[:count]
+    return drawn
 
 
-def labels_needed(sizes: Sequence[int], known: int) -> int:
+def labels_needed(sizes: Sequence[int], labeled: int) -> int:
     """Return about how many labels make the interval of completeness 0.2 wide.
 
     By the planned shares; `known` pairs are in the references.
     """
     missed = sum(size * share for size, share in zip(sizes, _PLANNED, strict=True))
     spread = sum(size * spread for size, spread in zip(sizes, _SPREAD, strict=True))
-    if not known or not missed:
+    if not labeled or not missed:
         return min(sum(sizes), FEWEST * sum(map(bool, sizes)))
-    deviation = WIDTH / 2 / _DEVIATES * (known + missed) ** 2 / known
+    deviation = WIDTH / 2 / _DEVIATES * (labeled + missed) ** 2 / labeled
     return min(sum(sizes), max(FEWEST * sum(map(bool, sizes)), ceil((spread / deviation) ** 2)))
 
 
@@ -237,18 +239,16 @@ def _log_ways(n: int, k: int) -> float:
 
 def _rare(strata: Sequence[Stratum]) -> Total:
     """Return the total of strata with few relevant pairs, with Fay and Feuer's gamma interval."""
-    from scipy.special import gammaincinv
-
     weights = [s.size / s.labeled for s in strata]
     both = list(zip(weights, strata, strict=True))
     value = sum(w * s.relevant for w, s in both)
     variance = sum(w * w * s.relevant for w, s in both)
     widest = max(weights)
     shape = (value + widest) ** 2 / (variance + widest**2)
-    high = float(gammaincinv(shape, 1 - _TAIL)) * (variance + widest**2) / (value + widest)
+    high = gamma_quantile(shape, 1 - _TAIL) * (variance + widest**2) / (value + widest)
     low = 0.0
     if value:
-        low = float(gammaincinv(value**2 / variance, _TAIL)) * variance / value
+        low = gamma_quantile(value**2 / variance, _TAIL) * variance / value
     return Total(value, low, max(high, value))
 
 
@@ -258,12 +258,11 @@ def with_textless(total: Total, with_text: int, without: int, pairs: int) -> Tot
     It is taken to be to the rest as the references without a text (`without`) are to those with
     one, with Jeffreys' interval for their share; `pairs` is how many there are at most.
     """
-    from scipy.special import betaincinv
 
     def odds(share: float) -> float:
         return share / (1 - share) if share < 1 else inf
 
-    low, high = (float(betaincinv(without + 0.5, with_text + 0.5, q)) for q in (_TAIL, 1 - _TAIL))
+    low, high = (beta_quantile(without + 0.5, with_text + 0.5, q) for q in (_TAIL, 1 - _TAIL))
     ratios = without / with_text if with_text else inf, odds(low), odds(high)
     value, low, high = (
         count + min(pairs, count * ratio) if count else 0.0
@@ -272,11 +271,13 @@ def with_textless(total: Total, with_text: int, without: int, pairs: int) -> Tot
     return Total(value, floor(low), ceil(high))
 
 
-def completeness(known: float, missed: Total) -> Share:
+def completeness(named_count: float, missed: Total) -> Share:
     """Return known / (known + missed); nothing known and nothing missed is complete."""
-    if not known:
+    if not named_count:
         return Share(float(not missed.value), 0.0, float(not missed.low))
-    low, value, high = (known / (known + part) for part in (missed.high, missed.value, missed.low))
+    low, value, high = (
+        named_count / (named_count + part) for part in (missed.high, missed.value, missed.low)
+    )
     return Share(value, low, high)
 
 

@@ -39,9 +39,10 @@ def complete(
     """Pool what several retrievers return, judge what nobody labeled, and draw what to label.
 
     `retrievers` are whatever `evaluate` takes: functions of the question, or `observed` chains,
-    graphs and engines; in a list, or by names. Every retriever that is to be compared belongs
-    here. All of their first `depth` that have a text are judged; people's labels of a sample then
-    say how complete the references are. Nothing is said of what no retriever has there.
+    graphs and engines; in a list, or by names; asked for `depth` contexts where they take a `k`.
+    Every retriever that is to be compared belongs here. All of their first `depth` that have a
+    text are judged; people's labels of a sample then say how complete the references are. Nothing
+    is said of what no retriever has there.
 
     - `judge`: an `LLMJudge`, or any other.
     - `options`: those of `evaluate`: `store`, `budget`, `max_concurrency`, … With a store, the
@@ -51,8 +52,8 @@ def complete(
     """
     work = _Work(samples, retrievers, judge, depth, seed, options)
     lists = [retrieved(asker, work.samples, depth) for asker in work.askers.values()]
-    done, spent = carried_out(work.plan(lists), work.models, options)
-    return replace(done, spent=spent)
+    outcomes, spent = carried_out(work.plan(lists), work.models, options)
+    return replace(outcomes, spent=spent)
 
 
 async def acomplete(
@@ -67,8 +68,8 @@ async def acomplete(
     """Return what `complete` does, without blocking the event loop."""
     work = _Work(samples, retrievers, judge, depth, seed, options)
     lists = [await aretrieved(asker, work.samples, depth) for asker in work.askers.values()]
-    done, spent = await acarried_out(work.plan(lists), work.models, options)
-    return replace(done, spent=spent)
+    outcomes, spent = await acarried_out(work.plan(lists), work.models, options)
+    return replace(outcomes, spent=spent)
 
 
 class _Work:
@@ -91,7 +92,8 @@ class _Work:
         self.samples = list(as_samples(samples))
         limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
         self.askers = {
-            name: Asker(as_retriever(one), *limits) for name, one in _named(retrievers).items()
+            name: Asker(as_retriever(retriever, k=depth), *limits)
+            for name, retriever in _named(retrievers).items()
         }
         self.judge = judge
         self.models: list[ChatModel] = models_of(judge)
@@ -101,14 +103,14 @@ class _Work:
         """Judge the whole frame, question by question."""
         pool = Pool.of(self.samples, lists)
         unnamed = [[pair for pair in pairs if not pair.named] for pairs in pool.pairs]
-        asked = [[pair for pair in pairs if pair.context.text] for pairs in unnamed]
-        questions = [number for number, pairs in enumerate(asked) if pairs]
-        outcomes = yield [self._flow(pool, number, asked[number]) for number in questions]
+        with_text = [[pair for pair in pairs if pair.context.text] for pairs in unnamed]
+        questions = [number for number, pairs in enumerate(with_text) if pairs]
+        outcomes = yield [self._flow(pool, number, with_text[number]) for number in questions]
         verdicts: dict[int, Assessed] = {}
         problems: dict[str, int] = {}
         for number, outcome in zip(questions, outcomes, strict=True):
-            silent = [Assessed(None, problem=outcome.problem)] * len(asked[number])
-            for pair, verdict in zip(asked[number], outcome.value or silent, strict=True):
+            silent = [Assessed(None, problem=outcome.problem)] * len(with_text[number])
+            for pair, verdict in zip(with_text[number], outcome.value or silent, strict=True):
                 verdicts[id(pair)] = verdict
                 if verdict.relevant is None:
                     problems[verdict.problem] = problems.get(verdict.problem, 0) + 1
@@ -137,15 +139,15 @@ def _named(
 ) -> dict[str, RetrieverLike]:
     """Return retrievers by name: those given, else those of functions, numbered where equal."""
     if isinstance(retrievers, Mapping):
-        named = {str(name): one for name, one in retrievers.items()}
+        named = {str(name): retriever for name, retriever in retrievers.items()}
     else:
         if callable(retrievers) or not isinstance(retrievers, (list, tuple)):
             raise ParameterError("retrievers: expected a list or a mapping from names")
         named = {}
-        for number, one in enumerate(retrievers, start=1):
-            name = getattr(one, "__name__", None) or type(one).__name__
+        for number, retriever in enumerate(retrievers, start=1):
+            name = getattr(retriever, "__name__", None) or type(retriever).__name__
             fresh = name not in named and name != "<lambda>"
-            named[name if fresh else f"retriever {number}"] = one
+            named[name if fresh else f"retriever {number}"] = retriever
     if not named:
         raise ParameterError("retrievers must have at least one")
     return named

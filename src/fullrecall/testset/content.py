@@ -88,8 +88,8 @@ def of_wording(sample: Sample, names: Sequence[str], texts: Mapping[str, str]) -
 
 
 def _has_words(question: str, stem: str) -> bool:
-    wanted = words(stem.replace("_", " ").replace("-", " "))
-    return len(wanted) > 1 and f" {' '.join(wanted)} " in f" {' '.join(words(question))} "
+    stem_words = words(stem.replace("_", " ").replace("-", " "))
+    return len(stem_words) > 1 and f" {' '.join(stem_words)} " in f" {' '.join(words(question))} "
 
 
 def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:
@@ -130,27 +130,29 @@ def _elsewhere(quote: str, named: set[str | None], texts: Mapping[str, str]) -> 
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return
     probe = max(quote.split(), key=len)
-    wanted = letters_of(quote).text
+    letters = letters_of(quote).text
     for name, text in texts.items():
-        if name not in named and probe in text and wanted in letters_of(text).text:
+        if name not in named and probe in text and letters in letters_of(text).text:
             yield Problem.ELSEWHERE, f"{quote[:60]!r} in {name!r}"
             return
 
 
 def _unbacked(sample: Sample, texts: Sequence[str]) -> Found:
     """Yield numbers of the answer and the claims that neither question nor references have."""
-    said = [sample.reference or "", *(claim.text for claim in sample.reference_claims or ())]
-    known = {
-        plain
+    statements = [sample.reference or "", *(claim.text for claim in sample.reference_claims or ())]
+    known_numbers = {
+        number
         for text in (*texts, sample.user_input or "")
-        for plain in map(_plain, _NUMBER.findall(text))
+        for number in map(_normalized, _NUMBER.findall(text))
     }
-    for text in said:
-        missing = [one for one in _NUMBER.findall(text) if _plain(one) not in known]
+    for text in statements:
+        missing = [
+            number for number in _NUMBER.findall(text) if _normalized(number) not in known_numbers
+        ]
         if missing:
             yield Problem.UNBACKED, f"{missing[0]} in {text[:60]!r}"
             return
 
 
-def _plain(number: str) -> str:
+def _normalized(number: str) -> str:
     return number.replace(",", "").rstrip(".:")

@@ -123,13 +123,13 @@ class Draft:
             [quote.context() for quote in (backed.quote, *backed.elsewhere)]
             for backed in self.claims
         ]
-        made: dict[str, Any] = {"kind": self.kind, **made_by, "weight": self.weight}
+        origin: dict[str, Any] = {"kind": self.kind, **made_by, "weight": self.weight}
         if self.kind != "unanswerable":
-            made |= {"difficulty": self.difficulty, "bm25_rank": self.rank, "ranked": self.ranked}
+            origin |= {"difficulty": self.difficulty, "bm25_rank": self.rank, "ranked": self.ranked}
         if self.flags:
-            made["flags"] = list(self.flags)
+            origin["flags"] = list(self.flags)
         if self.known_without is not None:
-            made["answered_without_documents"] = self.known_without
+            origin["answered_without_documents"] = self.known_without
         return Sample(
             id=self.id,
             user_input=self.question,
@@ -139,13 +139,14 @@ class Draft:
             reference_context_ids=[
                 list(dict.fromkeys(str(context.source) for context in group)) for group in groups
             ],
+            answerable=False if self.kind == "unanswerable" else None,
             group=self.made_from[0] if self.made_from else None,
-            metadata={"testset": made},
+            metadata={"testset": origin},
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values: what is written of rejected drafts."""
-        plain: dict[str, Any] = {
+        values: dict[str, Any] = {
             "id": self.id,
             "question": self.question,
             "kind": self.kind,
@@ -156,10 +157,10 @@ class Draft:
             "made_from": list(self.made_from),
         }
         if self.rejection is not None:
-            plain |= {"rejected": str(self.rejection.defect), "detail": self.rejection.detail}
+            values |= {"rejected": str(self.rejection.defect), "detail": self.rejection.detail}
         if self.flags:
-            plain["flags"] = list(self.flags)
-        return plain
+            values["flags"] = list(self.flags)
+        return values
 
 
 @dataclass(frozen=True)

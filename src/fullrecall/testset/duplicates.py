@@ -30,7 +30,7 @@ class Questions:
     """Questions so far, to find one that was asked before."""
 
     def __init__(self) -> None:
-        self._asked: list[_Asked] = []
+        self._earlier: list[_Asked] = []
 
     def match(self, question: str) -> str | None:
         """Return an earlier question that asks the same, else None, and remember this one.
@@ -39,11 +39,11 @@ class Questions:
         85 or more where no content word stands in another's place, as in direct and indirect
         problem. Where a number or a name does, 2017 for 2018, they are two questions.
         """
-        asked = _Asked.of(question)
-        for other in self._asked:
-            if asked.asks_the_same(other):
+        comparable = _Asked.of(question)
+        for other in self._earlier:
+            if comparable.asks_the_same(other):
                 return other.text
-        self._asked.append(asked)
+        self._earlier.append(comparable)
         return None
 
 
@@ -53,7 +53,7 @@ class _Asked(NamedTuple):
     text: str
     content: frozenset[str]
     marked: frozenset[str]
-    plain: str
+    joined_words: str
 
     @classmethod
     def of(cls, question: str) -> _Asked:
@@ -74,7 +74,9 @@ class _Asked(NamedTuple):
             return False
         from rapidfuzz.fuzz import token_sort_ratio
 
-        return bool(token_sort_ratio(self.plain, other.plain, score_cutoff=_SAME_LETTERS))
+        return bool(
+            token_sort_ratio(self.joined_words, other.joined_words, score_cutoff=_SAME_LETTERS)
+        )
 
 
 def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -99,9 +101,9 @@ def groups(texts: Sequence[str]) -> list[list[int]]:
         return number
 
     for first, second in _candidates(shingled):
-        one, other = root(first), root(second)
-        if one != other and _alike(shingled[first], shingled[second]):
-            parent[max(one, other)] = min(one, other)
+        first_root, second_root = root(first), root(second)
+        if first_root != second_root and _alike(shingled[first], shingled[second]):
+            parent[max(first_root, second_root)] = min(first_root, second_root)
     members: defaultdict[int, list[int]] = defaultdict(list)
     for number in range(len(texts)):
         members[root(number)].append(number)

@@ -110,8 +110,8 @@ async def acarried_out(
             tasks = _Tasks(step, tuple(models))
             allowed = _left(options, expenses.spent)
             try:
-                asked = None if allowed is None else aevaluate(tasks.samples, tasks, **allowed)
-                report = None if asked is None else await asked
+                awaitable = None if allowed is None else aevaluate(tasks.samples, tasks, **allowed)
+                report = None if awaitable is None else await awaitable
             except RunStopped as stopped:
                 report = stopped.report
             expenses.add(report.spent if report else None)
@@ -201,8 +201,8 @@ def check_options(options: ModelOptions) -> None:
     """Raise `ParameterError` for an option that `evaluate` does not have."""
     unknown = options.keys() - ModelOptions.__annotations__.keys()
     if unknown:
-        known = ", ".join(ModelOptions.__annotations__)
-        raise ParameterError(f"unknown option {min(unknown)!r}: choose one of {known}")
+        known_options = ", ".join(ModelOptions.__annotations__)
+        raise ParameterError(f"unknown option {min(unknown)!r}: choose one of {known_options}")
 
 
 __all__ = ["ModelOptions", "Outcome", "Plan", "Unpack", "acarried_out", "carried_out"]

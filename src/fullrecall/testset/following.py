@@ -113,11 +113,17 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
     is its own quote; of a longer one it is the passage with the most words of the question and
     the answer. Raises `InputError` for what is not a sample or a document.
     """
-    given = list(as_samples(samples))
-    named = {name for s in given for r in s.reference_context_ids or () for name in r.any_of}
-    named |= {c.source for s in given for g in s.reference_contexts or () for c in g if c.source}
-    texts = {one.id: one.text for one in documents_of(documents) if one.id in named}
-    return [_anchored(sample, texts) for sample in given]
+    parsed_samples = list(as_samples(samples))
+    named = {
+        name for s in parsed_samples for r in s.reference_context_ids or () for name in r.any_of
+    }
+    named |= {
+        c.source for s in parsed_samples for g in s.reference_contexts or () for c in g if c.source
+    }
+    texts = {
+        document.id: document.text for document in documents_of(documents) if document.id in named
+    }
+    return [_anchored(sample, texts) for sample in parsed_samples]
 
 
 def _anchored(sample: Sample, texts: Mapping[str, str]) -> Sample:
@@ -170,10 +176,14 @@ def _span(old: Context, text: str, source: str, start: int, end: int) -> Context
 def _quote(sample: Sample, name: str, text: str) -> str:
     if len(text) <= _LONGEST_QUOTE:
         return text
-    said = [sample.user_input, sample.reference, *(c.text for c in sample.reference_claims or ())]
-    wanted = {word for part in said if part for word in content_words(part)}
+    statements = [
+        sample.user_input,
+        sample.reference,
+        *(c.text for c in sample.reference_claims or ()),
+    ]
+    stems = {word for part in statements if part for word in content_words(part)}
     parts = [passage.text for passage in passages(Document(name, text))] or [text]
-    best = max(parts, key=lambda part: len(wanted & set(content_words(part))))
+    best = max(parts, key=lambda part: len(stems & set(content_words(part))))
     return best[:_LONGEST_QUOTE]
 
 
@@ -200,9 +210,11 @@ def follow(
 
     Raises `InputError` for a reference without a quote or a digest.
     """
-    given = list(as_samples(samples)) if old is None else anchor(samples, old)
+    anchored = list(as_samples(samples)) if old is None else anchor(samples, old)
     has_old = old is not None
-    work = _Following(given, documents_of(corpus), has_old=has_old, accept_changed=accept_changed)
+    work = _Following(
+        anchored, documents_of(corpus), has_old=has_old, accept_changed=accept_changed
+    )
     return work.followed()
 
 
@@ -217,18 +229,20 @@ class _Following:
         for number, sample in enumerate(samples):
             self._take(number, sample)
         self.numbers = {key: at for at, key in enumerate(self.anchors)}
-        self.lookup = Lookup([one.quote for one in self.anchors.values()])
-        wanted = {one.name for one in self.anchors.values()}
-        digests = {one.digest for one in self.anchors.values() if one.digest}
+        self.lookup = Lookup([label_anchor.quote for label_anchor in self.anchors.values()])
+        names = {label_anchor.name for label_anchor in self.anchors.values()}
+        digests = {
+            label_anchor.digest for label_anchor in self.anchors.values() if label_anchor.digest
+        }
         self.by_id: dict[str, Document] = {}
         self.by_digest: defaultdict[str, list[Document]] = defaultdict(list)
         self.chunks: defaultdict[str, list[Document]] = defaultdict(list)
         for document in corpus:
-            if document.id in wanted:
+            if document.id in names:
                 self.by_id[document.id] = document
             if (digest := text_digest(document.text)) in digests:
                 self.by_digest[digest].append(document)
-            if document.source in wanted:
+            if document.source in names:
                 self.chunks[document.source].append(document)
             self.lookup.read(document)
         self.labels: list[FollowedLabel] = []
@@ -242,11 +256,11 @@ class _Following:
                     self.anchors[number, "span", g, m] = _Anchor(name, context.text, span=context)
         if _has_spans(sample):
             return  # their IDs follow from them
-        known = anchors_of(sample)
+        anchors = anchors_of(sample)
         beside = _beside(sample)
         for g, reference in enumerate(sample.reference_context_ids or ()):
             for m, name in enumerate(reference.any_of):
-                kept = known.get(name, {})
+                kept = anchors.get(name, {})
                 quote = kept.get("quote") or beside.get(name)
                 if not isinstance(quote, str) or not quote.strip():
                     if not self.has_old:
@@ -262,8 +276,8 @@ class _Following:
 
     def followed(self) -> Followed:
         """Decide each label, and rebuild the samples."""
-        done = [self._sample(number, sample) for number, sample in enumerate(self.samples)]
-        return Followed(done, self.labels)
+        followed = [self._sample(number, sample) for number, sample in enumerate(self.samples)]
+        return Followed(followed, self.labels)
 
     def _sample(self, number: int, sample: Sample) -> Sample:
         anchors: dict[str, Any] = dict(anchors_of(sample))
@@ -309,32 +323,38 @@ class _Following:
             if document is not None and len(document.text) <= _LONGEST_QUOTE:
                 anchors[name] = {"digest": text_digest(document.text), "quote": document.text}
             elif document is not None:
-                old: dict[str, Any] = next((anchors[one] for one in names if one in anchors), {})
+                old: dict[str, Any] = next(
+                    (anchors[old_name] for old_name in names if old_name in anchors), {}
+                )
                 anchors[name] = {**old, "digest": text_digest(document.text)}
-        alone = dict.fromkeys(name for one in alive if not one.together for name in one.now)
+        alone = dict.fromkeys(
+            name for alive_label in alive if not alive_label.together for name in alive_label.now
+        )
         if alone:
             return [Reference(tuple(alone), grade)]
         if alive:
             return [Reference((name,), grade) for name in alive[0].now]
         return [Reference(names, grade)]
 
-    def _label(self, number: int, sample: Sample, place: tuple[Any, ...]) -> FollowedLabel | None:
-        key = (number, *place)
+    def _label(
+        self, number: int, sample: Sample, position: tuple[Any, ...]
+    ) -> FollowedLabel | None:
+        key = (number, *position)
         if key not in self.anchors:
             return None
-        one = self.anchors[key]
-        decision = self._decided(one, self.numbers[key])
+        label_anchor = self.anchors[key]
+        decision = self._decided(label_anchor, self.numbers[key])
         shown = (
-            one.name
-            if one.span is None or one.span.start is None
-            else (f"{one.name}[{one.span.start}:{one.span.end}]")
+            label_anchor.name
+            if label_anchor.span is None or label_anchor.span.start is None
+            else (f"{label_anchor.name}[{label_anchor.span.start}:{label_anchor.span.end}]")
         )
         documents, status, similarity, evidence, together = decision
         self.by_id |= {document.id: document for document in documents}
         now = tuple(document.id for document in documents)
         label = FollowedLabel(
             _name(number, sample),
-            shown or one.quote[:60],
+            shown or label_anchor.quote[:60],
             status,
             now,
             similarity,
@@ -344,65 +364,69 @@ class _Following:
         self.labels.append(label)
         return label
 
-    def _decided(self, one: _Anchor, number: int) -> _Decision:
-        if not one.quote:
+    def _decided(self, label_anchor: _Anchor, number: int) -> _Decision:
+        if not label_anchor.quote:
             return _Decision((), LabelStatus.GONE, 0.0, "the old corpus lacks it, too")
-        own = self.by_id.get(one.name)
-        if own is not None and _is_same(one, own):
+        own = self.by_id.get(label_anchor.name)
+        if own is not None and _is_same(label_anchor, own):
             return _Decision((own,), LabelStatus.SAME)
-        copies = _of_source(self.by_digest.get(one.digest, []), one)
+        copies = _of_source(self.by_digest.get(label_anchor.digest, []), label_anchor)
         if copies:
             return _Decision(tuple(copies), LabelStatus.MOVED, 1.0, "the same text, another ID")
-        quote, near = Letters(one.quote), self.lookup.nearest(number)
+        quote, near = Letters(label_anchor.quote), self.lookup.nearest(number)
         if own is not None and own not in near:
             near.append(own)
         return (
-            self._whole(one, quote, near)
-            or self._in_pieces(one, quote, near)
-            or self._resembling(one, number, near)
+            self._whole(label_anchor, quote, near)
+            or self._in_pieces(label_anchor, quote, near)
+            or self._resembling(label_anchor, number, near)
         )
 
     def _in_pieces(
-        self, one: _Anchor, quote: Letters, near: Sequence[Document]
+        self, label_anchor: _Anchor, quote: Letters, near: Sequence[Document]
     ) -> _Decision | None:
         """Return the decision where texts hold a quote together; None where they do not."""
-        for group in (self.chunks[one.name], *_by_source(near, one)):
-            if found := pieces(quote, group, self.lookup.short):
-                documents = tuple(dict.fromkeys(piece.document for piece in found))
+        for group in (self.chunks[label_anchor.name], *_by_source(near, label_anchor)):
+            if aligned := pieces(quote, group, self.lookup.short):
+                documents = tuple(dict.fromkeys(piece.document for piece in aligned))
                 evidence = f"its words, letter for letter, in {len(documents)} texts"
-                is_span = one.span is not None
+                is_span = label_anchor.span is not None
                 return _Decision(documents, LabelStatus.MOVED, 1.0, evidence, together=is_span)
         return None
 
-    def _whole(self, one: _Anchor, quote: Letters, near: Sequence[Document]) -> _Decision | None:
+    def _whole(
+        self, label_anchor: _Anchor, quote: Letters, near: Sequence[Document]
+    ) -> _Decision | None:
         """Return the decision where texts hold all of a quote; None where none does."""
         holders = [document for document in near if quote.text in letters_of(document.text).text]
-        own = [document for document in holders if document.id == one.name]
-        if own and one.span is None:
+        own = [document for document in holders if document.id == label_anchor.name]
+        if own and label_anchor.span is None:
             evidence = "its quote stands; other words of the text changed"
             return _Decision(tuple(own), LabelStatus.SAME, 1.0, evidence)
-        holders = own or _of_source(holders, one)
+        holders = own or _of_source(holders, label_anchor)
         if not holders:
             return None
-        if one.span is None or own or any(d.source == one.name for d in holders):
+        if label_anchor.span is None or own or any(d.source == label_anchor.name for d in holders):
             return _Decision(tuple(holders), LabelStatus.MOVED, 1.0, "its words, letter for letter")
-        best = _best_surrounded(holders, one.span, quote)
+        best = _best_surrounded(holders, label_anchor.span, quote)
         if best is None:
             evidence = f"its quote stands in {len(holders)} texts, in other surroundings"
             return _Decision(tuple(holders[:3]), LabelStatus.CHANGED, 1.0, evidence)
         return _Decision((best,), LabelStatus.MOVED, 1.0, "its words, letter for letter")
 
-    def _resembling(self, one: _Anchor, number: int, near: Sequence[Document]) -> _Decision:
-        for group in _by_source(near, one):
+    def _resembling(
+        self, label_anchor: _Anchor, number: int, near: Sequence[Document]
+    ) -> _Decision:
+        for group in _by_source(near, label_anchor):
             alike = self.lookup.resemblance(number, group)
             if alike is not None:
                 text = "\n".join(document.text for document in alike.documents)
                 return _Decision(
                     alike.documents, LabelStatus.CHANGED, alike.similarity,
-                    difference(one.quote, text),
-                    together=one.span is not None and len(alike.documents) > 1,
+                    difference(label_anchor.quote, text),
+                    together=label_anchor.span is not None and len(alike.documents) > 1,
                 )  # fmt: skip
-        reused = one.name in self.by_id and one.span is None
+        reused = label_anchor.name in self.by_id and label_anchor.span is None
         evidence = "its ID names another text now" if reused else "no text resembles it"
         return _Decision((), LabelStatus.GONE, 0.0, evidence)
 
@@ -412,12 +436,15 @@ class _Following:
             return old
         document = self.by_id[label.now[0]]
         in_chunks = document.source is not None and document.source == old.source
-        letters, wanted = letters_of(document.text), Letters(old.text).text
-        places = letters.places(wanted) if wanted else []
-        if in_chunks or not places:
+        letters, quote_letters = letters_of(document.text), Letters(old.text).text
+        positions = letters.positions(quote_letters) if quote_letters else []
+        if in_chunks or not positions:
             return old
-        at = max(places, key=lambda place: _surrounded(old, document, letters, place, len(wanted)))
-        start, end = letters.range(at, at + len(wanted))
+        at = max(
+            positions,
+            key=lambda position: _surrounded(old, document, letters, position, len(quote_letters)),
+        )
+        start, end = letters.range(at, at + len(quote_letters))
         if old.source is None and old.start is None:
             return old
         return _span(old, document.text, document.id, start, end)
@@ -453,10 +480,10 @@ def _name(number: int, sample: Sample) -> str:
     return sample.id or f"#{number + 1}"
 
 
-def _is_same(one: _Anchor, own: Document) -> bool:
-    if one.span is not None:
-        return _stands(one.span, own)
-    return bool(one.digest) and text_digest(own.text) == one.digest
+def _is_same(label_anchor: _Anchor, own: Document) -> bool:
+    if label_anchor.span is not None:
+        return _stands(label_anchor.span, own)
+    return bool(label_anchor.digest) and text_digest(own.text) == label_anchor.digest
 
 
 def _stands(span: Context, document: Document) -> bool:
@@ -465,20 +492,20 @@ def _stands(span: Context, document: Document) -> bool:
     return text_digest(document.text[span.start : span.end]) == text_digest(span.text or "")
 
 
-def _of_source(documents: Sequence[Document], one: _Anchor) -> list[Document]:
+def _of_source(documents: Sequence[Document], label_anchor: _Anchor) -> list[Document]:
     """Return the texts of the reference's own document, if there are any; else all."""
-    source = one.name
+    source = label_anchor.name
     return [d for d in documents if source in (d.source, d.id)] or list(documents)
 
 
-def _by_source(near: Sequence[Document], one: _Anchor) -> list[list[Document]]:
+def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Document]]:
     """Return texts by their document: the reference's own first, then the others, then all."""
     groups: defaultdict[str, list[Document]] = defaultdict(list)
     for document in near:
         groups[document.source or ""].append(document)
-    ordered = sorted(groups.items(), key=lambda item: item[0] != one.name)
-    found = [group for _, group in ordered]
-    return found if len(found) == 1 else [*found, list(near)]
+    ordered = sorted(groups.items(), key=lambda item: item[0] != label_anchor.name)
+    ordered_groups = [group for _, group in ordered]
+    return ordered_groups if len(ordered_groups) == 1 else [*ordered_groups, list(near)]
 
 
 def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters) -> Document | None:
@@ -486,8 +513,8 @@ def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters)
     scored = []
     for document in holders:
         letters = letters_of(document.text)
-        places = letters.places(quote.text)
-        best = max(_surrounded(span, document, letters, at, len(quote.text)) for at in places)
+        positions = letters.positions(quote.text)
+        best = max(_surrounded(span, document, letters, at, len(quote.text)) for at in positions)
         scored.append((best, document))
     scored.sort(key=lambda pair: -pair[0])
     clear = len(scored) == 1 or scored[0][0] > scored[1][0]

@@ -54,8 +54,8 @@ def recall_of(
     before: list[Finding] = []
     after: list[Finding] = []
     by_question: defaultdict[int, list[Judged]] = defaultdict(list)
-    for one in accepted:
-        by_question[one.pair.question].append(one)
+    for candidate in accepted:
+        by_question[candidate.pair.question].append(candidate)
     for number, targets in enumerate(pool.targets):
         ranks: list[list[int]] = [[] for _ in range(targets.count)]
         for pair in pool.pairs[number]:
@@ -64,14 +64,14 @@ def recall_of(
                 ranks[target].append(rank)  # type: ignore[arg-type]
         before += [_finding(str(n), at) for n, at in enumerate(ranks)]
         own: defaultdict[int, list[int]] = defaultdict(list)
-        for one in by_question[number]:
-            rank = one.pair.ranks[which]
+        for candidate in by_question[number]:
+            rank = candidate.pair.ranks[which]
             there = [] if rank is None else [rank]
-            joined = targets.joined_by(one.pair, one.verdict.claims)
+            joined = targets.joined_by(candidate.pair, candidate.verdict.claims)
             for target in joined:
                 ranks[target] += there
             if not joined:
-                own[id(one) if one.pair.twin is None else -one.pair.twin] += there
+                own[id(candidate) if candidate.pair.twin is None else -candidate.pair.twin] += there
         after += [_finding(f"own {key}", at) for key, at in own.items()]
         after += [_finding(str(n), at) for n, at in enumerate(ranks)]
     measure = Recall @ k
@@ -84,32 +84,32 @@ def _finding(name: str, ranks: Iterable[int]) -> Finding:
 
 
 def false_misses(
-    given: Sequence[Sample], pool: Pool, accepted: Sequence[Judged], names: Sequence[str], k: int
+    samples: Sequence[Sample], pool: Pool, accepted: Sequence[Judged], names: Sequence[str], k: int
 ) -> list[FalseMiss]:
     """Return what each retriever seemed to miss within k and did not."""
-    found = []
-    for one in accepted:
-        number = one.pair.question
-        targets, sample = pool.targets[number], given[number]
-        for which, rank in enumerate(one.pair.ranks):
+    gains = []
+    for candidate in accepted:
+        number = candidate.pair.question
+        targets, sample = pool.targets[number], samples[number]
+        for which, rank in enumerate(candidate.pair.ranks):
             if rank is None or rank > k:
                 continue
             named = _named_within(pool.pairs[number], which, k)
-            missed = sorted(targets.joined_by(one.pair, one.verdict.claims) - named)
+            missed = sorted(targets.joined_by(candidate.pair, candidate.verdict.claims) - named)
             if not targets.are_claims and not missed:
                 missed = [-1] if len(named) < targets.count else []
-            found += [
+            gains += [
                 FalseMiss(
                     sample.id or f"#{number + 1}",
                     sample.user_input or "",
                     names[which],
                     targets.claims[target] if targets.are_claims else "",
                     rank,
-                    one.pair.context.id or one.pair.context.label,
+                    candidate.pair.context.id or candidate.pair.context.label,
                 )
                 for target in missed
             ]
-    return found
+    return gains
 
 
 def _named_within(pairs: Sequence[Pair], which: int, k: int) -> frozenset[int]:
@@ -117,13 +117,13 @@ def _named_within(pairs: Sequence[Pair], which: int, k: int) -> frozenset[int]:
     return frozenset[int]().union(*near)
 
 
-def unjudged_share(pool: Pool, known: AbstractSet[int], which: int, k: int) -> float:
+def unjudged_share(pool: Pool, labeled: AbstractSet[int], which: int, k: int) -> float:
     """Return the share of one retriever's first k that nobody labeled or judged.
 
     `known` are the identities of the pairs that somebody did.
     """
     near = [p for pairs in pool.pairs for p in pairs if (p.ranks[which] or k + 1) <= k]
-    return sum(not p.named and id(p) not in known for p in near) / len(near) if near else 0.0
+    return sum(not p.named and id(p) not in labeled for p in near) / len(near) if near else 0.0
 
 
 class Unjudged(NamedTuple):
@@ -157,13 +157,13 @@ def unjudged(samples: Iterable[Sample], k: int) -> Unjudged:
     """
     first = holes = count = 0
     for sample in samples:
-        made = sample.metadata.get("testset", {})
-        if "judged" not in made or sample.retrieved_contexts is None:
+        origin = sample.metadata.get("testset", {})
+        if "judged" not in origin or sample.retrieved_contexts is None:
             continue
         count += 1
-        seen, targets = set(made["judged"]), Targets(sample)
+        judged, targets = set(origin["judged"]), Targets(sample)
         for context in sample.retrieved_contexts[:k]:
             first += 1
-            known = (context.id or context.text) in seen or context.text in seen
-            holes += not known and not targets.named_by(context)
+            is_known = (context.id or context.text) in judged or context.text in judged
+            holes += not is_known and not targets.named_by(context)
     return Unjudged(k, holes / first if first else 0.0, first, count)

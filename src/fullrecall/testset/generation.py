@@ -199,8 +199,8 @@ def generate(
         documents, model, n, kinds, checker, queries, difficulty, closed_book, seed, on_plan
     )
     check_options(options)
-    made, spent = carried_out(run.plan(), [run.model, run.checker], options)
-    return replace(made, spent=spent)
+    outcomes, spent = carried_out(run.plan(), [run.model, run.checker], options)
+    return replace(outcomes, spent=spent)
 
 
 async def agenerate(
@@ -222,8 +222,8 @@ async def agenerate(
         documents, model, n, kinds, checker, queries, difficulty, closed_book, seed, on_plan
     )
     check_options(options)
-    made, spent = await acarried_out(run.plan(), [run.model, run.checker], options)
-    return replace(made, spent=spent)
+    outcomes, spent = await acarried_out(run.plan(), [run.model, run.checker], options)
+    return replace(outcomes, spent=spent)
 
 
 def _shares(
@@ -261,7 +261,7 @@ class _Generation:
     drafts: list[Draft] = field(default_factory=list)
     accepted: Counter[QuestionKind] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
-    asked: Questions = field(default_factory=Questions)
+    earlier_questions: Questions = field(default_factory=Questions)
 
     @classmethod
     def of(  # noqa: PLR0917 - those of `generate`, in its order
@@ -281,9 +281,9 @@ class _Generation:
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise ParameterError(f"n must be a whole number of at least 1, got {n!r}")
         checker = checker or model
-        for name, given in (("model", model), ("checker", checker)):
-            if not isinstance(given, ChatModel):
-                raise ParameterError(f"{name}: expected a ChatModel, got {type(given).__name__}")
+        for name, value in (("model", model), ("checker", checker)):
+            if not isinstance(value, ChatModel):
+                raise ParameterError(f"{name}: expected a ChatModel, got {type(value).__name__}")
         if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
             raise ParameterError(f"queries: expected a list of questions, got {shown(queries)}")
         if difficulty is not None and difficulty not in DIFFICULTIES:
@@ -321,9 +321,9 @@ class _Generation:
         seeds = ceil(self.n / PER_SEED)
         passages = self._collection.passages
         mean = sum(len(passage.text) for passage in passages) / len(passages)
-        asked = 2 * (mean + instructions.LENGTH / 2)
+        question_tokens = 2 * (mean + instructions.LENGTH / 2)
         closed = ceil(self.n / _CLOSED_TOGETHER) if self.closed_book else 0
-        tokens = seeds * round(asked / _TOKEN) + self.n * _REPLY_TOKENS
+        tokens = seeds * round(question_tokens / _TOKEN) + self.n * _REPLY_TOKENS
         return Forecast(2 * seeds + closed, tokens)
 
     def _texts(self) -> dict[str, str]:
@@ -335,7 +335,7 @@ class _Generation:
             for backed in draft.claims
             for quote in (backed.quote, *backed.elsewhere)
         }
-        return {one.id: one.text for one in self.documents if one.id in named}
+        return {document.id: document.text for document in self.documents if document.id in named}
 
     def _written(self, order: _Order) -> Plan[Any, str]:
         """Ask seed after seed; return why there are too few, or an empty text."""
@@ -356,11 +356,11 @@ class _Generation:
         return ""
 
     def _batch(self, used: int) -> int:
-        wanted = self.n - self.accepted.total()
+        missing = self.n - self.accepted.total()
         if not used:
-            return min(_FIRST_SEEDS, ceil(wanted / PER_SEED))
+            return min(_FIRST_SEEDS, ceil(missing / PER_SEED))
         per_seed = min(PER_SEED, max(_LEAST_YIELD, self.accepted.total() / used))
-        return min(ceil(wanted / per_seed), _SEEDS_TO_JUDGE if used < _SEEDS_TO_JUDGE else wanted)
+        return min(ceil(missing / per_seed), _SEEDS_TO_JUDGE if used < _SEEDS_TO_JUDGE else missing)
 
     def _yields_little(self, used: int) -> bool:
         if not self.accepted:
@@ -428,7 +428,7 @@ class _Generation:
         for at in good:
             if kept >= PER_SEED or self.accepted.total() >= self.n:
                 drafts[at] = replace(drafts[at], rejection=Rejection(Defect.SURPLUS))
-            elif (same := self.asked.match(drafts[at].question)) is not None:
+            elif (same := self.earlier_questions.match(drafts[at].question)) is not None:
                 drafts[at] = replace(drafts[at], rejection=Rejection(Defect.DUPLICATE, same))
             else:
                 kept += 1
@@ -460,31 +460,37 @@ class _Generation:
         good = [
             at for at, draft in enumerate(self.drafts) if draft.rejection is None and draft.claims
         ]
-        places = _places({b.quote for at in good for b in self.drafts[at].claims}, self.documents)
-        asked = [at for at in good if any(places[b.quote] for b in self.drafts[at].claims)]
-        outcomes = yield [self._confirmed(self.drafts[at], places) for at in asked]
-        for at, outcome in zip(asked, outcomes, strict=True):
+        places_of = _occurrences(
+            {b.quote for at in good for b in self.drafts[at].claims}, self.documents
+        )
+        elsewhere = [at for at in good if any(places_of[b.quote] for b in self.drafts[at].claims)]
+        outcomes = yield [self._confirmed(self.drafts[at], places_of) for at in elsewhere]
+        for at, outcome in zip(elsewhere, outcomes, strict=True):
             draft, kept = self.drafts[at], outcome.value or {}
             claims = (Backed(b.claim, b.quote, kept.get(b, ())) for b in draft.claims)
-            many = max(len(places[b.quote]) for b in draft.claims)
+            many = max(len(places_of[b.quote]) for b in draft.claims)
             flag = (f"its quote stands in {many + 1} places",) if many else ()
             self.drafts[at] = replace(draft, claims=tuple(claims), flags=(*draft.flags, *flag))
 
     def _confirmed(
-        self, draft: Draft, places: Mapping[Quote, Sequence[Place]]
+        self, draft: Draft, places_of: Mapping[Quote, Sequence[Place]]
     ) -> Flow[dict[Backed, tuple[Quote, ...]]]:
         """Return the other places that state a draft's claims about what its question asks."""
-        pairs = [(b, place) for b in draft.claims for place in places[b.quote][:_MOST_PLACES]]
-        statements = [(b.claim, place.around) for b, place in pairs]
+        pairs = [
+            (b, occurrence)
+            for b in draft.claims
+            for occurrence in places_of[b.quote][:_MOST_PLACES]
+        ]
+        statements = [(b.claim, occurrence.around) for b, occurrence in pairs]
         request = instructions.elsewhere(draft.question, statements)
         text, problem = yield from reply(
             self.checker, request, lambda text: len(same_verdicts(text)) == len(pairs)
         )
-        said = {} if problem else same_verdicts(text)
+        verdicts = {} if problem else same_verdicts(text)
         kept: dict[Backed, tuple[Quote, ...]] = {}
-        for number, (backed, place) in enumerate(pairs, start=1):
-            if said.get(number):
-                kept[backed] = (*kept.get(backed, ()), place.quote)
+        for number, (backed, occurrence) in enumerate(pairs, start=1):
+            if verdicts.get(number):
+                kept[backed] = (*kept.get(backed, ()), occurrence.quote)
         return kept
 
     def _answered_alone(self) -> Plan[Any, None]:
@@ -494,52 +500,52 @@ class _Generation:
         parts = [good[at : at + _CLOSED_TOGETHER] for at in range(0, len(good), _CLOSED_TOGETHER)]
         outcomes = yield [self._closed([self.drafts[at] for at in part]) for part in parts]
         for part, outcome in zip(parts, outcomes, strict=True):
-            for at, known in zip(part, outcome.value or [None] * len(part), strict=True):
-                self.drafts[at] = replace(self.drafts[at], known_without=known)
+            for at, answer in zip(part, outcome.value or [None] * len(part), strict=True):
+                self.drafts[at] = replace(self.drafts[at], known_without=answer)
 
     def _closed(self, drafts: Sequence[Draft]) -> Flow[list[bool | None]]:
         request = instructions.closed_book([draft.question for draft in drafts])
         text, problem = yield from reply(self.checker, request, lambda text: bool(_answers(text)))
         if problem:
             raise JudgeError(problem)
-        said = _answers(text)
-        return [_tells(said.get(n), draft) for n, draft in enumerate(drafts, start=1)]
+        answers = _answers(text)
+        return [_tells(answers.get(n), draft) for n, draft in enumerate(drafts, start=1)]
 
     def _made_by(self) -> dict[str, Any]:
-        made = {"model": self.model.name, "instructions": instructions.VERSION, "seed": self.seed}
-        return made if self.checker is self.model else {**made, "checker": self.checker.name}
+        origin = {"model": self.model.name, "instructions": instructions.VERSION, "seed": self.seed}
+        return origin if self.checker is self.model else {**origin, "checker": self.checker.name}
 
 
 def _questions(text: str) -> list[Mapping[str, Any]]:
     for value in reversed(json_values(text)):
         items = value.get("questions") if isinstance(value, Mapping) else value
         if isinstance(items, list):
-            found: list[Mapping[str, Any]] = [
+            parsed: list[Mapping[str, Any]] = [
                 item for item in items if isinstance(item, Mapping) and item.get("question")
             ]
-            if found:
-                return found
+            if parsed:
+                return parsed
     return []
 
 
 def _answers(text: str) -> dict[int, str]:
-    found: dict[int, str] = {}
+    answers: dict[int, str] = {}
     for value in json_values(text):
         items = value.get("answers") if isinstance(value, Mapping) else None
         for item in items if isinstance(items, list) else ():
             if isinstance(item, Mapping) and isinstance(item.get("answer"), str):
-                found[item.get("id", 0)] = item["answer"]
-    return found
+                answers[item.get("id", 0)] = item["answer"]
+    return answers
 
 
-def _tells(said: str | None, draft: Draft) -> bool | None:
+def _tells(answer: str | None, draft: Draft) -> bool | None:
     """Whether an answer has most of what the claims add to the question; None without one."""
-    if said is None:
+    if answer is None:
         return None
     new: set[str] = {word for backed in draft.claims for word in content_words(backed.claim)}
     new &= set(content_words(draft.answer)) or new
     new -= set(content_words(draft.question))
-    there = set(content_words(said))
+    there = set(content_words(answer))
     return bool(new) and len(new & there) >= _TOLD * len(new)
 
 
@@ -558,24 +564,24 @@ class _Order:
         self._across = shares.get("across_documents", 0.0)
         self._shares = {kind: s for kind, s in shares.items() if kind != "across_documents"}
         singles = collection.singles(ceil(n / PER_SEED), seed=seed)
-        self._singles = collection.asked(queries, ranking, singles, seed=seed)
+        self._singles = collection.questioned(queries, ranking, singles, seed=seed)
         self._pairs = collection.pairs(seed=seed)
         self._queries = queries[:_EXAMPLES]
         self._turn = 0
-        self._asked: Counter[QuestionKind] = Counter()
+        self._kind_counts: Counter[QuestionKind] = Counter()
 
     def next(self, count: int) -> list[tuple[Seed, list[QuestionKind]]]:
         """Return the next seeds; fewer where the collection has no more."""
-        found: list[tuple[Seed, list[QuestionKind]]] = []
-        while len(found) < count:
+        batch: list[tuple[Seed, list[QuestionKind]]] = []
+        while len(batch) < count:
             pair = floor((self._turn + 1) * self._across) > floor(self._turn * self._across)
             self._turn += 1
-            one = self._pair() if pair else self._single()
-            one = one or (self._single() if pair else None)
-            if one is None:
+            seed = self._pair() if pair else self._single()
+            seed = seed or (self._single() if pair else None)
+            if seed is None:
                 break
-            found.append(one)
-        return found
+            batch.append(seed)
+        return batch
 
     def _pair(self) -> tuple[Seed, list[QuestionKind]] | None:
         seed = next(self._pairs, None)
@@ -591,8 +597,10 @@ class _Order:
 
     def _kind(self) -> QuestionKind:
         """Return the kind that was asked for least, by its share."""
-        kind = min(self._shares, key=lambda kind: (self._asked[kind] + 1) / self._shares[kind])
-        self._asked[kind] += 1
+        kind = min(
+            self._shares, key=lambda kind: (self._kind_counts[kind] + 1) / self._shares[kind]
+        )
+        self._kind_counts[kind] += 1
         return kind
 
 
@@ -603,26 +611,26 @@ class Place(NamedTuple):
     around: str
 
 
-def _places(quotes: AbstractSet[Quote], documents: Documents) -> dict[Quote, list[Place]]:
+def _occurrences(quotes: AbstractSet[Quote], documents: Documents) -> dict[Quote, list[Place]]:
     """Return all other places where each quote stands word for word: each may serve as well."""
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
-    places: dict[Quote, list[Place]] = {quote: [] for quote in quotes}
+    occurrences: dict[Quote, list[Place]] = {quote: [] for quote in quotes}
     for document in documents if quotes else ():
-        plain = document.text.casefold()
-        wanted = [quote for quote, of in probes.items() if all(word in plain for word in of)]
-        if wanted:
+        folded_text = document.text.casefold()
+        candidates = [
+            quote for quote, of in probes.items() if all(word in folded_text for word in of)
+        ]
+        if candidates:
             folded = Folded(document.text)
-            for quote in wanted:
-                places[quote] += _others(quote, document, folded)
-    return places
+            for quote in candidates:
+                occurrences[quote] += _others(quote, document, folded)
+    return occurrences
 
 
 def _others(quote: Quote, document: Document, folded: Folded) -> Iterator[Place]:
-    for found in verbatim(quote.text, folded):
-        apart = document.id != quote.source or found.start >= quote.end or found.end <= quote.start
+    for span in verbatim(quote.text, folded):
+        apart = document.id != quote.source or span.start >= quote.end or span.end <= quote.start
         if apart:
-            text = document.text[found.start : found.end]
-            around = document.text[max(0, found.start - _AROUND) : found.end + _AROUND]
-            yield Place(
-                Quote(document.id, found.start, found.end, text), f"{document.id}: {around}"
-            )
+            text = document.text[span.start : span.end]
+            around = document.text[max(0, span.start - _AROUND) : span.end + _AROUND]
+            yield Place(Quote(document.id, span.start, span.end, text), f"{document.id}: {around}")

@@ -36,11 +36,11 @@ def inspected(
     ]
 
 
-def _inspected(item: Mapping[str, Any], wanted: QuestionKind, seed: Seed) -> Draft:
-    given = item.get("kind")
+def _inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) -> Draft:
+    kind_written = item.get("kind")
     # A pair makes questions across its documents and no others.
-    free = given in KINDS and given != "across_documents" and len(seed.passages) == 1
-    kind: QuestionKind = given if free and given is not None else wanted
+    free = kind_written in KINDS and kind_written != "across_documents" and len(seed.passages) == 1
+    kind: QuestionKind = kind_written if free and kind_written is not None else planned_kind
     sources = tuple(dict.fromkeys(passage.source for passage in seed.passages))
     draft = Draft(
         _text(item, "question"), kind, _text(item, "answer"), (), sources, weight=seed.weight
@@ -84,15 +84,15 @@ def _form(draft: Draft, item: Mapping[str, Any]) -> str:
 def _backed(
     claims: Sequence[Mapping[str, Any]], passages: Sequence[Passage]
 ) -> tuple[Backed, ...] | Rejection:
-    found = []
+    backed = []
     for claim in claims:
         quoted = claim.get("quote")
         quote = _located(quoted, passages, claim.get("document"))
         if quote is None:
             shown = quoted if isinstance(quoted, str) else ""
             return Rejection(Defect.QUOTE, shown[:200])
-        found.append(Backed(_text(claim, "claim"), quote))
-    return tuple(dict.fromkeys(found))
+        backed.append(Backed(_text(claim, "claim"), quote))
+    return tuple(dict.fromkeys(backed))
 
 
 def _located(quoted: Any, passages: Sequence[Passage], number: Any) -> Quote | None:
@@ -104,11 +104,11 @@ def _located(quoted: Any, passages: Sequence[Passage], number: Any) -> Quote | N
     if not isinstance(number, int) or not 1 <= number <= len(passages):
         return None
     passage = passages[number - 1]
-    place = locate(quoted, passage.text)
-    if place is None:
+    span = locate(quoted, passage.text)
+    if span is None:
         return None
-    start, end = passage.start + place.start, passage.start + place.end
-    return Quote(passage.source, start, end, passage.text[place.start : place.end])
+    start, end = passage.start + span.start, passage.start + span.end
+    return Quote(passage.source, start, end, passage.text[span.start : span.end])
 
 
 def _worded(draft: Draft, seed: Seed) -> Draft:

@@ -162,16 +162,16 @@ def writing(
 
     `shared` is the name that two texts have in common.
     """
-    wanted = "\n".join(f'{n} "{kind}": {_KINDS[kind]}' for n, kind in enumerate(kinds, start=1))
+    kind_lines = "\n".join(f'{n} "{kind}": {_KINDS[kind]}' for n, kind in enumerate(kinds, start=1))
     parts = [f"Documents:\n{_listed(texts)}"]
     if examples:
-        asked = "\n".join(map(quoted, examples))
-        parts.append(f"Questions that users have asked; write in their style:\n{asked}")
+        example_lines = "\n".join(map(quoted, examples))
+        parts.append(f"Questions that users have asked; write in their style:\n{example_lines}")
     if shared:
         parts.append(f"Each question is about {quoted(shared)}, of which both documents speak.")
     if difficulty:
         parts.append(_DIFFICULTY[difficulty])
-    parts.append(f"Write {len(kinds)} questions, of these kinds, in this order:\n{wanted}")
+    parts.append(f"Write {len(kinds)} questions, of these kinds, in this order:\n{kind_lines}")
     return _request(_WRITE, "\n\n".join(parts), WRITE_SCHEMA, "questions")
 
 

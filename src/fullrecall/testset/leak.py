@@ -40,16 +40,16 @@ _HINTS = (
 
 def longest_run(question: str, sources: Iterable[str]) -> tuple[str, ...]:
     """Return the longest run of words that the question shares with one of its sources."""
-    asked = words(question)
+    question_words = words(question)
     best: tuple[str, ...] = ()
     for source in sources:
         text = f" {' '.join(words(source))} "
         start = 0
-        for end in range(1, len(asked) + 1):
-            while start < end and f" {' '.join(asked[start:end])} " not in text:
+        for end in range(1, len(question_words) + 1):
+            while start < end and f" {' '.join(question_words[start:end])} " not in text:
                 start += 1
             if end - start > len(best):
-                best = tuple(asked[start:end])
+                best = tuple(question_words[start:end])
     return best
 
 
@@ -58,11 +58,11 @@ def coverage(question: str, sources: Sequence[str]) -> float | None:
 
     None where the question has no content words.
     """
-    asked = set(content_words(question))
-    if not asked:
+    question_stems = set(content_words(question))
+    if not question_stems:
         return None
     there = {word for source in sources for word in content_words(source)}
-    return len(asked & there) / len(asked)
+    return len(question_stems & there) / len(question_stems)
 
 
 def is_flagged(question: str, run: int) -> bool:
@@ -72,8 +72,8 @@ def is_flagged(question: str, run: int) -> bool:
 
 def pointing(question: str) -> str:
     """Return the words by which a question points at its source; empty where there are none."""
-    found = _POINTS.search(question)
-    return found[0] if found else ""
+    match = _POINTS.search(question)
+    return match[0] if match else ""
 
 
 def hints(question: str) -> list[str]:

@@ -39,17 +39,17 @@ def write(pairs: Iterable[PairToLabel], path: str | Path) -> None:
 
     Raises `ParameterError` for another ending, and for a file that exists: it may hold labels.
     """
-    given = list(pairs)
+    listed = list(pairs)
     suffix = Path(path).suffix
     if suffix not in (".csv", ".jsonl"):
         raise ParameterError(f"path must end in .csv or .jsonl, got {Path(path).name!r}")
     if Path(path).exists():
         raise ParameterError(f"{path} exists and may hold labels: name another file")
     if suffix == ".jsonl":
-        written("".join(json.dumps(asdict(pair)) + "\n" for pair in given), path)
+        written("".join(json.dumps(asdict(pair)) + "\n" for pair in listed), path)
         return
     head = ["label", "question", "claims", "context", "item"]
-    rows = ([pair.label, pair.question, pair.claims, pair.context, pair.item] for pair in given)
+    rows = ([pair.label, pair.question, pair.claims, pair.context, pair.item] for pair in listed)
     written_table(table([head, *rows]), path)
 
 
@@ -67,30 +67,30 @@ def read(labels: str | Path | Mapping[str, Any] | Iterable[PairToLabel]) -> dict
         rows = _rows(Path(labels))
     else:
         rows = ((n, pair.item, pair.label) for n, pair in enumerate(labels, start=1))
-    found: dict[str, bool] = {}
+    label_by_item: dict[str, bool] = {}
     for line, item, label in rows:
-        said = _label(label, line)
-        if said is not None and found.setdefault(item, said) != said:
+        verdict = _label(label, line)
+        if verdict is not None and label_by_item.setdefault(item, verdict) != verdict:
             raise InputError(f"item {item} has two labels: keep one", line=line)
-    return found
+    return label_by_item
 
 
 def _label(label: Any, line: int) -> bool | None:
     if isinstance(label, bool) or label is None:
         return label
-    said = str(label).strip().lower().replace(" ", "_")
-    if not said:
+    normalized = str(label).strip().lower().replace(" ", "_")
+    if not normalized:
         return None
-    if said not in LABELS:
+    if normalized not in LABELS:
         raise InputError(f"unknown label {label!r}: choose one of {', '.join(LABELS)}", line=line)
-    return said == RELEVANT
+    return normalized == RELEVANT
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
     try:
         if path.suffix == ".jsonl":
-            for line, plain in json_lines(existing_file(path), MAX_LINE_BYTES):
-                yield line, str(plain.get("item")), plain.get("label")
+            for line, values in json_lines(existing_file(path), MAX_LINE_BYTES):
+                yield line, str(values.get("item")), values.get("label")
         else:
             for line, cells in sheet_rows(path, (("label",), ("item",))):
                 yield line, bare(cells["item"]), cells["label"]

@@ -27,24 +27,24 @@ class Ranked(NamedTuple):
     problem: str = ""
 
     @classmethod
-    def of(cls, asked: Sample, k: int) -> Ranked:
+    def of(cls, sample: Sample, k: int) -> Ranked:
         """Return what a sample was given, down to rank `k`."""
-        found = asked.retrieval
-        if found is None or found.contexts is None or found.error is not None:
-            return cls((), (found and found.error) or "no retrieval was observed")
-        ranks = found.ranks or range(1, len(found.contexts) + 1)
-        both = zip(ranks, found.contexts, strict=True)
+        retrieval = sample.retrieval
+        if retrieval is None or retrieval.contexts is None or retrieval.error is not None:
+            return cls((), (retrieval and retrieval.error) or "no retrieval was observed")
+        ranks = retrieval.ranks or range(1, len(retrieval.contexts) + 1)
+        both = zip(ranks, retrieval.contexts, strict=True)
         return cls(tuple((rank, context) for rank, context in both if rank <= k))
 
 
 def retrieved(asker: Asker, samples: Sequence[Sample], k: int) -> list[Ranked]:
     """Return what a retriever returns for each question, down to rank `k`."""
-    return [Ranked.of(asked, k) for asked in asker.asked(samples)]
+    return [Ranked.of(sample, k) for sample in asker.asked(samples)]
 
 
 async def aretrieved(asker: Asker, samples: Sequence[Sample], k: int) -> list[Ranked]:
     """Return the same, without blocking the event loop."""
-    return [Ranked.of(asked, k) async for asked in asker.aasked(samples)]
+    return [Ranked.of(sample, k) async for sample in asker.aasked(samples)]
 
 
 class Targets:
@@ -77,29 +77,29 @@ class Targets:
 
     def named_by(self, context: Context) -> frozenset[int]:
         """Return the targets that this context satisfies by the references as they are."""
-        found = {
+        matches = {
             number
             for number, names in enumerate(self._ids)
             if {context.id, context.source} & set(names)
         }
         folded = Folded(context.text) if context.text and self._spans else None
         for number, group in enumerate(self._spans):
-            if any(_holds(context, folded, wanted) for wanted in group):
-                found.add(number)
-        return frozenset(found)
+            if any(_holds(context, folded, reference) for reference in group):
+                matches.add(number)
+        return frozenset(matches)
 
 
-def _holds(context: Context, folded: Folded | None, wanted: Context) -> bool:
+def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
     """Whether a context is what is wanted: by its place, its words, or its ID."""
-    if wanted.source is not None and wanted.start is not None and context.start is not None:
-        if context.source != wanted.source:
+    if reference.source is not None and reference.start is not None and context.start is not None:
+        if context.source != reference.source:
             return False
-        length = (wanted.end or 0) - wanted.start
-        shared = min(context.end or 0, wanted.end or 0) - max(context.start, wanted.start)
+        length = (reference.end or 0) - reference.start
+        shared = min(context.end or 0, reference.end or 0) - max(context.start, reference.start)
         return length > 0 and shared >= _HOLDS * length
-    if wanted.text is not None and folded is not None:
-        return next(verbatim(wanted.text, folded), None) is not None
-    return wanted.id is not None and wanted.id == context.id
+    if reference.text is not None and folded is not None:
+        return next(verbatim(reference.text, folded), None) is not None
+    return reference.id is not None and reference.id == context.id
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,10 @@ class Pool:
         problems: dict[int, str] = {}
         pairs: list[list[Pair]] = []
         for number, sample_targets in enumerate(targets):
-            ranked = [one[number] for one in lists]
-            failed = next((one.problem for one in ranked if one.problem), "")
+            ranked = [ranked_list[number] for ranked_list in lists]
+            failed = next(
+                (ranked_list.problem for ranked_list in ranked if ranked_list.problem), ""
+            )
             if failed:
                 problems[number] = failed
             pairs.append(_pairs(number, ranked, sample_targets, twins))
@@ -170,17 +172,17 @@ def _pairs(
 ) -> list[Pair]:
     ranks: dict[Any, list[int | None]] = {}
     contexts: dict[Any, dict[str, Context]] = {}
-    for which, one in enumerate(ranked):
-        for rank, context in one.contexts:
+    for which, ranked_list in enumerate(ranked):
+        for rank, context in ranked_list.contexts:
             key = _key(context)
             at = ranks.setdefault(key, [None] * len(ranked))
             at[which] = at[which] or rank
             contexts.setdefault(key, {}).setdefault(context.id or context.text or "", context)
     pairs = []
-    for key, places in ranks.items():
+    for key, rank_by_list in ranks.items():
         first, *also = contexts[key].values()
         named = frozenset[int]().union(*(targets.named_by(c) for c in (first, *also)))
-        pairs.append(Pair(number, first, tuple(places), named, tuple(also), twins.get(key)))
+        pairs.append(Pair(number, first, tuple(rank_by_list), named, tuple(also), twins.get(key)))
     named_twins: defaultdict[int, frozenset[int]] = defaultdict(frozenset)
     for pair in pairs:
         if pair.twin is not None:
@@ -202,8 +204,8 @@ def _twins(lists: Sequence[Sequence[Ranked]]) -> dict[str, int]:
     texts = list(
         dict.fromkeys(
             _key(context)
-            for one in lists
-            for ranked in one
+            for ranked_list in lists
+            for ranked in ranked_list
             for _, context in ranked.contexts
             if context.text is not None
         )

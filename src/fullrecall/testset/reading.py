@@ -31,7 +31,7 @@ def plan(
     """Read each sample that has a question and a text; return what is wrong with which."""
     near = _near(samples)
     numbers = [at for at, sample in enumerate(samples) if sample.user_input and passages[at]]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for batch in (numbers[:_FIRST], numbers[_FIRST:]):
         flows = [_read(model, samples, at, passages[at], near[at]) for at in batch]
         outcomes = yield flows
@@ -40,11 +40,11 @@ def plan(
             rejections = outcome.value
             if rejections is None:
                 rejections = [Rejection(Defect.UNCHECKED, outcome.problem)]
-            silent += any(one.defect is Defect.UNCHECKED for one in rejections)
-            found += [(at, rejection) for rejection in rejections]
+            silent += any(refused.defect is Defect.UNCHECKED for refused in rejections)
+            findings += [(at, rejection) for rejection in rejections]
         if batch and silent == len(batch):
             break
-    return found
+    return findings
 
 
 def _read(
@@ -61,17 +61,17 @@ def _read(
     if problem:
         return [Rejection(Defect.UNCHECKED, problem)]
     (read,) = check.verdicts(text)
-    found = [] if read.rejection is None else [read.rejection]
+    rejections = [] if read.rejection is None else [read.rejection]
     if near:
         others = [samples[other].user_input or "" for other in near]
         request = instructions.same(draft.question, others)
         text, _ = yield from reply(
             model, request, lambda text: len(same_verdicts(text)) == len(others)
         )
-        said = same_verdicts(text)
-        twice = [other for n, other in enumerate(others, start=1) if said.get(n)]
-        found += [Rejection(Defect.DUPLICATE, twice[0])] if twice else []
-    return found
+        verdicts = same_verdicts(text)
+        twice = [other for n, other in enumerate(others, start=1) if verdicts.get(n)]
+        rejections += [Rejection(Defect.DUPLICATE, twice[0])] if twice else []
+    return rejections
 
 
 def _backed(sample: Sample) -> tuple[Backed, ...]:
@@ -94,13 +94,13 @@ def _near(samples: Sequence[Sample]) -> list[list[int]]:
         return []
     vectors = hashed([sample.user_input or "" for sample in samples])
     names = [_names(sample) for sample in samples]
-    found: list[list[int]] = []
+    clusters: list[list[int]] = []
     for at in range(len(samples)):
         alike = vectors[:at] @ vectors[at]
         shared = [bool(names[at] & names[other]) for other in range(at)]
         near = [n for n in np.argsort(-alike).tolist() if alike[n] >= _ALIKE or shared[n]]
-        found.append(near[:_MOST_ALIKE])
-    return found
+        clusters.append(near[:_MOST_ALIKE])
+    return clusters
 
 
 def _names(sample: Sample) -> frozenset[str]:

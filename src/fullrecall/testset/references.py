@@ -13,7 +13,7 @@ from fullrecall.testset.pool import Pool, Targets
 
 
 def extended(
-    given: Sequence[Sample],
+    parsed_samples: Sequence[Sample],
     pool: Pool,
     accepted: Sequence[Judged],
     looked_at: Sequence[Judged],
@@ -21,22 +21,26 @@ def extended(
 ) -> list[Sample]:
     """Return samples with the accepted pairs; metadata has what was judged and what was added."""
     by_question: defaultdict[int, list[Judged]] = defaultdict(list)
-    for one in accepted:
-        by_question[one.pair.question].append(one)
-    seen: defaultdict[int, list[str]] = defaultdict(list)
-    for one in looked_at:
-        seen[one.pair.question] += one.pair.names
-    by_source = _are_sources(given, pool)
+    for candidate in accepted:
+        by_question[candidate.pair.question].append(candidate)
+    judged: defaultdict[int, list[str]] = defaultdict(list)
+    for candidate in looked_at:
+        judged[candidate.pair.question] += candidate.pair.names
+    by_source = _are_sources(parsed_samples, pool)
     samples = []
-    for number, sample in enumerate(given):
-        made = {**sample.metadata.get("testset", {}), "judged": list(dict.fromkeys(seen[number]))}
+    for number, sample in enumerate(parsed_samples):
+        origin = {
+            **sample.metadata.get("testset", {}),
+            "judged": list(dict.fromkeys(judged[number])),
+        }
         fields = sample.to_dict()
         if added := by_question[number]:
             fields |= _references(sample, pool.targets[number], added, by_source=by_source)
-            made["added"] = [
-                {"id": one.pair.context.id, "confirmed": says(one) is not None} for one in added
+            origin["added"] = [
+                {"id": candidate.pair.context.id, "confirmed": says(candidate) is not None}
+                for candidate in added
             ]
-        fields["metadata"] = {**sample.metadata, "testset": made}
+        fields["metadata"] = {**sample.metadata, "testset": origin}
         samples.append(Sample(**fields))
     return samples
 
@@ -51,10 +55,10 @@ def _references(
         # Claims of one document share its ID; apart, each takes what supports it alone.
         ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
     twins: dict[int, tuple[list[Context], list[str]]] = {}
-    for one in added:
-        alike = [one.pair.context, *one.pair.also]
+    for candidate in added:
+        alike = [candidate.pair.context, *candidate.pair.also]
         names = _ids_of(alike, by_source=by_source)
-        joined = targets.joined_by(one.pair, one.verdict.claims)
+        joined = targets.joined_by(candidate.pair, candidate.verdict.claims)
         for target in sorted(joined):
             if len(groups) == targets.count:
                 groups[target] += alike
@@ -62,13 +66,13 @@ def _references(
                 ids[target][0].extend(name for name in names if name not in ids[target][0])
         if joined:
             continue
-        if one.pair.twin in twins:  # nearly equal texts are one target
-            contexts, others = twins[one.pair.twin]
+        if candidate.pair.twin in twins:  # nearly equal texts are one target
+            contexts, others = twins[candidate.pair.twin]
             contexts += alike
             others += names
             continue
-        if one.pair.twin is not None:
-            twins[one.pair.twin] = (alike, names)
+        if candidate.pair.twin is not None:
+            twins[candidate.pair.twin] = (alike, names)
         groups += [alike] if groups or not ids else []
         ids += [(names, 1.0)] if names and (ids or not sample.reference_contexts) else []
     return {

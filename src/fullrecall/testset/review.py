@@ -56,26 +56,26 @@ def to_review(
     stands. Raises `ParameterError` for another ending or an `n` out of range, and `InputError`
     for samples without an ID.
     """
-    given = _identified(samples)
-    n = min(len(given), reviews_needed(total=len(given))) if n is None else n
-    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= len(given):
-        raise ParameterError(f"n must be from 1 to {len(given)}, got {n!r}")
+    identified = _identified(samples)
+    n = min(len(identified), reviews_needed(total=len(identified))) if n is None else n
+    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= len(identified):
+        raise ParameterError(f"n must be from 1 to {len(identified)}, got {n!r}")
     suffix = Path(path).suffix
     if suffix not in (".html", ".csv"):
         raise ParameterError(f"path must end in .html or .csv, got {Path(path).name!r}")
-    drawn = random.Random(f"{seed}:review").sample(given, n)  # noqa: S311 - a sample, no secret
+    drawn = random.Random(f"{seed}:review").sample(identified, n)  # noqa: S311 - a sample, no secret
     texts = _texts(drawn, documents)
-    plain = [_plain(sample, texts) for sample in drawn]
-    digest = _digest(given)
+    rows = [_row(sample, texts) for sample in drawn]
+    digest = _digest(identified)
     if suffix == ".csv":
         if Path(path).exists():
             raise ParameterError(f"{path} exists and may hold decisions: name another file")
-        written(_sheet(plain, digest), path)
+        written(_sheet(rows, digest), path)
     else:
         from fullrecall.testset.page import review_page
 
-        allowed = allowed_bad(n, len(given)) or 0
-        page = review_page(plain, digest=digest, total=len(given), allowed=allowed, title=title)
+        allowed = allowed_bad(n, len(identified)) or 0
+        page = review_page(rows, digest=digest, total=len(identified), allowed=allowed, title=title)
         written(page, path)
     return n
 
@@ -105,13 +105,13 @@ class Review:
 
     def __str__(self) -> str:
         reviewed = self.good + self.bad
-        said = f"{reviewed:,} of {self.planned:,} drawn were reviewed: {self.good:,} good, "
-        said += f"{self.bad:,} bad ({self.edited:,} of them edited)"
+        summary = f"{reviewed:,} of {self.planned:,} drawn were reviewed: {self.good:,} good, "
+        summary += f"{self.bad:,} bad ({self.edited:,} of them edited)"
         if self.bound is None:
-            return f"{said}\nReview all that were drawn: a part of them proves nothing"
+            return f"{summary}\nReview all that were drawn: a part of them proves nothing"
         outcome = "PASS" if self.passed else "CANNOT TELL"
         return (
-            f"{said}\n{outcome}: at least {self.bound:.1%} of {self.total:,} questions are good "
+            f"{summary}\n{outcome}: at least {self.bound:.1%} of {self.total:,} questions are good "
             f"(95% confidence; {GOOD:.0%} are wanted)"
         )
 
@@ -122,32 +122,32 @@ def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
     `path` is what the page saved, or the sheet filled in. Raises `InputError` for a file that is
     neither, of another set, or with a decision that is neither good nor bad.
     """
-    given = _identified(samples)
-    planned, decisions = _read(Path(path), given)
+    identified = _identified(samples)
+    planned, decisions = _read(Path(path), identified)
     bad = [d for d in decisions.values() if d["decision"] == "bad"]
     edited = [d for d in bad if d.get("edited")]
     kept = []
-    for sample in given:
+    for sample in identified:
         decision = decisions.get(str(sample.id))
         if decision is None or decision["decision"] == "good":
             kept.append(sample)
         elif decision.get("edited"):
             kept.append(_edited(sample, decision))
     whole = len(decisions) >= planned
-    bound = lower_bound(len(decisions), len(bad), total=len(given)) if whole else None
+    bound = lower_bound(len(decisions), len(bad), total=len(identified)) if whole else None
     reasons = {name: str(d.get("reason") or "") for name, d in decisions.items() if d in bad}
     good = len(decisions) - len(bad)
-    return Review(kept, len(given), planned, good, len(bad), len(edited), reasons, bound)
+    return Review(kept, len(identified), planned, good, len(bad), len(edited), reasons, bound)
 
 
 def _identified(samples: Iterable[SampleLike]) -> list[Sample]:
-    given = list(as_samples(samples))
-    if not given:
+    identified = list(as_samples(samples))
+    if not identified:
         raise InputError("no samples to review")
-    names = [sample.id for sample in given]
+    names = [sample.id for sample in identified]
     if None in names or len(set(names)) < len(names):
         raise InputError("each sample needs a unique ID to be reviewed", field="id")
-    return given
+    return identified
 
 
 def _digest(samples: Sequence[Sample]) -> str:
@@ -160,14 +160,16 @@ def _texts(
 ) -> dict[str, str]:
     if documents is None:
         return {}
-    wanted = {c.source for s in samples for group in s.reference_contexts or () for c in group}
-    return {one.id: one.text for one in documents_of(documents) if one.id in wanted}
+    names = {c.source for s in samples for group in s.reference_contexts or () for c in group}
+    return {
+        document.id: document.text for document in documents_of(documents) if document.id in names
+    }
 
 
-def _plain(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
+def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return a sample as the page and the sheet show it; quotes stand beside their claims."""
-    made = sample.metadata.get("testset", {})
-    made = made if isinstance(made, Mapping) else {}
+    origin = sample.metadata.get("testset", {})
+    origin = origin if isinstance(origin, Mapping) else {}
     groups = sample.reference_contexts or ()
     claims = [claim.text for claim in sample.reference_claims or ()]
     quotes = [[_shown(context, texts) for context in group] for group in groups]
@@ -177,8 +179,8 @@ def _plain(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
         "id": sample.id,
         "question": sample.user_input or "",
         "answer": sample.reference or "",
-        "kind": str(made.get("kind", "question")),
-        "flags": [str(flag) for flag in made.get("flags", ())],
+        "kind": str(origin.get("kind", "question")),
+        "flags": [str(flag) for flag in origin.get("flags", ())],
         "claims": claims,
         "quotes": quotes + [[]] * (len(claims) - len(quotes)),
     }
@@ -198,28 +200,28 @@ def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _sheet(plain: Sequence[Mapping[str, Any]], digest: str) -> str:
+def _sheet(row_values: Sequence[Mapping[str, Any]], digest: str) -> str:
     rows: list[Sequence[object]] = [_HEAD]
-    for one in plain:
-        quotes = "\n".join(f"{q[0]}: {q[2]}" for group in one["quotes"] for q in group)
-        cells = ["", "", one["question"], one["answer"], "\n".join(one["claims"]), quotes,
-                 "; ".join(one["flags"]), one["id"], digest, len(plain)]  # fmt: skip
+    for row in row_values:
+        quotes = "\n".join(f"{q[0]}: {q[2]}" for group in row["quotes"] for q in group)
+        cells = ["", "", row["question"], row["answer"], "\n".join(row["claims"]), quotes,
+                 "; ".join(row["flags"]), row["id"], digest, len(row_values)]  # fmt: skip
         rows.append(cells)
     return f"{BOM}{table(rows)}"
 
 
-def _read(path: Path, given: Sequence[Sample]) -> tuple[int, dict[str, dict[str, Any]]]:
+def _read(path: Path, samples: Sequence[Sample]) -> tuple[int, dict[str, dict[str, Any]]]:
     is_sheet = path.suffix == ".csv"
-    digest, planned, rows = _of_sheet(path, given) if is_sheet else _of_page(path)
-    if digest != _digest(given):
+    digest, planned, rows = _of_sheet(path, samples) if is_sheet else _of_page(path)
+    if digest != _digest(samples):
         raise InputError("holds decisions about another set of questions", path=str(path))
-    known = {str(sample.id) for sample in given}
+    ids = {str(sample.id) for sample in samples}
     decisions: dict[str, dict[str, Any]] = {}
     for line, row in enumerate(rows, start=1):
         name, word = str(row.get("id")), str(row.get("decision", "")).strip().lower()
         if not word:
             continue
-        if word not in DECISIONS or name not in known:
+        if word not in DECISIONS or name not in ids:
             problem = f"{name}: unknown decision {word!r}: choose one of {', '.join(DECISIONS)}"
             raise InputError(problem, path=str(path), line=line + is_sheet)
         decisions[name] = {**row, "decision": word}
@@ -229,9 +231,9 @@ def _read(path: Path, given: Sequence[Sample]) -> tuple[int, dict[str, dict[str,
 def _of_page(path: Path) -> tuple[str, int, list[dict[str, Any]]]:
     text = whole_text(existing_file(path))
     try:
-        plain: Any = parsed(text)
-        kind, rows = plain["kind"], [dict(row) for row in plain["decisions"]]
-        digest, planned = str(plain["set"]), int(plain["planned"])
+        values: Any = parsed(text)
+        kind, rows = values["kind"], [dict(row) for row in values["decisions"]]
+        digest, planned = str(values["set"]), int(values["planned"])
     except (ValueError, KeyError, TypeError):
         kind, digest, planned, rows = "", "", 0, []
     if kind != _KIND:
@@ -239,7 +241,7 @@ def _of_page(path: Path) -> tuple[str, int, list[dict[str, Any]]]:
     return digest, planned, rows
 
 
-def _of_sheet(path: Path, given: Sequence[Sample]) -> tuple[str, int, list[dict[str, Any]]]:
+def _of_sheet(path: Path, samples: Sequence[Sample]) -> tuple[str, int, list[dict[str, Any]]]:
     needed = (("decision",), ("id",), ("set",), ("planned",))
     try:
         rows: list[dict[str, Any]] = [row for _, row in sheet_rows(path, needed)]
@@ -247,7 +249,7 @@ def _of_sheet(path: Path, given: Sequence[Sample]) -> tuple[str, int, list[dict[
         raise error.at(path=str(path)) from None
     if not rows:
         raise InputError("holds no decisions", path=str(path))
-    before = {str(sample.id): sample for sample in given}
+    before = {str(sample.id): sample for sample in samples}
     for row in rows:
         row["id"] = bare(row["id"] or "")
         sample = before.get(row["id"])

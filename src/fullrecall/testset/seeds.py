@@ -104,7 +104,7 @@ def _passage(document: Document, start: int, end: int) -> Iterator[Passage]:
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """Yield paragraphs as ranges; one of more than 500 words, by its sentences, then by words."""
     start = 0
-    for end in [*(found.end() for found in _BLOCK.finditer(text)), len(text)]:
+    for end in [*(block.end() for block in _BLOCK.finditer(text)), len(text)]:
         if len(words(text[start:end])) <= MOST_WORDS // 2:
             yield start, end
         else:
@@ -113,7 +113,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    cuts = [start + found.end() for found in _SENTENCE.finditer(text[start:end])]
+    cuts = [start + sentence.end() for sentence in _SENTENCE.finditer(text[start:end])]
     for cut in [*cuts, end]:
         while len(words(text[start:cut])) > MOST_WORDS:  # no sentence ends here
             middle = text.rfind(" ", start, start + 2_000)
@@ -142,14 +142,14 @@ class Collection:
         draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
         most = max(_CANDIDATES, _PER_SEED * n)
         kept: list[tuple[int, Passage]] = []
-        seen = count = 0
+        passages_seen = count = 0
         for count, document in enumerate(documents, start=1):  # noqa: B007 - read below
             for passage in passages(document):
                 if len(kept) < most:
-                    kept.append((seen, passage))
-                elif (at := draw.randrange(seen + 1)) < most:
-                    kept[at] = (seen, passage)
-                seen += 1
+                    kept.append((passages_seen, passage))
+                elif (at := draw.randrange(passages_seen + 1)) < most:
+                    kept[at] = (passages_seen, passage)
+                passages_seen += 1
         kept.sort(key=lambda item: item[0])
         chosen = [passage for _, passage in kept]
         vectors = hashed([passage.text for passage in chosen])
@@ -168,21 +168,21 @@ class Collection:
         draw.shuffle(clusters)
         sources = len({passage.source for passage in self.passages})
         most = max(ceil(_LARGEST_SHARE * n), ceil(n / max(1, sources)))
-        taken: Counter[str] = Counter()
+        passages_taken: Counter[str] = Counter()
         later: list[Seed] = []
         for turn in range(max(map(len, clusters), default=0)):
             for members in clusters:
                 if turn < len(members):
                     passage = self.passages[members[turn]]
-                    one = Seed((passage,), len(members))
-                    if taken[passage.source] < most:
-                        taken[passage.source] += 1
-                        yield one
+                    single = Seed((passage,), len(members))
+                    if passages_taken[passage.source] < most:
+                        passages_taken[passage.source] += 1
+                        yield single
                     else:
-                        later.append(one)
+                        later.append(single)
         yield from later
 
-    def asked(
+    def questioned(
         self, queries: Sequence[str], ranking: Ranking, rest: Iterator[Seed], *, seed: int
     ) -> Iterator[Seed]:
         """Yield the passages that users' queries find, each once, then the `rest`.
@@ -198,9 +198,9 @@ class Collection:
             if best is not None and (passage := self.passages[best]) not in met:
                 met.add(passage)
                 yield Seed((passage,), examples=_examples(query, order, draw))
-        for one in rest:
-            if one.passages[0] not in met:
-                yield replace(one, examples=_examples("", order, draw))
+        for candidate in rest:
+            if candidate.passages[0] not in met:
+                yield replace(candidate, examples=_examples("", order, draw))
 
     def pairs(self, *, seed: int) -> Iterator[Seed]:
         """Yield pairs of passages of two documents that share a name, each passage once.
@@ -233,10 +233,10 @@ def _examples(query: str, queries: Sequence[str], draw: random.Random) -> tuple[
 
 def _names(text: str) -> Iterator[str]:
     """Yield the names in a text: words with a capital that begin no sentence."""
-    for found in _NAME.finditer(text):
-        before = text[: found.start()].rstrip(" \n\"'(“‘")  # noqa: RUF001 - quotation marks
-        begins = not before or before[-1] in ".!?:;\n" or "\n" in text[len(before) : found.start()]
-        name = found[0].partition(" ")[2] if begins else found[0]
+    for match in _NAME.finditer(text):
+        before = text[: match.start()].rstrip(" \n\"'(“‘")  # noqa: RUF001 - quotation marks
+        begins = not before or before[-1] in ".!?:;\n" or "\n" in text[len(before) : match.start()]
+        name = match[0].partition(" ")[2] if begins else match[0]
         if len(name) > 2 and name.casefold() not in STOP_WORDS:  # noqa: PLR2004 - initials
             yield name
 
@@ -276,7 +276,7 @@ def _clusters(vectors: Any, k: int, seed: int) -> list[list[int]]:
             if len(members):
                 mean = members.mean(axis=0)
                 centers[cluster] = mean / (np.linalg.norm(mean) or 1.0)
-    found: defaultdict[int, list[int]] = defaultdict(list)
+    numbers: defaultdict[int, list[int]] = defaultdict(list)
     for row, cluster in enumerate(nearest.tolist()):
-        found[cluster].append(row)
-    return [found[cluster] for cluster in sorted(found)]
+        numbers[cluster].append(row)
+    return [numbers[cluster] for cluster in sorted(numbers)]

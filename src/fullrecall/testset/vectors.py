@@ -22,17 +22,17 @@ def hashed(texts: Sequence[str]) -> Any:
 
     counted = [Counter(content_words(text)) for text in texts]
     having = Counter(term for counts in counted for term in counts)
-    places = {term: _place(term) for term in having}
+    positions = {term: _position(term) for term in having}
     vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
     rarity = {term: np.log1p(len(texts) / count) for term, count in having.items()}
     for row, counts in zip(vectors, counted, strict=True):
         for term, count in counts.items():
-            at, sign = places[term]
+            at, sign = positions[term]
             row[at] += sign * (1 + np.log(count)) * rarity[term]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1)
 
 
-def _place(term: str) -> tuple[int, int]:
+def _position(term: str) -> tuple[int, int]:
     number = crc32(term.encode("utf-8", "surrogatepass"))
     return number % DIMENSIONS, 1 if number >> 31 else -1

@@ -65,63 +65,65 @@ class Check(NamedTuple):
         own = self._own(number)
         if read.lacks(number, own):
             return Rejection(Defect.UNCHECKED, "the model's reply lacks it")
-        asked = read.questions[number]
-        if not asked["stands_alone"]:
+        verdict = read.questions[number]
+        if not verdict["stands_alone"]:
             return Rejection(Defect.UNCLEAR)
         if draft.kind == "unanswerable":
-            found = self._places(asked)
+            evidence = self._evidence(verdict)
             return (
-                Rejection(Defect.ANSWERABLE, found[0][2]) if asked["answerable"] and found else None
+                Rejection(Defect.ANSWERABLE, evidence[0][2])
+                if verdict["answerable"] and evidence
+                else None
             )
-        if not asked["answerable"]:
+        if not verdict["answerable"]:
             return Rejection(Defect.UNANSWERED)
-        if asked["several"]:
-            return Rejection(Defect.SEVERAL, str(asked["answer"])[:200])
-        return self._of_statements(own, read, draft) or self._of_answer(asked, draft)
+        if verdict["several"]:
+            return Rejection(Defect.SEVERAL, str(verdict["answer"])[:200])
+        return self._of_statements(own, read, draft) or self._of_answer(verdict, draft)
 
     def _of_statements(self, own: Sequence[int], read: _Read, draft: Draft) -> Rejection | None:
         sets = []
         for at in own:
-            said = read.statements[at]
-            if not said["supported"]:
+            verdict = read.statements[at]
+            if not verdict["supported"]:
                 return Rejection(Defect.UNSUPPORTED, self.statements[at][1].claim)
-            sets.append({n for n in said["documents"] if isinstance(n, int)})
+            sets.append({n for n in verdict["documents"] if isinstance(n, int)})
         if draft.kind == "across_documents" and (alone := set.intersection(*sets)):
             return Rejection(Defect.SINGLE, self.passages[min(alone) - 1].source)
         return None
 
-    def _of_answer(self, asked: Mapping[str, Any], draft: Draft) -> Rejection | None:
+    def _of_answer(self, verdict: Mapping[str, Any], draft: Draft) -> Rejection | None:
         """Compare the model's own answer with the draft's: their quotes must meet, and numbers."""
-        places = self._places(asked)
+        evidence = self._evidence(verdict)
         if draft.claims and not any(
-            _meet(place, backed) for place in places for backed in draft.claims
+            _meet(quoted_span, backed) for quoted_span in evidence for backed in draft.claims
         ):
-            return Rejection(Defect.DIFFERENT, str(asked["answer"])[:200])
-        ours, theirs = set(_NUMBER.findall(draft.answer)), set(_NUMBER.findall(asked["answer"]))
+            return Rejection(Defect.DIFFERENT, str(verdict["answer"])[:200])
+        ours, theirs = set(_NUMBER.findall(draft.answer)), set(_NUMBER.findall(verdict["answer"]))
         if ours and theirs and not ours & theirs:
-            return Rejection(Defect.DIFFERENT, str(asked["answer"])[:200])
+            return Rejection(Defect.DIFFERENT, str(verdict["answer"])[:200])
         return None
 
-    def _places(self, asked: Mapping[str, Any]) -> list[tuple[str, range, str]]:
+    def _evidence(self, verdict: Mapping[str, Any]) -> list[tuple[str, range, str]]:
         """Return where the quotes of the model's own answer stand."""
-        places = []
-        for quoted in asked["quotes"]:
+        evidence = []
+        for quoted in verdict["quotes"]:
             number = quoted.get("document") if isinstance(quoted, Mapping) else None
             text = quoted.get("quote") if isinstance(quoted, Mapping) else None
             if len(self.passages) == 1:
                 number = 1
             if isinstance(number, int) and 1 <= number <= len(self.passages) and text:
                 passage = self.passages[number - 1]
-                found = locate(str(text), passage.text)
-                if found is not None:
+                located = locate(str(text), passage.text)
+                if located is not None:
                     start = passage.start
-                    span = range(start + found.start, start + found.end)
-                    places.append((passage.source, span, str(text)))
-        return places
+                    span = range(start + located.start, start + located.end)
+                    evidence.append((passage.source, span, str(text)))
+        return evidence
 
 
-def _meet(place: tuple[str, range, str], backed: Backed) -> bool:
-    source, span, _ = place
+def _meet(quoted_span: tuple[str, range, str], backed: Backed) -> bool:
+    source, span, _ = quoted_span
     quote = backed.quote
     return source == quote.source and span.start < quote.end and quote.start < span.stop
 
@@ -164,8 +166,8 @@ def _by_number(
 ) -> dict[int, Mapping[str, Any]]:
     """Return verdicts by 0-based position; a reply that numbers otherwise has none at all."""
     numbers = [item.get("id") for item in items]
-    known = range(1, count + 1)
-    if any(type(number) is not int or number not in known for number in numbers):
+    numbers_known = range(1, count + 1)
+    if any(type(number) is not int or number not in numbers_known for number in numbers):
         return {}
     return {
         number - 1: item  # type: ignore[operator]
@@ -182,8 +184,10 @@ def reply(model: ChatModel, request: Any, whole: Any) -> Flow[tuple[str, str]]:
     """
     text = problem = ""
     for again in range(_REASKS + 1):
-        asked = replace(request, again=again) if again else request
-        (completion,) = yield [Ask(model, asked, lambda given: _is_kept(given, whole))]
+        again_request = replace(request, again=again) if again else request
+        (completion,) = yield [
+            Ask(model, again_request, lambda reply_completion: _is_kept(reply_completion, whole))
+        ]
         problem = completion.problem
         text = completion.text or text
         if completion.failure is not None and completion.failure.is_final:
@@ -201,10 +205,10 @@ def _is_kept(completion: Completion, whole: Any) -> bool:
 
 def same_verdicts(text: str) -> dict[int, bool]:
     """Return what a reply says of each context or question, by its number."""
-    found: dict[int, bool] = {}
+    verdicts: dict[int, bool] = {}
     for value in json_values(text):
         items = value.get("contexts") if isinstance(value, Mapping) else None
         for item in items if isinstance(items, list) else ():
             if isinstance(item, Mapping) and isinstance(item.get("same"), bool):
-                found[item.get("id", 0)] = item["same"]
-    return found
+                verdicts[item.get("id", 0)] = item["same"]
+    return verdicts

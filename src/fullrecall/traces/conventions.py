@@ -22,6 +22,7 @@ class Convention:
     - `messages`: the prefix and the ends of attributes for each message that a model was sent.
     - `prompts`: attributes that hold all of them.
     - `tool`: the attribute of a tool's name.
+    - `answered`: keys of an input under which a step has the very texts that it answers from.
     - `attempts`: names of constructs whose calls are alternatives.
     - `reorderings`: names of steps that serve the model's attention.
     """
@@ -37,6 +38,7 @@ class Convention:
     messages: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     prompts: ClassVar[tuple[str, ...]] = ()
     tool: ClassVar[str] = ""
+    answered: ClassVar[frozenset[str]] = frozenset()
     attempts: ClassVar[frozenset[str]] = frozenset()
     reorderings: ClassVar[frozenset[str]] = frozenset()
 
@@ -71,6 +73,7 @@ class OpenInference(Convention):
     }
     prompts = ("llm.prompts",)
     tool = "tool.name"
+    answered = frozenset({"text_chunks"})  # LlamaIndex's synthesizers
     attempts = frozenset({"RunnableWithFallbacks"})  # LangChain's
     reorderings = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from fullrecall.context import Context
+from fullrecall.hits import IdKey
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
 from fullrecall.steps import DocumentCopy, DocumentList, Kind, Step, plain_context
@@ -20,12 +22,13 @@ _SEARCHES = ("retriever", "reranker", "tool")
 class Reading:
     """How traces are read.
 
-    - `id_key`: the key of a document's metadata that has its ID; by default the document's own.
+    - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
+      the document as a `Context`. Default: its own ID.
     - `name`: only calls of this retriever, or of one of several, wherever they stand.
     - `failed_calls`: see `fullrecall.steps.retrieval_of`.
     """
 
-    id_key: str | None = None
+    id_key: IdKey | None = None
     name: str | Sequence[str] | None = None
     failed_calls: FailedCalls = "unscored"
 
@@ -80,8 +83,9 @@ class _Trace:
                 self._tops.append(span)
                 if parent is not None and not span.remote_parent:
                     self._orphans.append(span)
+        self._take_in_attempts()
         self._number_events()
-        self._fill_in_texts()
+        self._fill_in_texts(span.step for span in self._spans.values())
         self._take_off_repeats()
 
     @property
@@ -112,6 +116,7 @@ class _Trace:
             call = output_step(output, reading.id_key)
             call.began, call.ended = 0, 2 * len(steps) + 1
             root, steps = call.id, [call, *steps]
+            self._fill_in_texts(steps)
         return record_of(
             _named(steps, reading.names) if reading.names else steps,
             root=root,
@@ -170,11 +175,34 @@ class _Trace:
             else:
                 span.step.began = moment
 
-    def _fill_in_texts(self) -> None:
-        """Give documents that stand in a span by their IDs alone the texts of their IDs."""
+    def _take_in_attempts(self) -> None:
+        """Put attempts below the construct that made them, if their spans name its caller instead.
+
+        So LangChain reports what fallbacks call. It is beyond doubt where all that began within
+        the construct asked the same, one after the other, and the last alone succeeded, with what
+        the construct returned.
+        """
+        for siblings in [self._tops, *self._below.values()]:
+            for construct in [span for span in siblings if span.step.tries]:
+                if construct.step.id in self._below or construct.step.error:
+                    continue
+                inside = [
+                    span
+                    for span in siblings
+                    if span is not construct and construct.start <= span.start < construct.end
+                ]
+                if _are_attempts(construct, inside):
+                    self._below[construct.step.id] = inside
+                    for span in inside:
+                        span.step.parent = construct.step.id
+                        siblings.remove(span)
+
+    def _fill_in_texts(self, steps: Iterable[Step]) -> None:
+        """Give documents that stand in a step by their IDs alone the texts of their IDs."""
+        steps = list(steps)
         copies: dict[str, DocumentCopy | None] = {}
-        for span in self._spans.values():
-            for listed in (*span.step.given, *span.step.returned):
+        for step in steps:
+            for listed in (*step.given, *step.returned):
                 for copy in listed.documents:
                     if copy.id is not None and copy.text:
                         known = copies.setdefault(copy.id, copy)
@@ -192,8 +220,7 @@ class _Trace:
                 for listed in lists
             )
 
-        for span in self._spans.values():
-            step = span.step
+        for step in steps:
             step.given, step.returned = filled(step.given), filled(step.returned)
 
     def _take_off_repeats(self) -> None:
@@ -243,6 +270,22 @@ class _Trace:
         there = sorted({step.name for step in steps if step.kind in _SEARCHES})
         listed = ", ".join(map(repr, there)) or "none"
         return f"no retriever is named {' or '.join(map(repr, names))}: choose one of {listed}"
+
+
+def _are_attempts(construct: TracedStep, spans: Sequence[TracedStep]) -> bool:
+    """Return whether spans in the order of their times are the attempts of a construct."""
+    if len(spans) < 2:  # noqa: PLR2004 - one that failed, one that did not
+        return False
+    *failed, last = spans
+    in_turn = all(before.end <= after.start for before, after in pairwise(spans))
+    ended = in_turn and last.end <= construct.end
+    ended = ended and all(each.step.error for each in failed) and not last.step.error
+    same_question = {each.question for each in (construct, *spans)} == {last.question}
+    return ended and same_question and _contents(construct.step) == _contents(last.step)
+
+
+def _contents(step: Step) -> object:
+    return [[(copy.id, copy.text) for copy in each.documents] for each in step.returned]
 
 
 def _named(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:

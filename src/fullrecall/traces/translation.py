@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from fullrecall.context import Context
-from fullrecall.hits import contexts_of
+from fullrecall.hits import IdKey, contexts_of, id_at
 from fullrecall.identifiers import as_id
 from fullrecall.steps import Contents, DocumentCopy, DocumentList, Kind, Step, ValueReader
 from fullrecall.traces.conventions import CONVENTIONS, REFERENCE, SAMPLE_ID, below, parsed
@@ -47,7 +47,7 @@ class TracedStep:
     is_inner: bool = False
 
 
-def step_of(span: Span, id_key: str | None = None) -> TracedStep:
+def step_of(span: Span, id_key: IdKey | None = None) -> TracedStep:
     """Return a span as a step; everything else of it is let go.
 
     `id_key` names the key of a document's metadata that has its ID; a document without it has
@@ -56,7 +56,7 @@ def step_of(span: Span, id_key: str | None = None) -> TracedStep:
     return _Translation(span, id_key).step()
 
 
-def output_step(output: object, id_key: str | None) -> Step:
+def output_step(output: object, id_key: IdKey | None) -> Step:
     """Return what an application returned as the step that is the call itself."""
     lists, texts = DocumentReader().read(output)
     return Step("call", None, "chain", "call", returned=_identified(lists, id_key), texts=texts)
@@ -90,7 +90,7 @@ def copies_of(value: object) -> tuple[DocumentCopy, ...]:
 class _Translation:
     """One span in translation."""
 
-    def __init__(self, span: Span, id_key: str | None) -> None:
+    def __init__(self, span: Span, id_key: IdKey | None) -> None:
         self._span = span
         self._id_key = id_key
         self._raw_output = self._first("output")
@@ -109,12 +109,14 @@ class _Translation:
         metadata = parsed(span.attributes.get("metadata"))
         metadata = metadata if isinstance(metadata, Mapping) else {}
         contents = Contents((), ()) if error else self._returned()
+        given = _identified(self._given(), self._id_key)
+        answered = frozenset().union(*(each.answered for each in CONVENTIONS))
         step = Step(
             span.span_id,
             span.parent_id,
             kind,
             name,
-            given=_identified(self._given(), self._id_key),
+            given=given,
             returned=_identified(contents.lists, self._id_key),
             texts=contents.texts,
             prompt=self._prompt() if kind == "llm" else None,
@@ -123,6 +125,7 @@ class _Translation:
             callee=name if is_tool else None,
             task=_told(metadata, "langgraph_checkpoint_ns"),
             tries=any(name in each.attempts for each in CONVENTIONS),
+            answers=any(each.path and each.path[0] in answered for each in given),
             reorders=any(name in each.reorderings for each in CONVENTIONS),
             group=_told(metadata, "langgraph_step"),
         )
@@ -177,7 +180,10 @@ class _Translation:
             return Contents(() if copies is None else (DocumentList((), copies),), ())
         if self._output is None and self._span.dropped:
             self._problem = self._dropped()
-        return DocumentReader().read(self._output)
+        output = self._output
+        if isinstance(output, Mapping) and {"update", "goto"} <= output.keys():
+            output = output["update"]  # LangGraph's Command: what a node writes into the state
+        return DocumentReader().read(output)
 
     def _documents(self) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is not whole."""
@@ -246,13 +252,17 @@ class _Translation:
         return None
 
 
-def _identified(lists: Iterable[DocumentList], id_key: str | None) -> tuple[DocumentList, ...]:
+def _identified(lists: Iterable[DocumentList], id_key: IdKey | None) -> tuple[DocumentList, ...]:
     """Return lists whose documents are no objects, with the IDs that `id_key` names."""
 
     def own(copy: DocumentCopy) -> DocumentCopy:
         if id_key is None or not isinstance(copy.detail, Context):
             return copy._replace(token=0)
-        return copy._replace(token=0, id=_as_id(copy.detail.metadata.get(id_key)))
+        try:
+            own_id = id_at(copy.detail, id_key)
+        except ValueError:
+            own_id = None
+        return copy._replace(token=0, id=_as_id(own_id))
 
     return tuple(each._replace(documents=tuple(map(own, each.documents))) for each in lists)
 

@@ -7,12 +7,13 @@ tell apart; each line has a marker and a dash of its own too.
 from __future__ import annotations
 
 from collections import Counter
+from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from fullrecall.errors import ReportError
+from fullrecall.errors import ParameterError, ReportError
 from fullrecall.extras import pyplot
-from fullrecall.parameters import check_k
+from fullrecall.measures.budgets import check_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.measures import Measure
+    from fullrecall.measures.budgets import Cut, Unit
     from fullrecall.report.report import Report
     from fullrecall.results.comparison import Comparison, ScoreComparison
     from fullrecall.results.difference import Difference
@@ -48,11 +50,11 @@ def curves(
     ax: Axes | None = None,
     *,
     scores: Iterable[str] | None = None,
-    ks: Sequence[int],
+    ks: Sequence[Cut],
     label: str | None = None,
 ) -> Axes:
-    """Draw the mean of a measure of each score over k; see `Report.plot`."""
-    cuts = {check_k(k, "ks"): measure @ k for k in ks}
+    """Draw the mean of a measure of each score over k, or a budget; see `Report.plot`."""
+    cuts, unit = _read_at(measure, ks)
     summary = report.summary(*cuts.values())
     every = list(summary) if scores is None else [_score(summary, name) for name in scores]
     chosen = [score for score in every if any(one.mean is not None for one in score.values())]
@@ -70,9 +72,23 @@ def curves(
         low, high = ([band[end] for _, band in known] for end in (0, 1))
         color = _STYLES[nth % len(_STYLES)][0]
         ax.fill_between([k for k, _ in known], low, high, color=color, alpha=0.15, lw=0)
-    _label(ax, list(cuts), f"mean {_words(measure)}")
+    _label(ax, list(cuts), f"mean {_words(measure)}", unit)
     ax.set_title("means with 95% intervals", fontsize="medium")
     return ax
+
+
+def _read_at(measure: Measure, ks: Sequence[Cut]) -> tuple[dict[float, Measure], Unit | None]:
+    """Return the measure at each number of contexts or of a budget's unit, and the unit.
+
+    Raises `ParameterError` for what is no k, and for budgets of several units.
+    """
+    every = [measure @ check_cut(k) for k in ks]
+    units = {each.unit for each in every}
+    if len(units) > 1:
+        names = ", ".join(sorted(unit or "contexts" for unit in units))
+        raise ParameterError(f"ks must be of one unit, got {names}: draw a plot for each")
+    at = {each.amount: each for each in every if each.amount is not None}
+    return at, next(iter(units), None)
 
 
 def before_after(
@@ -84,7 +100,8 @@ def before_after(
 ) -> Axes:
     """Draw the mean of each score over k, before and after; see `Comparison.plot`."""
     every = list(comparison) if scores is None else [_score(comparison, name) for name in scores]
-    cuts = {score.name: _cuts(score, measure or score.method.headline) for score in every}
+    read = {score.name: _cuts(score, measure or score.method.headline) for score in every}
+    cuts = {name: differences for name, (differences, _) in read.items()}
     chosen = [score for score in every if any(one.samples for one in cuts[score.name].values())]
     if not chosen:
         raise ReportError("nothing to plot: no score has a sample to compare at any k")
@@ -103,11 +120,13 @@ def before_after(
         fontsize="medium",
     )
     drawn = dict.fromkeys(_words(measure or score.method.headline) for score in chosen)
-    _label(ax, [k for score in chosen for k in cuts[score.name]], f"mean {' and '.join(drawn)}")
+    unit = read[chosen[0].name][1]
+    ks = [k for score in chosen for k in cuts[score.name]]
+    _label(ax, ks, f"mean {' and '.join(drawn)}", unit)
     return ax
 
 
-def _changes(ax: Axes, at: Mapping[int, Difference], color: str) -> None:
+def _changes(ax: Axes, at: Mapping[float, Difference], color: str) -> None:
     """Draw where the mean after lies, seen from the mean before: the interval of the change."""
     known = [
         (float(k), one.before + one.interval.low, one.before + one.interval.high)
@@ -121,12 +140,12 @@ def _changes(ax: Axes, at: Mapping[int, Difference], color: str) -> None:
         ax.vlines(ks, low, high, color=color, alpha=0.6, lw=1)
 
 
-def _cuts(score: ScoreComparison, measure: Measure) -> dict[int, Difference]:
-    """Return the differences of a measure by k, ascending."""
-    cuts = {
-        m.top: one for m, one in score.items() if m.whole == measure.whole and m.top is not None
-    }
-    return {k: cuts[k] for k in sorted(cuts)}
+def _cuts(score: ScoreComparison, measure: Measure) -> tuple[dict[float, Difference], Unit | None]:
+    """Return the differences of a measure by k, ascending, or by the first budget's unit."""
+    family = [each for each in score if each.whole == measure.whole and each.k is not None]
+    unit = None if any(each.unit is None for each in family) else family[0].unit if family else None
+    cuts = {m.amount: score[m] for m in family if m.unit == unit and m.amount is not None}
+    return {k: cuts[k] for k in sorted(cuts)}, unit
 
 
 def plot_causes(diagnosis: Diagnosis, ax: Axes | None = None, *, score: str | None = None) -> Axes:
@@ -210,7 +229,7 @@ def _style(ax: Axes, drawn: _Drawn) -> int:
 
 
 def _curve(
-    ax: Axes, values: Mapping[int, float | None], nth: int, *, label: str, **style: Any
+    ax: Axes, values: Mapping[float, float | None], nth: int, *, label: str, **style: Any
 ) -> None:
     color, marker, dash = _STYLES[nth % len(_STYLES)]
     known = [(k, value) for k, value in values.items() if value is not None]
@@ -218,13 +237,17 @@ def _curve(
     ax.plot([float(k) for k, _ in known], [value for _, value in known], label=label, **looks)
 
 
-def _label(ax: Axes, ks: Sequence[int], what: str) -> None:
+_MOST_TICKS = 12
+
+
+def _label(ax: Axes, ks: Sequence[float], what: str, unit: Unit | None = None) -> None:
     ticks = sorted(set(ks))
     if len(ticks) > 1:
         ax.set_xscale("log", base=2)
-    ax.set_xticks(ticks, [str(k) for k in ticks])
+    shown = ticks[:: max(1, ceil(len(ticks) / _MOST_TICKS))]
+    ax.set_xticks(shown, [f"{tick:,.15g}" for tick in shown])
     ax.minorticks_off()
-    ax.set_xlabel("k, the contexts counted")
+    ax.set_xlabel("k, the contexts counted" if unit is None else f"{unit} counted")
     ax.set_ylabel(what)
     ax.set_ylim(0, 1.02)
     ax.grid(axis="y", alpha=0.3)

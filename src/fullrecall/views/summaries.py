@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fullrecall.corpus import STALE
 from fullrecall.counts import counted
-from fullrecall.measures import DEFAULT_KS
+from fullrecall.measures import DEFAULT_KS, Budget
 from fullrecall.results.bounds import CONFIDENCE, upper_bound
 from fullrecall.views import markdown
 from fullrecall.views.sheet import Cell, Line, Section, Sheet, lines_of
@@ -17,6 +17,7 @@ from fullrecall.views.text import NOTHING, between, one_line, shown
 if TYPE_CHECKING:
     from fullrecall.findings import Evidence, Finding
     from fullrecall.measures import Measure
+    from fullrecall.measures.budgets import Cut
     from fullrecall.report.report import Report
     from fullrecall.result import Result
     from fullrecall.results.comparison import ScoreComparison
@@ -83,8 +84,7 @@ def notes(summary: Summary) -> list[str]:
     sentences = []
     every = counted(summary.samples, "sample")
     sentences += [_leaks(summary, measure) for measure in summary.leaked]
-    if summary.cost is not None:
-        sentences.append(f"a question costs {summary.cost}")
+    sentences += _returned(summary)
     if summary.stopped is not None:
         sentences.append(partial(every, summary.stopped))
     if summary.united:
@@ -114,6 +114,22 @@ def notes(summary: Summary) -> list[str]:
 
 
 _LEAKS_NAMED = 3
+
+
+def _returned(summary: Summary) -> Iterator[str]:
+    """Yield what was returned in mean, and where nothing should have been."""
+    if summary.cost is not None:
+        yield f"a question costs {summary.cost}"
+    if summary.unanswerable:
+        yield (
+            f"{summary.empty:,} of {counted(summary.unanswerable, 'question')} that nothing "
+            f"answers returned nothing ({summary.empty / summary.unanswerable:.0%})"
+        )
+    if len(summary.tokenizers) > 1:
+        yield (
+            f"tokens were counted in {len(summary.tokenizers)} ways, which do not compare: "
+            f"{one_line(', '.join(summary.tokenizers), 200)}; Report.with_tokens counts all alike"
+        )
 
 
 def _leaks(summary: Summary, measure: Measure) -> str:
@@ -151,9 +167,11 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         yield f"{label}: {low} to {high}, depending on unscored samples"
     for one in score.estimates.values():
         if one.undefined > score.undefined:
+            unit = one.measure.unit
+            why = "no target counts" if unit is None else f"the {unit} are not known"
             yield (
                 f"{one.undefined - score.undefined:,} more undefined in "
-                f"{score.method.label(one.measure)}: no target counts"
+                f"{score.method.label(one.measure)}: {why}"
             )
     if score.unverified:
         share = f"{score.unverified:.1%}"
@@ -174,12 +192,16 @@ def _over_calls(score: ScoreSummary) -> str:
     curve = score.over_calls
     assert curve is not None  # noqa: S101 - whoever calls has looked
     means = " ".join(map(shown, curve.means))
-    sentence = f"{score.name} after call 1, 2, …: {means}"
-    if curve.last_gain == len(curve.means):
-        return sentence
-    tokens = "" if curve.tokens is None else f", {curve.tokens:.0%} of the tokens"
-    what = curve.measure.text.replace("_", " ")
-    return f"{sentence}; stop after call {curve.last_gain}: the same {what}{tokens}"
+    new = " ".join(f"{count:,}" for count in curve.new_targets)
+    sentence = f"{score.name} after call 1, 2, …: {means}; new targets: {new}"
+    if len(curve.means) < curve.most:
+        sentence += f"; after all {curve.most:,} calls {shown(curve.total)}"
+    if curve.last_gain is not None and curve.last_gain < curve.most:
+        tokens = "" if curve.tokens is None else f", {curve.tokens:.0%} of the tokens"
+        what = curve.measure.text.replace("_", " ")
+        sentence += f"; stop after call {curve.last_gain}: the same {what}{tokens}"
+    idle = f"{curve.idle:.1f} of {curve.made:.1f} calls"
+    return f"{sentence}; {idle} a question came after its last gain"
 
 
 def partial(what: str, stopped: str) -> str:
@@ -224,15 +246,21 @@ def smallest_k_sheet(found: SmallestK) -> Sheet:
     """Return the smallest k with its reason, and each k that was tested, ascending."""
     lines = [
         Line(
-            Cell(str(one.k), "strong" if one.k == found.k else ""),
-            [shown(one.mean), f"{one.p_adjusted:.4f}"],
+            Cell(cut_text(each.k), "strong" if each.k == found.k else ""),
+            [shown(each.mean), f"{each.p_adjusted:.4f}"],
         )
-        for one in found.tested
+        for each in found.tested
     ]
-    k = "none" if found.k is None else f"{found.k:,}"
+    k = "none" if found.k is None else cut_text(found.k)
     corrected = " (Holm)" if found.falls else ""
     heads = ["mean", f"p of below {found.target:g}{corrected}"]
-    return Sheet(heads, [Section("", lines)], [found.reason], f"k = {k}", "k")
+    corner = found.largest.unit if isinstance(found.largest, Budget) else "k"
+    return Sheet(heads, [Section("", lines)], [found.reason], f"{corner} = {k}", corner)
+
+
+def cut_text(k: Cut) -> str:
+    """Return the number of a cut, without its unit."""
+    return f"{k.amount if isinstance(k, Budget) else k:,.15g}"
 
 
 def result_sheet(result: Result) -> Sheet:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from langsmith.evaluation.evaluator import EvaluationResult
 
-from fullrecall import Context, Retrieval, Sample
+from fullrecall import Context, Retrieval, Sample, records
+from fullrecall.calls import Call
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import Measure, Recall
-from fullrecall.records import MethodRecord, RowRecord, plain_method, plain_row
+from fullrecall.records import MethodRecord, plain_method, plain_row
 from fullrecall.result import Method, Result, Status
-from fullrecall.retrieval import Call
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def row_of(info: object, position: int) -> tuple[Method, Row] | None:
         return None
     try:
         method = MethodRecord.read(own["method"]).method
-        sample, results = RowRecord.read(own["row"]).content([method])
+        sample, results = records.row_of(own["row"], [method])
     except FullrecallError:
         return None  # of another version, or changed: it is scored anew
     return method, Row(position, sample, results)

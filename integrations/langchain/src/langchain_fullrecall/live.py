@@ -102,7 +102,7 @@ def steps_of_live(run: Run) -> tuple[list[Step], Hashable] | None:
         returned=contents.lists,
         texts=contents.texts,
         error=brief(run.error) if run.error else None,
-        output=recorder.log.reader.identity(output),
+        outputs=recorder.log.reader.identities(output),
         began=0,
         ended=last + 1,
     )

@@ -23,10 +23,12 @@ from langchain_fullrecall.documents import DocumentReader, is_document
 from langchain_fullrecall.messages import turn_of
 
 _IDS, _TEXTS, _ANSWER = "reference_context_ids", "reference_contexts", "reference"
+_FORBIDDEN = "forbidden_contexts"
+_FORBIDDING = ("forbidden_ids", _FORBIDDEN, "superseded", "answerable")
 _FIELD_OF = {
     name: field
     for field, names in Sample.names().items()
-    if field.startswith(_ANSWER)
+    if field.startswith(_ANSWER) or field in _FORBIDDING
     for name in (field, *names)
 }
 _ANSWER_KEYS = ("answer", "output", "result")
@@ -143,11 +145,12 @@ def _is_graded(reference: Mapping[Any, Any]) -> bool:
 
 def _read(value: object, field: str, reader: DocumentReader) -> object:
     """Return `value` with contexts, or their IDs, in the place of documents."""
-    if field not in (_IDS, _TEXTS) or (field == _TEXTS and isinstance(value, Context)):
+    of_texts = field in (_TEXTS, _FORBIDDEN)
+    if not (of_texts or field == _IDS) or (of_texts and isinstance(value, Context)):
         return value
     if is_document(value):
         (context,) = reader.contexts([value])  # type: ignore[list-item]
-        if field == _TEXTS:
+        if of_texts:
             return context
         if context.id is None:
             raise InputError(f"the reference document {context.label!r} has no ID", field=_IDS)

@@ -61,7 +61,7 @@ class StoredRun:
             prompt=given.texts if kind == "llm" else None,
             query=tool_query(inputs.get("input", inputs)) if kind == "tool" else question(inputs),
             error=failed,
-            output=self._reader.identity(output),
+            outputs=self._reader.identities(output),
             callee=name if kind == "tool" else None,
             task=graph_task(tags, metadata),
             tries=name == _FALLBACKS,

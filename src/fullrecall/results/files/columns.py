@@ -32,9 +32,6 @@ VERSION = 1
 HEAD, ROW, SAMPLE = "fullrecall", "row", "sample"
 """What every row says of its report; the row's number from 0; a sample that no column can hold."""
 
-BAD_ROW = "bad row"
-"""How the reason of a row that is no sample begins."""
-
 _TEXTS = ("id", "group", "user_input", "reference", "response")
 LISTS = ("retrieved_context_ids", "reference_context_ids")
 _JSON = {
@@ -44,6 +41,7 @@ _JSON = {
     "reference_claims": "reference_claims",
     "reference_entities": "reference_entities",
     "superseded": "superseded",
+    "forbidden_contexts": "forbidden_contexts",
     "references": "reference_context_ids",
     "metadata": "metadata",
 }
@@ -122,7 +120,7 @@ def arrow_table(
         **_sample_columns(part, default),
     }
     for score, method in enumerate(methods):
-        ours = _score_columns(part, score, method)
+        ours = score_cells(part, score, method)
         columns |= {f"{method.name}{end}": values for end, values in ours.items()}
     every = schema(methods)
     empty = {field.name: pa.nulls(len(part), field.type) for field in every}
@@ -238,7 +236,8 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
     return pa.ListArray.from_arrays(bounds, pa.array(values, kind), mask=mask)
 
 
-def _score_columns(part: Part, score: int, method: Method) -> dict[str, Any]:
+def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
+    """Return the columns of a score that are not null, by what follows its name in theirs."""
     columns = part.columns(score)
     found, unscored = columns.found, columns.status != SCORED
     values = method.headline.values(found, lambda row: part.result(row, score).ranked)
@@ -253,7 +252,7 @@ def _score_columns(part: Part, score: int, method: Method) -> dict[str, Any]:
         "_first": _list_array(_first_ranks(found), found.first.offsets, unscored),
         "_relevant": _list_array(ranks, relevant.offsets, unscored),
         **_uncommon(found, unscored),
-        **_cold(part, score, method, columns),
+        **_cold(part, score, method, columns, values),
     }
 
 
@@ -278,7 +277,7 @@ def _uncommon(found: FoundColumns, unscored: Any) -> dict[str, Any]:
     for name, weights in (("_grade", found.grade), ("_size", found.size)):
         if weights is not None:
             cells[name] = _list_array(weights, offsets, unscored)
-    if found.supports is not None:
+    if found.supports is not None and not found.supports_follow:
         places = found.supporting
         inner = _list_array(places.values.astype(np.int32), places.offsets)
         cells["_support"] = _list_array(inner, offsets, unscored)
@@ -293,7 +292,9 @@ def _uncommon(found: FoundColumns, unscored: Any) -> dict[str, Any]:
     return cells
 
 
-def _cold(part: Part, score: int, method: Method, columns: ScoreColumns) -> dict[str, Any]:
+def _cold(
+    part: Part, score: int, method: Method, columns: ScoreColumns, values: Any
+) -> dict[str, Any]:
     """Return why a row has no score, what judges said of its targets, and all that is left."""
     rows: Iterable[int] = range(len(part))
     results = part.results[score] if isinstance(part, MemoryPart) else None
@@ -311,7 +312,8 @@ def _cold(part: Part, score: int, method: Method, columns: ScoreColumns) -> dict
             verdicts[row] = [_readable(one.verdict) for one in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
         if derived(method, part.sample(row), columns, row, reasons[row] or "") != result:
-            details[row] = json.dumps(plain_result(result), allow_nan=False)
+            plain = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
+            details[row] = json.dumps(plain, allow_nan=False)
     return {"_reason": reasons, "_verdict": verdicts, "_details": details}
 
 

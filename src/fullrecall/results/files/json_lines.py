@@ -11,7 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
@@ -23,26 +23,28 @@ from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.garbage import uncollected
+from fullrecall.identifiers import shown
 from fullrecall.records import (
     ROUNDING,
     MethodRecord,
     Record,
     check_plain,
-    content_of,
+    check_row,
     plain_method,
     plain_row,
+    sample_of,
 )
 from fullrecall.report.signature import KIND
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
+from fullrecall.results.files.proof import Contradiction, Proof, Proven
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.retrieval import View
 from fullrecall.sample import Sample
-from fullrecall.table.forbidden import could_leak
 from fullrecall.table.lists import Integers
-from fullrecall.table.part import SCORED, Part, ScoreColumns, digests_of, retrievals_of
+from fullrecall.table.part import SCORED, Part, ScoreColumns, retrievals_of
 
-VERSION = 2
+VERSION = 3
 _END = "end of fullrecall report"
 
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
@@ -74,6 +76,7 @@ class Writer:
         # Line by line, so that a killed run keeps every row that it had written.
         self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._rows = 0
+        self._digest = sha256()
         self.stopped: str | None = None
 
     def add(self, part: Part) -> None:
@@ -90,13 +93,18 @@ class Writer:
         """
         self._write_head()
         plain = plain_row(sample, results, default=self._default)
-        self._file.write(as_line(plain) + "\n")
+        self._write_line(plain)
         self._rows += 1
 
     def _write_head(self) -> None:
         head, self._head = self._head, None
         if head is not None:
-            self._file.write(as_line(head) + "\n")
+            self._write_line(head)
+
+    def _write_line(self, plain: object) -> None:
+        line = as_line(plain) + "\n"
+        self._file.write(line)
+        self._digest.update(line.encode())
 
     def __enter__(self) -> Self:
         return self
@@ -115,7 +123,8 @@ class Writer:
                 if not isinstance(error, OSError):  # half a line may stand there
                     self._write_head()
                     foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
-                    self._file.write(as_line(foot) + "\n")
+                    self._digest.update(as_line(foot).encode())
+                    self._write_line({**foot, "sha256": self._digest.hexdigest()})
             finally:
                 self._file.close()
 
@@ -141,14 +150,12 @@ class Head(Record):
 
 
 class Foot(Record):
-    """The last line of a report."""
+    """The last line of a report; `sha256` is the digest of all lines and of its other fields."""
 
     kind: str
     samples: Annotated[int, Field(ge=0)]
     stopped: str | None
-
-
-Content: TypeAlias = tuple[Sample, tuple[Result, ...]]
+    sha256: str
 
 
 class Lines(NamedTuple):
@@ -177,6 +184,9 @@ class Lines(NamedTuple):
         return Lines(self.data, self.starts[rows], self.ends[rows])
 
 
+Content: TypeAlias = tuple[Sample, list[Any]]
+
+
 class LinePart:
     """Rows of a file: columns, and the line of each row, which is read when somebody looks.
 
@@ -184,32 +194,30 @@ class LinePart:
     """
 
     def __init__(
-        self, lines: Lines, methods: Sequence[Method], contents: Sequence[Content]
+        self,
+        lines: Lines,
+        proofs: Sequence[Proof],
+        samples: Sequence[Sample],
+        scores: Sequence[Proven],
     ) -> None:
-        """Keep the columns of `contents`, which the lines hold."""
-        samples = [sample for sample, _ in contents]
-        by_score = list(zip(*(results for _, results in contents), strict=True))
+        """Keep the columns of rows, whose lines were compared with their samples."""
         self._lines = lines
-        self._methods = methods
-        self._scores = [ScoreColumns.of(results) for results in by_score]
-        self._judged = [any(result.is_judged for result in results) for results in by_score]
+        self._proofs = proofs
+        self._scores = scores
         self._retrievals = retrievals_of(samples)
         self._last: tuple[int, Content] | None = None
         self.ids = [sample.id for sample in samples]
         self.groups = [sample.group for sample in samples]
         self.questions = [sample.user_input for sample in samples]
         self.has_texts = any(sample.retrieved_contexts is not None for sample in samples)
-        self.forbids = any(map(could_leak, samples))
-        self._digests = [
-            digests_of([result.findings for result in results]) for results in by_score
-        ]
+        self.forbids = any(sample.forbids for sample in samples)
 
     def __len__(self) -> int:
         return len(self._lines)
 
     def columns(self, score: int) -> ScoreColumns:
         """Return the columns of the score at this index."""
-        return self._scores[score]
+        return self._scores[score].columns
 
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""
@@ -217,17 +225,21 @@ class LinePart:
 
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
-        return self._content(row)[1][score]
+        sample, saved = self._content(row)
+        return self._proofs[score].line(sample, saved[score])
 
     def taken(self, rows: Integers) -> LinePart:
         """Return these rows, in the order given."""
         return LinePart(
-            self._lines.taken(rows), self._methods, [self._content(row) for row in rows.tolist()]
+            self._lines.taken(rows),
+            self._proofs,
+            [self.sample(row) for row in rows.tolist()],
+            [score.taken(rows) for score in self._scores],
         )
 
     def judged(self, score: int) -> bool:
         """Return whether any result of this score has verdicts, or targets without one."""
-        return self._judged[score]
+        return self._scores[score].judged
 
     def notes(self, score: int, rows: Integers) -> Iterable[str]:
         """Return the notes of some rows' results."""
@@ -239,16 +251,14 @@ class LinePart:
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
-        return self._digests[score]
+        return self._scores[score].digests
 
     def _content(self, row: int) -> Content:
         """Return what a line holds, which was checked when the file was read."""
         last = self._last  # read once: another thread may look at another row
         if last is None or last[0] != row:
-            last = self._last = (
-                row,
-                content_of(parsed(self._lines.line(row)), self._methods),
-            )
+            plain = parsed(self._lines.line(row))
+            last = self._last = row, (sample_of(plain), plain["results"])
         return last[1]
 
 
@@ -282,7 +292,12 @@ def read(path: str | Path) -> Saved:
     if foot.get("kind") != _END:
         rows = lines.taken(slice(1, None if rest else -1))
         cut = len(rows) - 1 if rest else None
-        return Saved(methods, list(_Reader(path, methods, cut).parts(rows)), _NO_END, origin)
+        return Saved(
+            methods,
+            list(_Reader(path, methods, cut, held=origin.corpus is not None).parts(rows)),
+            _NO_END,
+            origin,
+        )
     rows = rows.taken(slice(None, -1))
     try:
         end = Foot.read(foot)
@@ -293,7 +308,17 @@ def read(path: str | Path) -> Saved:
             f"{path} has {len(rows)} samples, and its last line says {end.samples}: some "
             "were added or removed; save it again with Report.save"
         )
-    return Saved(methods, list(_Reader(path, methods, None).parts(rows)), end.stopped, origin)
+    reader = _Reader(path, methods, None, held=origin.corpus is not None)
+    parts = list(reader.parts(rows))  # first: it says where a line is wrong
+    before = memoryview(lines.data)[: rows.ends[-1] + 1 if len(rows) else lines.ends[0] + 1]
+    digest = sha256(before)
+    digest.update(as_line(end.model_dump(exclude={"sha256"})).encode())
+    if digest.hexdigest() != end.sha256:
+        raise ReportError(
+            f"{path} was changed after it was written, as the digest in its last line tells: "
+            "evaluate again, or take the file that was written"
+        )
+    return Saved(methods, parts, end.stopped, origin)
 
 
 def _head(path: str | Path, head: str) -> tuple[list[Method], Origin]:
@@ -344,13 +369,16 @@ def _mapping(line: str) -> dict[str, Any]:
     return plain if isinstance(plain, dict) else {}
 
 
-@dataclass(frozen=True)
 class _Reader:
     """Reads the rows of a file; the row at the place `cut` may be cut off."""
 
-    path: str | Path
-    methods: Sequence[Method]
-    cut: int | None
+    def __init__(
+        self, path: str | Path, methods: Sequence[Method], cut: int | None, *, held: bool
+    ) -> None:
+        self._path = path
+        self._methods = methods
+        self._cut = cut
+        self._proofs = [Proof(method, held=held) for method in methods]
 
     def parts(self, lines: Lines) -> Iterator[LinePart]:
         """Yield the rows of all lines, some at a time."""
@@ -360,48 +388,68 @@ class _Reader:
     @uncollected()
     def _part(self, lines: Lines, first: int) -> LinePart:
         """Return the rows of lines, of which the first has the place `first`."""
-        plain: list[Any] = []
-        contents: list[Content] = []
+        saved: list[list[Any]] = []
+        samples: list[Sample] = []
         for row in range(len(lines)):
             try:
-                plain.append(parsed(lines.line(row)))
-                contents.append(content_of(plain[-1], self.methods))
+                plain = parsed(lines.line(row))
+                check_row(plain, self._methods)
+                samples.append(sample_of(plain))
+                saved.append(plain["results"])
             except (ValueError, FullrecallError, RecursionError) as error:
                 self._fail(error, first + row)
-        part = LinePart(lines.taken(slice(len(contents))), self.methods, contents)
-        for score in range(len(self.methods)):
-            told = [row["results"][score].get("score") for row in plain[: len(contents)]]
-            self._check_scores(part, score, told, first)
-        return part
+        scores = []
+        for score, proof in enumerate(self._proofs):
+            told = [results[score] for results in saved]
+            try:
+                scores.append(proof.lines(samples, told))
+                self._check_scores(scores[-1].columns, score, samples, told)
+            except Contradiction as error:
+                place = first + error.row + 2
+                raise ReportError(f"{self._path}:{place}: results[{score}].{error}") from None
+        return LinePart(lines.taken(slice(len(samples))), self._proofs, samples, scores)
 
     def _fail(self, error: Exception, place: int) -> None:
         """Raise what is wrong with a row; warn where it was cut off."""
-        if place == self.cut:
+        if place == self._cut:
             warnings.warn(
-                f"{self.path}: the last line is cut off, as an interrupted run leaves it; "
+                f"{self._path}: the last line is cut off, as an interrupted run leaves it; "
                 f"{place} samples were read",
                 stacklevel=8,
             )
             return
         if isinstance(error, UnicodeDecodeError):
-            raise _no_text(self.path, error) from None
-        raise ReportError(f"{self.path}:{place + 2}: {error}") from None
+            raise _no_text(self._path, error) from None
+        raise ReportError(f"{self._path}:{place + 2}: {error}") from None
 
     def _check_scores(
-        self, part: LinePart, score: int, told: Sequence[float | None], first: int
+        self,
+        columns: ScoreColumns,
+        score: int,
+        samples: Sequence[Sample],
+        saved: Sequence[Any],
     ) -> None:
-        """Raise `ReportError`, naming the line, where a score is not that of the findings."""
-        columns = part.columns(score)
-        headline = self.methods[score].headline
-        values = headline.values(columns.found, lambda row: part.result(row, score).ranked)
+        """Raise `Contradiction` where a score is not that of the findings."""
+        told = [plain.get("score") for plain in saved]
+        for row in (row for row, one in enumerate(told) if type(one) not in _SCORES):
+            raise Contradiction(row, f"score must be a number, got {shown(told[row])}")
+        headline = self._methods[score].headline
+        values = headline.values(
+            columns.found, lambda row: self._proofs[score].line(samples[row], saved[row]).ranked
+        )
         values[columns.status != SCORED] = np.nan
-        saved = np.array(told, np.float64)
-        equal = np.isclose(saved, values, rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
+        equal = np.isclose(
+            np.array(told, np.float64), values, rtol=ROUNDING, atol=ROUNDING, equal_nan=True
+        )
         for row in np.flatnonzero(~equal)[:1].tolist():
-            raise ReportError(
-                f"{self.path}:{first + row + 2}: results[{score}].score must be {values[row]}, as "
-                f"its findings give, got {told[row]}"
+            value = None if np.isnan(values[row]) else values[row]
+            raise Contradiction(
+                row, f"score must be {value}, as its findings give, got {told[row]}"
             )
+
+
+_SCORES = frozenset({float, int, type(None)})
+"""Types of a saved score."""
 
 
 def parsed(line: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,9 +24,12 @@ from fullrecall.result import Method, Result
 from fullrecall.results.files import columns
 from fullrecall.results.files.json_lines import methods_of, parsed
 from fullrecall.results.files.plan import assembled
+from fullrecall.results.files.proof import Proof
+from fullrecall.results.files.proven_columns import prove
 from fullrecall.results.files.row_groups import Files, RowGroup
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import BAD_ROW
 from fullrecall.table.part import MemoryPart, Part
 
 GROUP_ROWS = 20_000
@@ -36,6 +40,9 @@ _GROUP_BYTES = 64 * 2**20
 
 _AT_ONCE = 1_024
 """Rows that become columns together."""
+
+_AT_A_TIME = 2**20
+"""Bytes that are hashed together."""
 
 _END = b"fullrecall"
 """Where a file's metadata say how many rows the report has, and what ended its run."""
@@ -127,7 +134,7 @@ def _inside(kind: pa.DataType) -> str:
 def save(report: Report, path: Path, default: columns.Default = None) -> None:
     """Write a report to a file that is not there."""
     rows = _Rows(report.methods, default)
-    with _writer(path, report.methods) as writer:
+    with _Hashed(path) as file, _writer(file, report.methods) as writer:
         for part in report.table.parts:
             for table in rows.add(part):
                 writer.write_table(table, row_group_size=table.num_rows)
@@ -141,7 +148,33 @@ def save(report: Report, path: Path, default: columns.Default = None) -> None:
             "stopped": report.stopped,
             **report.origin.to_dict(),
         }
-        writer.add_key_value_metadata({_END.decode(): json.dumps(end)})
+        sealed = {**end, "sha256": _seal(file.digest, end)}
+        writer.add_key_value_metadata({_END.decode(): json.dumps(sealed)})
+
+
+class _Hashed(FileIO):
+    """A file that knows the digest of what was written to it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "w")
+        self.digest = sha256()
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes, all of them."""
+        self.digest.update(data)
+        view = memoryview(data)
+        written = super().write(view)
+        while written < view.nbytes:
+            written += super().write(view[written:])
+        return written
+
+
+def _seal(rows: Any, end: Mapping[str, Any]) -> str:
+    """Return the digest of what `rows` has hashed, and of what an end says of them."""
+    whole = rows.copy()
+    whole.update(json.dumps({**end, "sha256": None}, sort_keys=True).encode())
+    digest: str = whole.hexdigest()
+    return digest
 
 
 class Writer:
@@ -211,6 +244,7 @@ class Writer:
             **self._origin.to_dict(),
             **more,
         }
+        plain["sha256"] = _seal(sha256(), plain)
         hidden = self._path / f".{MANIFEST}"
         hidden.write_text(json.dumps(plain, indent=1), encoding="utf-8")
         hidden.replace(self._path / MANIFEST)
@@ -230,8 +264,12 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
     methods = _methods(files, names, located)
     groups = [group for name in names for group in _groups(files, name, methods)]
     told = [end for one in located for end in one.told(files)]
+    origin = Origin.common(map(Origin.from_dict, told)) if told else UNKNOWN
     if whole:
-        for one in located:
+        proofs = [Proof(method, held=origin.corpus is not None) for method in methods]
+        for group in groups:
+            prove(group, methods, proofs)
+        for one in located:  # last: a row says more
             one.check()
     parts = assembled(groups, methods, rows)
     report = Report(methods)
@@ -239,11 +277,8 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
         report.table.add(part)
     ends = [*dict.fromkeys(end.get("stopped") for end in told), parts.stopped]
     report.stopped = "; ".join(filter(None, ends)) or None
-    report.origin = Origin.common(map(Origin.from_dict, told)) if told else UNKNOWN
+    report.origin = origin
     report.bad_rows = _bad_rows(groups, methods)
-    if whole:
-        for part in parts.parts:
-            _check(part, methods)
     return report
 
 
@@ -305,16 +340,55 @@ class _Located:
 
     def check(self) -> None:
         """Raise `ReportError` for a file that is not the one that was written."""
-        listed = self._manifest.get("files") if self._manifest is not None else None
+        if self._manifest is None:
+            for name in self.names:
+                self._check_seal(name)
+            return
+        if self._manifest.get("sha256") != _seal(sha256(), self._manifest):
+            raise _changed(f"{self._path}/{MANIFEST}")
+        listed = self._manifest.get("files")
         for one, name in zip(listed or (), self.names, strict=False):
             with self.filesystem.open_input_file(name) as file:
-                if sha256(file.read()).hexdigest() != one["sha256"]:
-                    raise ReportError(f"{name} was changed after it was written: write it again")
+                if _hashed(file, file.size()).hexdigest() != one["sha256"]:
+                    raise _changed(name)
+
+    def _check_seal(self, name: str) -> None:
+        """Raise `ReportError` where the rows of a file, or its end, are not those of its digest."""
+        with self.filesystem.open_input_file(name) as file:
+            metadata = pq.read_metadata(file).metadata or {}
+            if _END not in metadata:  # of an engine
+                return
+            size = file.size()
+            file.seek(size - 8)
+            rows = _hashed(file, size - 8 - int.from_bytes(file.read(4), "little"))
+        end = parsed(metadata[_END].decode())
+        if not isinstance(end, dict) or end.get("sha256") != _seal(rows, end):
+            raise _changed(name)
 
     @property
     def head(self) -> str | None:
         """What the manifest says of the report."""
         return None if self._manifest is None else self._manifest.get("head")
+
+
+def _changed(name: str) -> ReportError:
+    return ReportError(
+        f"{name} was changed after it was written, as its digest tells: evaluate again, or take "
+        "the file that was written"
+    )
+
+
+def _hashed(file: Any, size: int) -> Any:
+    """Return the digest of the first bytes of a file."""
+    digest = sha256()
+    file.seek(0)
+    while size:
+        some = file.read(min(size, _AT_A_TIME))
+        if not some:
+            break
+        digest.update(some)
+        size -= len(some)
+    return digest
 
 
 def _methods(files: Files, names: Sequence[str], located: Sequence[_Located]) -> list[Method]:
@@ -369,14 +443,6 @@ def _bad_rows(groups: Sequence[RowGroup], methods: Sequence[Method]) -> dict[int
             continue
         numbers = group.numbers(columns.ROW)
         for row, why in enumerate(reasons.to_pylist()):
-            if why is not None and why.startswith(columns.BAD_ROW) and numbers is not None:
-                bad[int(numbers[row])] = why.removeprefix(f"{columns.BAD_ROW}: ")
+            if why is not None and why.startswith(BAD_ROW) and numbers is not None:
+                bad[int(numbers[row])] = why.removeprefix(f"{BAD_ROW}: ")
     return dict(sorted(bad.items()))
-
-
-def _check(part: Part, methods: Sequence[Method]) -> None:
-    """Raise `ReportError` for a row that no run can give."""
-    for row in range(len(part)):
-        part.sample(row)
-        for score in range(len(methods)):
-            part.result(row, score)

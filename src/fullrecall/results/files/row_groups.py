@@ -132,7 +132,7 @@ class RowGroup:
     @property
     def forbids(self) -> bool:
         """Whether any sample may forbid a context."""
-        names = ("forbidden_ids", "superseded", "answerable", columns.SAMPLE)
+        names = ("forbidden_ids", "forbidden_contexts", "superseded", "answerable", columns.SAMPLE)
         return not all(map(self.is_null, names))
 
     def cells(self, name: str) -> list[Any]:

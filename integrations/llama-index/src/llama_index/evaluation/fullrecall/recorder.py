@@ -84,6 +84,7 @@ class Recorder:
         self._strays: dict[str, Claim] = {}
         self._problems: tuple[Problem, ...] = ()
         self._same: dict[str, tuple[object, str]] = {}
+        self._inner: dict[str, tuple[int, ...]] = {}
         self._threads: dict[str | None, int] = {}
         self._silent: set[str] = set()
 
@@ -150,7 +151,10 @@ class Recorder:
 
     def end(self, id_: str, output: Any = None, error: BaseException | None = None) -> None:
         """Write down that a span ended."""
-        if self._same.get(id_, (None, id_))[1] != id_:
+        outer = self._same.get(id_, (None, id_))[1]
+        if outer != id_:
+            # `retrieve` copies the very list that `_retrieve` returned.
+            self._inner[outer] = self._log.reader.identities(output)
             return
         failure = None if error is None else brief(error)
         if isinstance(output, ToolOutput) and output.is_error:
@@ -161,8 +165,9 @@ class Recorder:
             return
         if step.kind == "retriever" and stand_for_objects(output):
             step.kind = "chain"  # it looks up tools, engines or earlier messages
+        step.outputs += self._inner.pop(id_, ())
         if step.answers:
-            step.output = 0  # engines return it: that makes no earlier failure good
+            step.outputs = ()  # engines return it: that makes no earlier failure good
 
     def prompt(self, span: str | None, texts: list[str]) -> None:
         """Write down what a model was sent."""

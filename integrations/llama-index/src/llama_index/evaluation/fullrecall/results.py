@@ -27,7 +27,7 @@ def _validated(value: object) -> Result:
 
 
 def _plain(result: Result) -> dict[str, Any]:
-    return {"method": plain_method(result.method), **plain_result(result)}
+    return {"method": plain_method(result.method), **plain_result(result, result.score)}
 
 
 def _sample(value: object) -> Sample:

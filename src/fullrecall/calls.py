@@ -1,0 +1,250 @@
+"""One call of a retriever, and the calls that were stages of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fullrecall.context import Context, ContextLike, as_contexts
+from fullrecall.identifiers import as_list, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a retriever, or one step that made a list of another one; immutable.
+
+    - `source`: what was called: the name of a retriever, a tool, an index, a reranker.
+    - `query`: the text that it was asked.
+    - `contexts`: what it returned, best first, copied at that moment; empty where it returned
+      nothing, None where it failed or returned nothing that could be read as contexts.
+    - `error`: why it failed.
+    - `children`: the calls whose contexts it took: the stages before it.
+    - `recovered`: it failed, and a retry or a fallback succeeded in its place.
+    - `reorders`: its order serves the model's attention (LongContextReorder) and is no ranking:
+      the rank of a context is that in the list that it took.
+
+    Raises `ValueError` for values of another kind.
+    """
+
+    source: str
+    query: str | None = None
+    contexts: tuple[Context, ...] | None = None
+    error: str | None = None
+    children: tuple[Call, ...] = ()
+    recovered: bool = False
+    reorders: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, str) or not self.source:
+            raise ValueError(f"source must be a non-empty str, got {shown(self.source)}")
+        for name in ("query", "error"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise ValueError(f"{name} must be a str, got {shown(value)}")
+        if self.error is not None and self.contexts is not None:
+            raise ValueError(f"call {self.source!r} has contexts and an error: pass one")
+        if self.contexts is not None:
+            object.__setattr__(self, "contexts", as_contexts(self.contexts))
+        object.__setattr__(self, "children", tuple(map(as_call, self.children)))
+
+    @property
+    def ranked(self) -> tuple[Context, ...] | None:
+        """The contexts in the order of their ranks: that before a step that only reorders."""
+        if not self.reorders or self.contexts is None or len(self.children) != 1:
+            return self.contexts
+        before = self.children[0].ranked or ()
+        place = {identity(context): n for n, context in reversed(list(enumerate(before)))}
+        return tuple(sorted(self.contexts, key=lambda one: place.get(identity(one), len(before))))
+
+    def walk(self) -> Iterator[Call]:
+        """Yield this call and all below it, each after those whose contexts it took."""
+        for child in self.children:
+            yield from child.walk()
+        yield self
+
+
+class Stage(NamedTuple):
+    """One call as a stage of a pipeline: its name among the sample's stages, and what it returned.
+
+    `into` names the stage that took these contexts, None if the final list did.
+    """
+
+    name: str
+    contexts: tuple[Context, ...]
+    into: str | None = None
+
+
+def calls_of(
+    stages: Iterable[Stage], contexts: Iterable[ContextLike] | None = None
+) -> tuple[Call, ...]:
+    """Return the calls that these stages were; each stands before the one that it goes into.
+
+    With `contexts`, the final list, they are the stages of one call that returned it. Raises
+    `ValueError` for a name that occurs twice, and for a stage into one that is not later.
+    """
+    given = list(stages)
+    names = [stage.name for stage in given]
+    calls: dict[str | None, list[Call]] = {}
+    for position, (name, brought, into) in enumerate(given):
+        if names.count(name) > 1:
+            raise ValueError(f"two stages are named {name!r}: use unique names")
+        if into is not None and into not in names[position + 1 :]:
+            raise ValueError(f"stage {name!r} goes into {into!r}, which is not a later stage")
+        made = Call(name, contexts=brought, children=tuple(calls.pop(name, ())))
+        calls.setdefault(into, []).append(made)
+    last = tuple(calls.get(None, ()))
+    if contexts is None or not last:
+        return last
+    return (Call("retrieval", contexts=as_contexts(contexts), children=last),)
+
+
+def failures(calls: Iterable[Call]) -> list[Call]:
+    """Return the outermost calls that failed and were not recovered; why is below them."""
+    return [call for call in failed_calls(calls) if not call.recovered]
+
+
+def all_calls(calls: Iterable[Call]) -> list[Call]:
+    """Return calls and all below them."""
+    return [each for call in calls for each in call.walk()]
+
+
+def failed_calls(calls: Iterable[Call]) -> list[Call]:
+    """Return the failed calls that stand below no other failed one."""
+    found = []
+    for call in calls:
+        found += [call] if call.error is not None else failed_calls(call.children)
+    return found
+
+
+@dataclass(slots=True, eq=False)
+class StageNode:
+    """A call of a pipeline; `name` is that of its stage, empty for none."""
+
+    call: Call
+    above: StageNode | None
+    is_final: bool
+    name: str = ""
+
+    @property
+    def into(self) -> str | None:
+        """The name of the next stage that took its contexts."""
+        above = self.above
+        while above is not None and not above.name:
+            above = above.above
+        return None if above is None else above.name
+
+
+def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> list[StageNode]:
+    """Return all calls, each after those whose contexts it took, the stages with a name.
+
+    A call that returned `contexts`, the final list, is no stage.
+    """
+    nodes: list[StageNode] = []
+    answered = [call for call in calls if call.contexts is not None]
+    for call in calls:
+        is_final = call in answered[:1] and len(answered) == 1
+        is_final = is_final and contexts in (call.contexts, call.ranked)
+        _follow(call, None, nodes, is_final=is_final)
+    names: dict[str, int] = {}
+    for node in nodes:
+        if node.call.contexts is not None and not node.is_final:
+            nth = names[node.call.source] = names.get(node.call.source, 0) + 1
+            node.name = node.call.source if nth == 1 else f"{node.call.source} {nth}"
+    return nodes
+
+
+def _follow(call: Call, above: StageNode | None, nodes: list[StageNode], *, is_final: bool) -> None:
+    if call.recovered:
+        return  # what a failed try retrieved went into nothing
+    node = StageNode(call, above, is_final)
+    for child in call.children:
+        _follow(child, node, nodes, is_final=False)
+    nodes.append(node)
+
+
+def as_call(value: object) -> Call:
+    """Return a call, or a mapping of its fields, as a call."""
+    if isinstance(value, Call):
+        return value
+    return call_of(value, KnownContexts(()))
+
+
+class KnownContexts:
+    """Contexts that are written once: elsewhere their position stands for them."""
+
+    def __init__(self, contexts: Sequence[Context]) -> None:
+        self._contexts = contexts
+        self._places = {identity(context): place for place, context in enumerate(contexts)}
+
+    def plain(self, contexts: Iterable[Context]) -> list[object]:
+        """Return the positions of contexts; those that are not known as a whole."""
+        return [self._plain(context) for context in contexts]
+
+    def _plain(self, context: Context) -> object:
+        place = self._places.get(identity(context))
+        if place is not None and self._contexts[place] == context:
+            return place
+        return context.to_dict()
+
+    def contexts(self, plain: object) -> tuple[Context, ...]:
+        """Return the contexts at these positions."""
+        return as_contexts([self._at(item) for item in as_list(plain, ordered=True)])
+
+    def _at(self, item: object) -> object:
+        if type(item) is not int:
+            return item
+        if not 0 <= item < len(self._contexts):
+            raise ValueError(f"no context {item} in the final list of {len(self._contexts)}")
+        return self._contexts[item]
+
+
+def plain_call(call: Call, known: KnownContexts) -> dict[str, Any]:
+    """Return a call as plain JSON values, its contexts by their positions among the known ones."""
+    plain: dict[str, Any] = {"source": call.source}
+    if call.query is not None:
+        plain["query"] = call.query
+    if call.contexts is not None:
+        plain["contexts"] = known.plain(call.contexts)
+    if call.error is not None:
+        plain["error"] = call.error
+    if call.children:
+        plain["children"] = [plain_call(child, known) for child in call.children]
+    for name in ("recovered", "reorders"):
+        if getattr(call, name):
+            plain[name] = True
+    return plain
+
+
+def call_of(plain: object, known: KnownContexts) -> Call:
+    """Return the call that `plain_call` wrote; raise `ValueError` for anything else."""
+    if isinstance(plain, Call):
+        return plain
+    fields = ("source", "query", "contexts", "error", "children", "recovered", "reorders")
+    if not isinstance(plain, Mapping) or "source" not in plain or plain.keys() - set(fields):
+        raise ValueError(
+            f"expected a Call, or a mapping with source and any of {', '.join(fields[1:])}, "
+            f"got {shown(plain)}"
+        )
+    contexts = plain.get("contexts")
+    if contexts is not None:
+        contexts = known.contexts(contexts)
+    flags = {name: plain.get(name, False) for name in ("recovered", "reorders")}
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise ValueError(f"{name} must be true or false, got {shown(flag)}")
+    return Call(
+        plain["source"],
+        plain.get("query"),
+        contexts,
+        plain.get("error"),
+        tuple(
+            call_of(child, known) for child in as_list(plain.get("children") or (), ordered=True)
+        ),
+        **flags,
+    )
+
+
+def identity(context: Context) -> tuple[str | None, str | None]:
+    """Return what tells one context from another."""
+    return context.id, context.text

@@ -1,0 +1,222 @@
+"""Findings derived again, from the sample beside them, by the scorer that a saved method names.
+
+A scorer that asks nobody scores the sample again. One with a judge is run again too: what the
+judge said is read of the saved findings, and all that follows from it is the scorer's own: which
+targets there are, whether a quote is in its context, the credit, the ranks, and what is unscored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from fullrecall.corpus import STALE
+from fullrecall.errors import FullrecallError, JudgeError
+from fullrecall.findings import Evidence, Finding, Part
+from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
+from fullrecall.judges.panel import median
+from fullrecall.result import Method, Result, Status
+from fullrecall.sample import Sample
+from fullrecall.scorers.claims import ClaimRecall
+from fullrecall.scorers.entities import EntityRecall
+from fullrecall.scorers.ids import IdRecall
+from fullrecall.scorers.judged import JudgedScorer
+from fullrecall.scorers.precision import ContextPrecision, ContextUtilization
+from fullrecall.scorers.questions import QuestionRecall
+from fullrecall.scorers.scorer import BAD_ROW, INTERRUPTED, LATE, FindingScorer
+from fullrecall.scorers.spans import SpanRecall
+from fullrecall.scorers.text import TextRecall
+
+_KINDS: Mapping[str, type[FindingScorer]] = {
+    kind.kind: kind
+    for kind in (
+        ClaimRecall,
+        ContextPrecision,
+        ContextUtilization,
+        EntityRecall,
+        IdRecall,
+        QuestionRecall,
+        SpanRecall,
+        TextRecall,
+    )
+}
+
+T = TypeVar("T")
+
+
+def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer | None:
+    """Return the scorer that a method describes; None for one of your own.
+
+    `judge` stands for any judge that the method names; without one, a scorer that asks a judge is
+    None too.
+    """
+    scorer = _built(method.kind, {**method.parameters}, method.name, judge)
+    return scorer if scorer is not None and scorer.method == method else None
+
+
+def _built(
+    kind: str, parameters: dict[str, Any], name: str | None, judge: RecordedJudge | None
+) -> FindingScorer | None:
+    make = _KINDS.get(kind)
+    if make is None:
+        return None
+    if parameters.get("judge") is not None:
+        if judge is None:
+            return None
+        judge.name = parameters["judge"]
+        parameters["judge"] = judge
+    by = parameters.get("by")
+    if isinstance(by, Mapping):
+        inner = {name: value for name, value in by.items() if name != "scorer"}
+        parameters["by"] = _built(by.get("scorer", ""), inner, None, judge)
+    try:
+        return make(name=name, **parameters)
+    except (FullrecallError, TypeError):
+        return None
+
+
+class Derivation:
+    """Derives the results of one score again."""
+
+    def __init__(self, method: Method, *, held: bool) -> None:
+        """Derive results of this method; `held`: its run held labels against a corpus."""
+        self._judge = RecordedJudge()
+        self._held = held
+        self.scorer = rebuilt(method, self._judge)
+        """The scorer, None where it is one of your own: nothing can be derived."""
+        self.asks_nobody = self.scorer is not None and self._judge.name == ""
+        """Whether results follow from the sample alone."""
+
+    def result(self, sample: Sample, saved: Result) -> Result:
+        """Return what a sample gives, by what its judge said as `saved` tells.
+
+        `saved` itself, where a run may leave any sample unscored for its reason.
+        """
+        if self.scorer is None or self._by_the_run(saved):
+            return saved
+        if self.asks_nobody:
+            return self.scorer.score(sample)
+        judged = _judged_by(self.scorer)
+        self._judge.recall(judged, sample, saved)
+        return replace(self.scorer.score(sample), usage=saved.usage)
+
+    def _by_the_run(self, saved: Result) -> bool:
+        """Whether the run left the sample unscored, whatever the scorer gives."""
+        if saved.status is not Status.UNSCORED or saved.findings:
+            return False
+        stale = self._held and saved.note.startswith(STALE)
+        return stale or saved.note in (LATE, INTERRUPTED) or saved.note.startswith(BAD_ROW)
+
+
+def _judged_by(scorer: FindingScorer) -> JudgedScorer:
+    """Return the scorer that asks the judge: that by which `ContextPrecision` decides, if any."""
+    if isinstance(scorer, ContextPrecision) and isinstance(scorer.by, JudgedScorer):
+        return _judged_by(scorer.by)
+    assert isinstance(scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
+    return scorer
+
+
+def _replied(value: T) -> Flow[T]:
+    """Return what a judge says who asks no model."""
+    yield from ()
+    return value
+
+
+class RecordedJudge:
+    """A judge that says again what saved findings tell that it said."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self._saved: Result | None = None
+        self._findings: dict[str, Finding] = {}
+        self._unmeasured: dict[str, str] = {}
+        self._index_of_rank: dict[int, int] = {}
+
+    def recall(self, scorer: JudgedScorer, sample: Sample, saved: Result) -> None:
+        """Say from here on what the findings of this sample tell."""
+        self._saved = saved
+        self._findings = {finding.target.label: finding for finding in saved.findings}
+        self._unmeasured = dict(saved.unmeasured)
+        self._index_of_rank = scorer.index_of_rank(sample)
+
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:  # noqa: ARG002
+        """Return the targets that were judged."""
+        return _replied(self._labels())
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],  # noqa: ARG002 - protocol
+        *,
+        question: str | None = None,  # noqa: ARG002 - protocol
+        relation: Relation = "claim",  # noqa: ARG002 - protocol
+    ) -> Flow[Sequence[Verdict]]:
+        """Return the verdict on each target."""
+        return _replied(self._verdicts(targets))
+
+    def relevance(
+        self,
+        contexts: Sequence[str],
+        *,
+        question: str | None,  # noqa: ARG002 - protocol
+        reference: str | None,  # noqa: ARG002 - protocol
+    ) -> Flow[Sequence[Verdict]]:
+        """Return the verdict on each context."""
+        return _replied(self._verdicts(contexts))
+
+    def joint(
+        self,
+        text: str,  # noqa: ARG002 - protocol
+        contexts: Sequence[str],  # noqa: ARG002 - protocol
+        *,
+        question: str | None = None,  # noqa: ARG002 - protocol
+    ) -> Flow[tuple[Sequence[str], Sequence[Verdict]]]:
+        """Return the claims that were judged, with the verdict on each."""
+        labels = self._labels()
+        return _replied((labels, self._verdicts(labels)))
+
+    def _labels(self) -> list[str]:
+        self._check_answered()
+        return [*self._findings, *self._unmeasured]
+
+    def _verdicts(self, targets: Sequence[str]) -> list[Verdict]:
+        self._check_answered()
+        return [self._verdict(target) for target in targets]
+
+    def _check_answered(self) -> None:
+        """Raise the failure for which the sample is unscored, if nothing of it was judged."""
+        saved = self._saved
+        nothing = not self._findings and not self._unmeasured
+        if nothing and saved is not None and saved.status is Status.UNSCORED:
+            raise JudgeError(saved.note)
+
+    def _verdict(self, target: str) -> Verdict:
+        finding = self._findings.get(target)
+        if finding is None:
+            return Verdict(None, problem=self._unmeasured.get(target, "no verdict was saved"))
+        parts = finding.parts or (Part(finding.verdict, tuple(range(len(finding.evidence)))),)
+        by_vote: dict[int, list[Verdict]] = {}
+        for part in parts:
+            by_vote.setdefault(part.vote, []).append(self._of_part(part, finding.evidence))
+        votes = [replace(one[0], others=tuple(one[1:])) for one in by_vote.values()]
+        verdict = votes[0] if parts[0].vote == 0 else median(votes)
+        return replace(verdict, judge=finding.judge, contested=finding.contested)
+
+    def _of_part(self, part: Part, evidence: Sequence[Evidence]) -> Verdict:
+        """Return one verdict; what it cites that is no context is cited as context -1."""
+        cited = [evidence[index] for index in part.evidence if index < len(evidence)]
+        citations = [
+            Citation(self._index_of_rank.get(item.rank, -1), item.quote or "") for item in cited
+        ]
+        label: Any = part.label or None  # checked by the scorer
+        return Verdict(
+            label, tuple(citations), together=part.together, verified=self._verified(cited)
+        )
+
+    def _verified(self, cited: Sequence[Evidence]) -> bool | None:
+        """Return what a model found of quotes; None where the words decide."""
+        if "verify=model" not in self.name and self.name.startswith(("llm:", "lexical:")):
+            return None
+        flags = {item.verified for item in cited if item.start is not None}
+        return flags.pop() if len(flags) == 1 else None

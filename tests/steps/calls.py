@@ -1,0 +1,38 @@
+"""Calls as the steps of a block that made them, all at once: the record that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any
+
+from fullrecall import Retrieval
+from fullrecall.calls import Call
+from fullrecall.steps import StepLog, ValueReader, retrieval_of
+
+
+def of_calls(
+    calls: Iterable[Call], *, prompts: Sequence[str] | None = None, **options: Any
+) -> Retrieval:
+    """Return the record of calls, and of a model that was sent prompts; options of the core's."""
+    log = StepLog(ValueReader())
+    numbers = count(1)
+    for call in calls:
+        _write(log, call, None, numbers)
+    if prompts is not None:
+        log.begin("model", None, "llm", "model", prompt=list(prompts))
+        log.end("model", "an answer")
+    return retrieval_of(log.steps, **options)
+
+
+def _write(log: StepLog, call: Call, parent: int | None, numbers: Any) -> None:
+    number = next(numbers)
+    log.begin(
+        number, parent, "retriever", call.source, query=call.query, reorders=call.reorders,
+        group="at once",
+    )  # fmt: skip
+    for child in call.children:
+        _write(log, child, number, numbers)
+    # A list of its own: what two calls return is not one object.
+    output = None if call.contexts is None else list(call.contexts)
+    log.end(number, output, error=call.error)

@@ -1,0 +1,174 @@
+"""Random programs of LangChain and LlamaIndex, read from the spans of real instrumentors.
+
+The truth is not what the readers think: it is what the model was sent, or what was returned.
+`FULLRECALL_RUNS` asks for more programs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+import random_programs as llama_index
+from openinference.instrumentation.langchain import LangChainInstrumentor
+from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
+from opentelemetry.sdk.trace import SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from fullrecall import Retrieval, Sample, read
+from fullrecall.traces import RetrievalProcessor
+
+pytestmark = [
+    pytest.mark.frameworks,
+    # An instrumentor swallows what it raises: a warning as an error would lose its spans.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "30"))
+_TESTS = Path(__file__).parents[2] / "integrations" / "langchain" / "tests"
+
+
+def _langchain_programs() -> Any:
+    spec = spec_from_file_location("langchain_programs", _TESTS / "test_fuzz.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # its annotations are read there
+    spec.loader.exec_module(module)
+    return module
+
+
+langchain = _langchain_programs()
+
+
+class Traced:
+    """What a program's spans say, live and exported, and the truth; None if something failed."""
+
+    def __init__(self, live: Retrieval, exported: list[Sample], truth: set[str] | None) -> None:
+        self.live = live
+        self.exported = exported
+        self.truth = truth
+
+
+class Tracing:
+    """An instrumented process."""
+
+    def __init__(self) -> None:
+        self.spans = InMemorySpanExporter()
+        self.processor = RetrievalProcessor()
+        limits = SpanLimits(max_span_attributes=10_000)  # as Phoenix's own provider has
+        self.provider = TracerProvider(span_limits=limits)
+        self.provider.add_span_processor(SimpleSpanProcessor(self.spans))
+        self.provider.add_span_processor(self.processor)
+
+    def langchain(self, seed: int) -> Traced:
+        """Run a program of LangChain."""
+        program = langchain.Random(seed)
+        runnable = program.program()
+        outputs: list[Any] = []
+
+        def call(question: str) -> Any:
+            outputs.append(runnable.invoke(langchain.shapes.as_input(runnable, question)))
+            return outputs[-1]
+
+        live = self._live(call)
+        raised = not outputs
+        truth = None if program.failed or raised else langchain.truth(program, outputs[-1])
+        return Traced(live, self._exported(), truth)
+
+    def llama_index(self, seed: int) -> Traced:
+        """Run a program of LlamaIndex."""
+        program = llama_index.Program(seed)
+
+        def call(question: str) -> Any:
+            return ask(program.thing, question)
+
+        live = self._live(call)
+        # Of what a workflow returns, its span has no more than the number of items.
+        is_shown = bool(program.llm.prompts) or program.kind != program.workflow
+        exported = self._exported() if is_shown else []
+        return Traced(live, exported, None if program.fails else program.truth)
+
+    def _live(self, call: Callable[[str], Any]) -> Retrieval:
+        self.spans.clear()
+        return self.processor.observed(call).retrieve(Sample(user_input="q"))
+
+    def _exported(self) -> list[Sample]:
+        return list(read.from_spans(self.spans.get_finished_spans()))
+
+
+def ask(thing: Any, question: str) -> Any:
+    """Ask an engine, a retriever, an agent, a workflow or a function."""
+    for method in ("query", "retrieve", "chat"):
+        if hasattr(thing, method):
+            return getattr(thing, method)(question)
+    if not hasattr(thing, "run"):
+        return thing(question)
+    name = "user_msg" if hasattr(thing, "tools") else "query"
+
+    async def run() -> Any:
+        return await thing.run(**{name: question})
+
+    return asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def tracing() -> Iterator[Tracing]:
+    """Instrument both frameworks while this module runs."""
+    made = Tracing()
+    instrumentors = (LangChainInstrumentor(), LlamaIndexInstrumentor())
+    for instrumentor in instrumentors:
+        instrumentor.instrument(tracer_provider=made.provider)
+    logging.disable(logging.CRITICAL)  # spans that fail on purpose
+    yield made
+    logging.disable(logging.NOTSET)
+    for instrumentor in instrumentors:
+        instrumentor.uninstrument()
+    made.provider.shutdown()
+
+
+MARKERS = {"langchain": re.compile(r"marker-([a-p])\b"), "llama_index": re.compile(r"<(d\d+)>")}
+
+
+def outcome(retrieval: Retrieval, truth: set[str] | None, marker: re.Pattern[str]) -> str:
+    """Return whether a record is right, wrong, or unscored and why."""
+    if retrieval.error is not None or retrieval.contexts is None:
+        return f"unscored: {retrieval.error}" if truth is not None else "rightly unscored"
+    said = {own for each in retrieval.contexts for own in marker.findall(each.text or "")}
+    return "right" if said == truth else f"wrong: {sorted(said)} for {sorted(truth or ())}"
+
+
+def outcomes(tracing: Tracing, framework: str, seed: int) -> Iterator[str]:
+    """Yield what comes of a program live, and of its spans if they are one trace."""
+    traced = getattr(tracing, framework)(seed)
+    yield f"live {outcome(traced.live, traced.truth, MARKERS[framework])}"
+    if len(traced.exported) == 1:
+        retrieval = traced.exported[0].retrieval or Retrieval(error="no retrieval")
+        said = outcome(retrieval, traced.truth, MARKERS[framework])
+        # Spans do not show what a function does to their output: that is known live alone.
+        yield f"exported {said}"
+
+
+@pytest.mark.parametrize("framework", MARKERS)
+def test_no_number_is_wrong(framework: str, tracing: Tracing) -> None:
+    """And most programs are scored."""
+    counts: Counter[str] = Counter()
+    wrong = []
+    for seed in range(PROGRAMS):
+        for said in outcomes(tracing, framework, seed):
+            path, result, *_ = said.replace(":", "").split()
+            counts[f"{path} {result}"] += 1
+            if result == "wrong":
+                wrong.append((seed, said))
+    assert not wrong
+    assert counts["live unscored"] <= PROGRAMS / 3, counts
