@@ -1,7 +1,7 @@
 """Data sets beyond one machine: a batch in, its scores beside it, in whatever engine moves batches.
 
 `BatchScorer` is what Ray Data's `map_batches`, Spark's `mapInArrow` and Dask's `map_partitions`
-call in their workers; docs/distributed.md has a job of each. The engine writes what comes out as
+call in their workers; docs/scale.md has a job of each. The engine writes what comes out as
 Parquet, wherever it writes, and `Report.open` reads it.
 """
 
@@ -53,7 +53,7 @@ class BatchScorer:
     or with a mapping of names to columns (lists or NumPy arrays), it returns a table of the same
     kind with the same rows: columns that hold a sample's fields are named as `Sample` names them,
     all others are as they were, and those of each score stand beside them, as a saved report has
-    them (docs/large-reports.md lists them). Written as Parquet, `Report.open` reads it.
+    them (docs/scale.md lists them). Written as Parquet, `Report.open` reads it.
 
     - `position`: a column of whole numbers >= 0 that is no part of a sample and tells rows apart:
       number them from 0 when you write the data set. It comes out as `row`. `Report.open` puts the
