@@ -156,7 +156,7 @@ def id_at(item: Any, id_key: IdKey) -> Any:
         holders += [held for own in INNER for held in (_get(item, own),) if _has_fields(held)]
         if isinstance(item, Context):
             holders = [item.metadata, item]
-        value = next((held for one in holders if (held := _at(one, path)) is not None), None)
+        value = next((held for each in holders if (held := _at(each, path)) is not None), None)
     if value is None:
         raise ValueError(f"a context has nothing at {name}: {shown(item)}")
     return value
@@ -334,7 +334,7 @@ def _array_rows(result: object) -> Iterable[object] | None:
     if type(result) is tuple and len(result) == 2 and all(map(_is_matrix, result)):  # noqa: PLR2004
         return _numbers_found(*result)
     lists: Any = result
-    is_several = type(lists) is list and lists and all(type(one) is list for one in lists)
+    is_several = type(lists) is list and lists and all(type(each) is list for each in lists)
     if is_several and not _are_unnamed(lists):
         found: list[object] = _of_one_query(lists)  # Milvus
         return found
@@ -345,10 +345,10 @@ def _scored_rows(documents: Any, scores: Any) -> list[object]:
     """Return BM25S's documents, which are what its corpus has, or positions, with their scores."""
     found = zip(_of_one_query(documents.tolist()), _of_one_query(scores.tolist()), strict=True)
     return [
-        {**one, "score": score}
-        if isinstance(one, Mapping)
-        else {"text" if isinstance(one, str) else "id": one, "score": score}
-        for one, score in found
+        {**each, "score": score}
+        if isinstance(each, Mapping)
+        else {"text" if isinstance(each, str) else "id": each, "score": score}
+        for each, score in found
     ]
 
 
@@ -427,7 +427,7 @@ def _metadata(row: object, inner: object) -> dict[str, Any]:
         if value is None:
             value = _get(inner, name)
         if isinstance(value, Mapping):
-            return {str(key): one for key, one in value.items()}
+            return {str(key): each for key, each in value.items()}
     return {}
 
 

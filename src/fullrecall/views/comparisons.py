@@ -148,6 +148,13 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         if report.stopped is not None:
             has = f"the report {which} has {counted(len(report), 'sample')}"
             notes.append(partial(has, report.stopped))
+    before, after = comparison.tokenizers
+    if set(before) != set(after) or len(before) > 1:
+        notes.append(
+            f"tokens were counted by {', '.join(before) or 'nobody'} before, "
+            f"{', '.join(after) or 'nobody'} after: these budgets do not compare; "
+            "Report.with_tokens counts all alike"
+        )
     for score in comparison:
         notes += _score_notes(score)
     for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):
