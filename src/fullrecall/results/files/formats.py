@@ -16,6 +16,7 @@ from fullrecall.report.report import Report
 from fullrecall.report.signature import is_report
 from fullrecall.result import Method, Result
 from fullrecall.results.files import json_lines
+from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.sample import Sample
 from fullrecall.table.part import Part
 
@@ -70,16 +71,16 @@ def _written(report: Report, path: Path, suffix: str, default: Callable[[Any], A
     if suffix == ".parquet":
         _parquet().save(report, path, default)
         return
-    with json_lines.Writer(path, report.methods, report.corpus, default=default) as writer:
+    with json_lines.Writer(path, report.methods, report.origin, default=default) as writer:
         writer.stopped = report.stopped
         for row in report:
             writer.write(row.sample, row.results)
 
 
-def writer(path: str | Path, methods: Sequence[Method], corpus: str | None = None) -> Writer:
+def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> Writer:
     """Return what writes the rows of a run as they come, to what is not there yet.
 
-    A name that ends in ".parquet" becomes a directory of files, each of which is whole. `corpus`
+    A name that ends in ".parquet" becomes a directory of files, each of which is whole. `origin`
     is that of the report. Raises
     `ReportError` for another suffix, and for a path that exists.
     """
@@ -88,9 +89,9 @@ def writer(path: str | Path, methods: Sequence[Method], corpus: str | None = Non
     check_absent(path, replace=False)
     signing.remove(path)  # of what stood there before
     if path.suffix == ".parquet":
-        made: Writer = _parquet().Writer(path, methods, corpus)
+        made: Writer = _parquet().Writer(path, methods, origin)
         return made
-    return json_lines.Writer(path, methods, corpus, default=str)
+    return json_lines.Writer(path, methods, origin, default=str)
 
 
 def load(path: str | Path, *, signed: str | Path | None = None) -> Report:
@@ -104,7 +105,7 @@ def load(path: str | Path, *, signed: str | Path | None = None) -> Report:
     report = Report(saved.methods)
     for part in saved.parts:
         report.table.add(part)
-    report.stopped, report.corpus = saved.stopped, saved.corpus
+    report.stopped, report.origin = saved.stopped, saved.origin
     return report
 
 
