@@ -242,7 +242,7 @@ class RowGroup:
     def _score(self, score: int) -> ScoreColumns:
         try:
             return columns.score_columns(self, self._methods[score].name, self._all)
-        except ReportError as error:
+        except (ReportError, pa.ArrowException) as error:  # a null within a list
             raise ReportError(f"{self._path}: {error}") from None
 
     def _cells(self, row: int) -> dict[str, Any]:
