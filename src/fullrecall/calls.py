@@ -141,7 +141,8 @@ def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> 
     A call that returned `contexts`, the final list, is no stage.
     """
     nodes: list[StageNode] = []
-    answered = [call for call in calls if call.contexts is not None]
+    answered = [call for call in calls if call.contexts]
+    answered = answered or [call for call in calls if call.contexts is not None]
     for call in calls:
         is_final = call in answered[:1] and len(answered) == 1
         is_final = is_final and contexts in (call.contexts, call.ranked)

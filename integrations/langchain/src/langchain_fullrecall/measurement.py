@@ -88,7 +88,9 @@ async def ameasure(case: Case, scorer: Scorer, retriever: Retriever | None = Non
 
 def unscored(scorer: Scorer, reason: str, sample: Sample | None = None) -> Measured:
     """Return the result of what could not be measured."""
-    return Measured(sample or Sample(), Result(scorer.method, Status.UNSCORED, note=reason))
+    sample = sample or Sample()
+    result = Result(scorer.method, Status.UNSCORED, note=reason).asked_of(sample)
+    return Measured(sample, result)
 
 
 def _retrieved(retriever: Retriever, sample: Sample) -> Retrieval:
