@@ -502,6 +502,7 @@ class Report:
         *,
         replace: bool = False,
         default: Callable[[Any], Any] | None = None,
+        sign: str | Path | None = None,
     ) -> None:
         """Write the report to one file, or to a directory where it is too large for one.
 
@@ -510,6 +511,9 @@ class Report:
         takes Parquet files of some 20,000 samples each and a manifest that names them. What `load`
         reads of either is equal to this report.
 
+        `sign` is a file with a secret key of at least 16 bytes: a signature is written beside the
+        report, `report.jsonl.hmac`, which `load(signed=…)` and `fullrecall gate --signed` require.
+
         Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
         replaces it once all is written, for a directory with other files, and for metadata that
         JSON would change or cannot hold, unless `default`, such as `str`, makes values of it that
@@ -517,20 +521,21 @@ class Report:
         """
         from fullrecall.results import files
 
-        files.save(self, path, replace=replace, default=default)
+        files.save(self, path, replace=replace, default=default, sign=sign)
 
     @classmethod
-    def load(cls, path: str | Path) -> Report:
+    def load(cls, path: str | Path, *, signed: str | Path | None = None) -> Report:
         """Read a saved report into memory; `ReportError` names line and field of what is wrong.
 
-        Values that no run can give are wrong, and so is a directory with a part that is missing,
-        cut off, edited, or of another report. What an interrupted or killed run has left is read
-        too: `stopped` then says what ended it, and a last line that is cut off is left out with a
-        warning.
+        What scorers found is derived again from the sample beside it: values that do not follow
+        are wrong, and so is a directory with a part that is missing, cut off, edited, or of another
+        report. `signed` is the key file that the report must be signed with (`save(sign=…)`). What
+        an interrupted or killed run has left is read too: `stopped` then says what ended it, and a
+        last line that is cut off is left out with a warning.
         """
         from fullrecall.results import files
 
-        return files.load(path)
+        return files.load(path, signed=signed)
 
     @classmethod
     def open(cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:

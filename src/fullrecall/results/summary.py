@@ -351,6 +351,7 @@ def totals_of(table: Table, score: int, measure: Measure) -> Totals:
 
 
 def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
+    table.read(score, measures)
     status = table.status(score)
     scored, undefined, unscored = (
         int((status == code).sum()) for code in (SCORED, UNDEFINED, UNSCORED)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.extras import pyarrow
+from fullrecall.report import signing
 from fullrecall.report.report import Report
 from fullrecall.report.signature import is_report
 from fullrecall.result import Method, Result
@@ -45,19 +46,25 @@ def save(
     *,
     replace: bool = False,
     default: Callable[[Any], Any] | None = None,
+    sign: str | Path | None = None,
 ) -> None:
     """Write a report; see `Report.save`."""
     path = Path(path)
     check_suffix(path)
     check_absent(path, replace=replace)
+    if sign is not None:
+        signing.key(sign)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         _written(report, part, path.suffix, default)
         if path.is_dir():
             shutil.rmtree(path)
+        signing.remove(path)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+    if sign is not None:
+        signing.sign(path, sign)
 
 
 def _written(report: Report, path: Path, suffix: str, default: Callable[[Any], Any] | None) -> None:
@@ -80,14 +87,17 @@ def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
     path = Path(path)
     check_suffix(path)
     check_absent(path, replace=False)
+    signing.remove(path)  # of what stood there before
     if path.suffix == ".parquet":
         made: Writer = _parquet().Writer(path, methods, origin)
         return made
     return json_lines.Writer(path, methods, origin, default=str)
 
 
-def load(path: str | Path) -> Report:
+def load(path: str | Path, *, signed: str | Path | None = None) -> Report:
     """Read a saved report; see `Report.load`."""
+    if signed is not None:
+        signing.check_signature(Path(path), signed)
     if _is_parquet(path):
         loaded: Report = _parquet().opened([path], whole=True)
         return loaded

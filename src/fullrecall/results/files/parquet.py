@@ -59,6 +59,7 @@ class _Rows:
         """Rows that came so far."""
         self._default = default
         self._tables: list[pa.Table] = []
+        self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
         self._waiting: list[tuple[Sample, Sequence[Result]]] = []
 
     def add(self, part: Part) -> Iterator[pa.Table]:
@@ -82,6 +83,7 @@ class _Rows:
         """Return what waits as a row group; None where nothing does."""
         self._settle()
         tables, self._tables = self._tables, []
+        self._rows = self._bytes = 0
         return pa.concat_tables(tables) if tables else None
 
     def _settle(self) -> None:
@@ -92,12 +94,14 @@ class _Rows:
 
     def _convert(self, part: Part) -> None:
         rows = range(self.count, self.count + len(part))
-        self._tables.append(columns.arrow_table(part, self.methods, rows, self._default))
+        table = columns.arrow_table(part, self.methods, rows, self._default)
+        self._tables.append(table)
+        self._rows += table.num_rows
+        self._bytes += table.nbytes
         self.count += len(part)
 
     def _due(self) -> pa.Table | None:
-        rows = sum(table.num_rows for table in self._tables)
-        large = rows >= GROUP_ROWS or sum(t.nbytes for t in self._tables) >= _GROUP_BYTES
+        large = self._rows >= GROUP_ROWS or self._bytes >= _GROUP_BYTES
         return self.rest() if large else None
 
 
