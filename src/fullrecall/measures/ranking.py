@@ -62,9 +62,9 @@ class ContextPrecisionMeasure(GradedMeasure):
 
     def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the mean precision at the relevant ranks within the first k."""
-        precisions = outcomes.precisions(self.top)
+        seen = outcomes.precisions(self.top)
         return outcomes.share(
-            precisions.sums(lambda relevant, contexts: relevant / contexts), precisions.counts
+            seen.sums(lambda relevant, contexts: relevant / contexts), seen.counts
         )
 
 
@@ -99,10 +99,7 @@ class NDCGMeasure(Measure):
 
     def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the discounted gain over that of the ideal order."""
-        gains, ideal = (
-            outcomes.gains(self.top, self._worth),
-            outcomes.ideal_gains(self.top, self._worth),
-        )
+        gains, ideal = outcomes.gains(self.top, self._worth)
         return outcomes.share(gains.sums(_discounted), ideal.sums(_discounted))
 
     def _worth(self, grade: float) -> float:
