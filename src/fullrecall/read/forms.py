@@ -124,7 +124,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
                 "id": "name",
                 "metadata": "additional_metadata",
             },
-            frozenset({"input", "context", "expected_output"}),
+            frozenset({"input"}),
         ),
         "langsmith": Form(
             {
@@ -160,10 +160,12 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 )
 """The forms whose rows are recognized; LlamaIndex's EmbeddingQA, BEIR and TREC are files."""
 
-_OPTIONAL = frozenset({
-    "name", "metadata", "additional_metadata", "source_file", "actual_output", "retrieval_context",
-    "tools_called", "expected_tools", "comments", "custom_column_key_values",
+_OF_DEEPEVAL = frozenset({"expected_output", "actual_output", "retrieval_context"})
+_BESIDE = frozenset({
+    "metadata", "source_file", "tools_called", "expected_tools", "comments",
+    "custom_column_key_values",
 })  # fmt: skip
+"""What deepeval has beside the fields of a sample."""
 
 
 def fields_of(row: Row) -> Row:
@@ -173,9 +175,30 @@ def fields_of(row: Row) -> Row:
         return _with_question(row)
     if form.read is not None:
         return _with_question(form.read(row))
-    theirs = {path: ours for ours, path in form.fields.items()}
-    found = {theirs[name]: value for name, value in row.items() if name in theirs}
-    return _with_question(found)
+    fields = {ours: row[theirs] for ours, theirs in form.fields.items() if theirs in row}
+    if row.get("metadata") is not None:
+        fields["metadata"] = row["metadata"]
+    return _with_question(fields)
+
+
+def attributes_of(row: object) -> Row | None:
+    """Return the fields of a test case or golden of deepeval by its names; None for any other.
+
+    It is not dumped: that would make one text of a retrieved context and its source.
+    """
+    if type(row).__module__.partition(".")[0] != "deepeval":
+        return None
+    values = {name: getattr(row, name, None) for name in FORMS["deepeval"].fields.values()}
+    values["metadata"] = getattr(row, "metadata", None)
+    values["retrieval_context"] = (
+        [
+            {"text": item.context, "source": item.source} if hasattr(item, "source") else item
+            for item in values["retrieval_context"] or ()
+        ]
+        if values["retrieval_context"] is not None
+        else None
+    )
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _form_of(row: Row) -> Form | None:
@@ -184,7 +207,8 @@ def _form_of(row: Row) -> Form | None:
         if FORMS[name].known_by <= names:
             return FORMS[name]
     deepeval = FORMS["deepeval"]
-    if deepeval.known_by <= names <= deepeval.known_by | _OPTIONAL:
+    known = {*deepeval.fields.values(), *_BESIDE}
+    if deepeval.known_by <= names <= known and not _OF_DEEPEVAL.isdisjoint(names):
         return deepeval
     if any(str(name).startswith(("input_", "inputs.")) for name in names) and any(
         str(name).startswith(("output_", "outputs.")) for name in names
