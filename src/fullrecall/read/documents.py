@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.errors import InputError, MissingExtraError
+from fullrecall.hits import context_of
 from fullrecall.identifiers import as_id, shown
 
 DocumentsLike: TypeAlias = "str | Path | Iterable[Any] | Mapping[Any, str]"
@@ -148,37 +149,26 @@ def html_text(page: str) -> str:
     return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
-def _document(item: Any, place: str) -> Document:
-    if isinstance(item, str):
-        return Document(f"text-{_digest(item)}", item)
-    if isinstance(item, Mapping):
-        fields = {str(name): value for name, value in item.items()}
-        metadata = fields.get("metadata") or {}
-        return _made(fields.get, metadata, place, item)
-    metadata = getattr(item, "metadata", None)
-    own = metadata if isinstance(metadata, Mapping) else {}
-    return _made(lambda name: getattr(item, name, None), own, place, item)
-
-
-_TEXTS = ("text", "page_content", "content")
-_IDS = ("id", "id_", "_id", "doc_id", "node_id")
-
-
-def _made(field: Any, metadata: Mapping[str, Any], place: str, item: object) -> Document:
-    text = next((value for name in _TEXTS if isinstance(value := field(name), str)), None)
-    if text is None:
-        raise InputError(f"documents, item {place}: expected a text, got {shown(item)}")
-    given = next((value for name in _IDS if (value := field(name)) is not None), None)
-    if given is None and (source := metadata.get("source") or field("source")) is not None:
-        page = metadata.get("page")
-        given = f"{source}" if page is None else f"{source}#page={page}"
-        metadata = {}
-    source = metadata.get("source") or field("source")
+def _document(item: Any, position: str) -> Document:
+    """Return one item as a document; its ID is its own, else its source, else of its text."""
     try:
-        own = as_id(given) if given is not None else f"text-{_digest(text)}"
-        return Document(own, text, None if source is None else as_id(source))
+        context = context_of(item)
+        source = context.source or context.metadata.get("source") or _field(item, "source")
+        source = None if source is None else as_id(source)
     except ValueError as error:
-        raise InputError(f"documents, item {place}: {error}") from None
+        raise InputError(f"documents, item {position}: {error}") from None
+    if context.text is None:
+        raise InputError(f"documents, item {position}: expected a text, got {shown(item)}")
+    if context.id is not None:
+        return Document(context.id, context.text, source)
+    if source is None:
+        return Document(f"text-{_digest(context.text)}", context.text)
+    page = context.metadata.get("page")
+    return Document(source if page is None else f"{source}#page={page}", context.text)
+
+
+def _field(item: Any, name: str) -> Any:
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
 
 def _digest(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.read.strict_json import parsed
+from fullrecall.sample import Sample
 
 Row = Mapping[str, Any]
 
@@ -25,6 +26,9 @@ class Form(NamedTuple):
     read: Callable[[Row], dict[str, Any]] | None = None
 
 
+_SAMPLE_NAMES = frozenset(
+    {name for field, others in Sample.names().items() for name in (field, *others)}
+) - {"id"}
 _ANSWERS = frozenset({"answer", "output", "response", "expected", "expected_output", "result"})
 
 
@@ -41,6 +45,8 @@ def _langsmith(row: Row) -> dict[str, Any]:
         fields["reference" if name in _ANSWERS else name] = value
     if metadata.get("group") is not None:
         fields["group"] = metadata["group"]
+    # Beside them a user may have put what was retrieved; of an export's own columns none is known.
+    fields |= {name: value for name, value in row.items() if name in _SAMPLE_NAMES - {"metadata"}}
     more = {name: value for name, value in metadata.items() if name not in ("id", "group")}
     return {**fields, "metadata": more} if more else fields
 
@@ -65,6 +71,7 @@ def _langsmith_columns(row: Row) -> dict[str, Any]:
         }
 
     return _langsmith({
+        **{name: value for name, value in row.items() if name in _SAMPLE_NAMES},
         "id": row.get("id"),
         "inputs": under("input_", "inputs."),
         "outputs": under("output_", "outputs."),
