@@ -47,20 +47,20 @@ class Documents:
     for what is not a document and for an ID that names two texts.
     """
 
-    given: Any
+    origin: Any
 
     def __iter__(self) -> Iterator[Document]:
-        seen: dict[str, int] = {}
-        for document in _read(self.given):
+        fingerprints: dict[str, int] = {}
+        for document in _read(self.origin):
             fingerprint = hash(document.text)
-            if document.id not in seen:
-                seen[document.id] = fingerprint
+            if document.id not in fingerprints:
+                fingerprints[document.id] = fingerprint
                 yield document
-            elif seen[document.id] != fingerprint:
+            elif fingerprints[document.id] != fingerprint:
                 raise InputError(f"the ID {document.id!r} names two texts: use unique IDs")
 
 
-def documents_of(given: DocumentsLike | Documents) -> Documents:
+def documents_of(origin: DocumentsLike | Documents) -> Documents:
     """Return what is given as documents.
 
     - A folder: its `.txt`, `.md`, `.rst`, `.html` and `.jsonl` files, also in folders below it;
@@ -72,29 +72,29 @@ def documents_of(given: DocumentsLike | Documents) -> Documents:
 
     Raises `InputError` for a path that is not there or holds no documents, and for anything else.
     """
-    if isinstance(given, Documents):
-        return given
-    if isinstance(given, (str, os.PathLike)):
-        path = Path(given)
+    if isinstance(origin, Documents):
+        return origin
+    if isinstance(origin, (str, os.PathLike)):
+        path = Path(origin)
         if not path.exists():
             raise InputError("no such file or folder", path=str(path))
         if path.is_dir() and not any(_files(path)):
             raise InputError(f"has no file that ends in {', '.join(ENDINGS)}", path=str(path))
         return Documents(path)
-    if not isinstance(given, Iterable) or isinstance(given, (bytes, Context)):
-        raise InputError(f"documents: expected a folder or an iterable, got {shown(given)}")
-    return Documents(list(given) if isinstance(given, Iterator) else given)
+    if not isinstance(origin, Iterable) or isinstance(origin, (bytes, Context)):
+        raise InputError(f"documents: expected a folder or an iterable, got {shown(origin)}")
+    return Documents(list(origin) if isinstance(origin, Iterator) else origin)
 
 
-def _read(given: Any) -> Iterator[Document]:
-    if isinstance(given, Path):
-        yield from _in_folder(given) if given.is_dir() else _in_file(given, given.name)
-    elif isinstance(given, Mapping):
-        for name, item in given.items():
+def _read(origin: Any) -> Iterator[Document]:
+    if isinstance(origin, Path):
+        yield from _in_folder(origin) if origin.is_dir() else _in_file(origin, origin.name)
+    elif isinstance(origin, Mapping):
+        for name, item in origin.items():
             document = _document(item, repr(name)) if not isinstance(item, str) else None
             yield Document(as_id(name), item if document is None else document.text)
     else:
-        for position, item in enumerate(given):
+        for position, item in enumerate(origin):
             yield _document(item, str(position))
 
 

@@ -214,8 +214,8 @@ def _form_of(row: Row) -> Form | None:
         if FORMS[name].known_by <= names:
             return FORMS[name]
     deepeval = FORMS["deepeval"]
-    known = {*deepeval.fields.values(), *_BESIDE}
-    if deepeval.known_by <= names <= known and not _OF_DEEPEVAL.isdisjoint(names):
+    of_deepeval = {*deepeval.fields.values(), *_BESIDE}
+    if deepeval.known_by <= names <= of_deepeval and not _OF_DEEPEVAL.isdisjoint(names):
         return deepeval
     if any(str(name).startswith(("input_", "inputs.")) for name in names) and any(
         str(name).startswith(("output_", "outputs.")) for name in names
@@ -233,11 +233,11 @@ def _with_question(row: Row) -> Row:
     name = next((n for n in _QUESTIONS if _is_conversation(row.get(n))), None)
     if name is None:
         return row
-    messages = [_message(one) for one in row[name]]
-    asked = [at for at, one in enumerate(messages) if one["role"] in _USERS]
-    if not asked:
+    messages = [_message(message) for message in row[name]]
+    user_turns = [at for at, message in enumerate(messages) if message["role"] in _USERS]
+    if not user_turns:
         raise InputError(f"{name} has no message of a user", field=name)
-    last = asked[-1]
+    last = user_turns[-1]
     fields = {key: value for key, value in row.items() if key != name}
     kept = fields.get("metadata") or {}
     if isinstance(kept, Mapping) and last:
@@ -247,12 +247,14 @@ def _with_question(row: Row) -> Row:
 
 def _is_conversation(value: object) -> bool:
     is_list = isinstance(value, Sequence) and not isinstance(value, str) and bool(value)
-    return is_list and all(isinstance(one, Mapping) and "content" in one for one in value)  # type: ignore[attr-defined]
+    return is_list and all(
+        isinstance(message, Mapping) and "content" in message for message in value
+    )  # type: ignore[attr-defined]
 
 
-def _message(one: Row) -> dict[str, str]:
-    role = str(one.get("role") or one.get("type") or "").lower()
-    return {"role": role, "content": str(one["content"] or "")}
+def _message(message: Row) -> dict[str, str]:
+    role = str(message.get("role") or message.get("type") or "").lower()
+    return {"role": role, "content": str(message["content"] or "")}
 
 
 def set_at(row: dict[str, Any], path: str, value: Any) -> None:

@@ -89,8 +89,12 @@ class Columns:
             return column
         usual = self._usual.get(column)
         if usual is None:
-            plain = "_".join(column.strip().lower().replace("-", " ").split())
-            usual = plain if plain in FIELDS or plain in AMBIGUOUS else _USUAL.get(plain, column)
+            normalized = "_".join(column.strip().lower().replace("-", " ").split())
+            usual = (
+                normalized
+                if normalized in FIELDS or normalized in AMBIGUOUS
+                else _USUAL.get(normalized, column)
+            )
             self._usual[column] = usual
         return usual
 
