@@ -26,9 +26,10 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from fullrecall import Context, IdRecall, Report, Retrieval, Sample, TextRecall, diagnose, evaluate
+from fullrecall.calls import Call
 from fullrecall.diagnosis import Change, ChangeKind
-from fullrecall.retrieval import Call
 from fullrecall.scorers import Scorer
+from fullrecall.steps import StepLog, ValueReader, retrieval_of
 
 K, DEPTH, WIDE = 5, 40, 30
 
@@ -286,13 +287,14 @@ def failing(setting: Setting) -> Defective:
     def united(question: str, *, fails: bool) -> Retrieval:
         words = question.split()
         halves = [" ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])]
-        calls = [Call("first", halves[0], contexts=tuple(search(halves[0], K)))]
-        calls.append(
-            Call("second", halves[1], error="timed out")
-            if fails
-            else Call("second", halves[1], contexts=tuple(search(halves[1], K)))
-        )
-        return Retrieval.of_calls(calls, failed_calls="score")
+        log = StepLog(ValueReader())
+        for name, half in zip(("first", "second"), halves, strict=True):
+            log.begin(name, None, "retriever", name, query=half)
+            if fails and name == "second":
+                log.end(name, error="timed out")
+            else:
+                log.end(name, search(half, K))
+        return retrieval_of(log.steps, failed_calls="score")
 
     def mended(question: str, _: int) -> Sequence[Context]:
         return united(question, fails=False).contexts or ()

@@ -9,6 +9,7 @@ import pytest
 
 from fullrecall import Gate, IdRecall, Report, Retrieval, Sample, compare, evaluate
 from fullrecall.calls import Call
+from fullrecall.diagnosis import Cause, diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Findings, Step, Target
 from fullrecall.measures import (
@@ -28,6 +29,7 @@ from fullrecall.measures import (
     seconds,
     tokens,
 )
+from fullrecall.measures.budgets import Unit, budgets_to
 from fullrecall.result import Method, Result, Status
 from fullrecall.views.comparisons import verdict_of
 
@@ -214,6 +216,8 @@ def test_the_summary_says_after_which_call_to_stop() -> None:
     assert curve.means == (0.25, 0.5, 0.75, 1.0, 1.0)
     assert curve.last_gain == 4
     assert curve.gains == (0.25, 0.25, 0.25, 0.25, 0.0)
+    assert curve.new_targets == (2, 2, 2, 2, 0)
+    assert (curve.made, curve.idle) == (5.0, 2.5)
     assert "stop after call 4: the same recall, 80% of the tokens" in " ".join(str(summary).split())
 
 
@@ -235,6 +239,128 @@ def test_a_context_may_tell_its_tokens() -> None:
     assert result[Recall @ tokens(2)] == 0.0
     assert result[Recall @ tokens(3)] == 0.5
     assert result[Recall @ tokens(4)] == 1.0
+
+
+def test_the_smallest_budget_that_reaches_a_target() -> None:
+    """The smallest number of calls, tokens or seconds; each larger one reaches it as well."""
+    samples = [
+        Sample(reference_context_ids=["gold"], retrieval=_agent(1 + n % 4, 5)) for n in range(200)
+    ]
+    report = evaluate(samples, IdRecall())
+    found = report.smallest_k(0.6, unit="calls")
+    assert (found.k, found.mean, found.largest) == (calls(3), 0.75, calls(5))
+    assert found.k is not None
+    assert report.summary(Recall @ found.k)[0].main.mean == found.mean
+    assert "id_recall reaches 0.6 at 3 calls: at least" in found.reason
+    assert found.tokens == 300.0
+    assert found.to_dict()["k"] == "3calls"
+    assert report.smallest_k(0.6, unit="tokens").k == tokens(250)
+    assert report.smallest_k(0.6, unit="seconds").k == seconds(1.6)
+    assert report.smallest_k(0.6, unit="calls", largest=2).k is None
+    assert "at no budget up to 5 calls" in report.smallest_k(1.0, unit="calls").reason
+    falling = report.smallest_k(0.2, Precision, unit="calls")
+    assert falling.falls
+    with pytest.raises(ParameterError, match="unit must be"):
+        report.smallest_k(0.6, unit="rounds")  # type: ignore[arg-type]  # as a user might
+    unknown = evaluate([Sample(reference_context_ids=["a"], retrieved_context_ids=["a"])],
+                       IdRecall())  # fmt: skip
+    assert "no sample has a score" in unknown.smallest_k(0.5, unit="seconds").reason
+
+
+@pytest.mark.parametrize("unit", ["calls", "tokens", "seconds"])
+@pytest.mark.parametrize("most", [0.0, 0.0004, 1.0, 3.0, 99.5, 1234.0, 1e6])
+def test_budgets_of_a_curve(unit: Unit, most: float) -> None:
+    """They rise, the last one alone pays for all, and a longer curve begins with a shorter one."""
+    if unit == "calls" and most > 2000:
+        return
+    budgets = budgets_to(unit, most)
+    amounts = [each.amount for each in budgets]
+    assert amounts == sorted(set(amounts))
+    assert amounts[-1] >= most
+    assert len(amounts) == 1 or amounts[-2] < most
+    assert budgets_to(unit, 2 * most + 1)[: len(budgets)] == budgets
+
+
+def test_a_tokenizer_of_ones_own() -> None:
+    """It counts each text once; budgets, costs and saved reports go by it, and mixtures say so."""
+    report, seen = _report(1), list[str]()
+
+    def count(text: str) -> int:
+        seen.append(text)
+        return 7
+
+    by_words = report.with_tokens(count, tokenizer="words")
+    assert seen == ["x" * 40]
+    values = [one.table.values(0, Recall @ tokens(7)).tolist() for one in (report, by_words)]
+    assert values == [[0.0] * 40, [1.0] * 40]
+    assert by_words.smallest_k(0.5).tokens_are == "words"
+    assert by_words.summary(Recall)[0].mean == report.summary(Recall)[0].mean
+    assert by_words.rows[0].results[0][Recall @ tokens(7)] == 1.0
+    with pytest.raises(ParameterError, match="pass lambda text"):
+        report.with_tokens(str.split, tokenizer="words")  # type: ignore[arg-type]  # a list
+    with pytest.raises(ParameterError, match="tokenizer must be a name"):
+        report.with_tokens(len, tokenizer="")
+
+
+@pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
+def test_tokenizers_are_not_mixed_in_silence(tmp_path: Path, name: str) -> None:
+    """A report says what counted its tokens, also where it was saved; so does a comparison."""
+    report = _report(1)
+    report.with_tokens(len, tokenizer="letters").save(tmp_path / name)
+    loaded = Report.load(tmp_path / name)
+    assert loaded.summary(Recall @ tokens(40)).tokenizers == ("letters",)
+    assert loaded.table.values(0, Recall @ tokens(40))[0] == 1.0
+    both = Report.merged([loaded, report])
+    shown = " ".join(str(both.summary(Recall @ tokens(40))).split())
+    assert "tokens were counted in 2 ways, which do not compare: letters, characters / 4" in shown
+    assert "tokens were" not in " ".join(str(both.summary(Recall @ calls(2))).split())
+    change = " ".join(str(compare(report, loaded, Recall @ tokens(40))).split())
+    assert "tokens were counted by characters / 4 before, letters after" in change
+    assert "tokens were" not in str(compare(report, loaded, Recall @ calls(1)))
+
+
+def test_what_is_returned_again_is_read_again() -> None:
+    """Tokens count what every call returned: a repeated context is paid for a second time."""
+    a, b, c = ({"id": name, "text": name * 40} for name in "abc")
+    record = Retrieval(
+        [a, b, c],
+        ranks=[1, 2, 2],
+        call_numbers=[1, 1, 2],
+        calls=[Call("s", "q", [a, b]), Call("s", "r", None, "down"), Call("s", "p", [a, c])],
+    )
+    result = IdRecall().score(reference_context_ids=["c"], retrieval=record)
+    assert [result[Recall @ tokens(n)] for n in (39, 40)] == [0.0, 1.0]
+
+
+def test_a_diagnosis_takes_a_budget() -> None:
+    """What a larger budget finds is beyond this one; what none finds has the causes of any k."""
+    late = _report(20)
+    diagnosis = diagnose(late, k=calls(3))
+    assert diagnosis.scores == ("id_recall@3calls",)
+    assert diagnosis.counts() == {Cause.BEYOND_K: 40}
+    assert next(iter(diagnosis)).detail == "at rank 1 after 20 calls, beyond 3 calls"
+    actions = [change.action for change in diagnosis.changes]
+    assert actions[0] == "raise the budget from 3 calls to 20 calls"
+    assert not diagnose(late, k=calls(20)).misses
+    assert diagnose(late, k=seconds(2)).counts() == {Cause.BEYOND_K: 40}
+    never = evaluate([Sample(reference_context_ids=["z"], retrieval=_agent(1, 2))], IdRecall())
+    assert diagnose(never, k=tokens(5)).counts() == diagnose(never).counts()
+
+
+def test_curves_over_budgets() -> None:
+    """The page of agents has curves over calls and tokens, whether or not anybody asked."""
+    samples = [
+        Sample(reference_context_ids=["gold"], retrieval=_agent(1 + n % 4, 5)) for n in range(8)
+    ]
+    report = evaluate(samples, IdRecall())
+    page = report.to_html()
+    assert "Mean over calls" in page
+    assert "Mean over tokens" in page
+    asked = report.to_html(measures=[Recall @ calls(n) for n in (1, 2, 4)])
+    assert "Mean of Recall @ calls" in asked
+    assert "Mean over calls" not in asked
+    change = compare(report, report, *(Recall @ calls(n) for n in (1, 4))).to_html()
+    assert "mean of Recall @ calls" in change
 
 
 @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from fullrecall import (
     ClaimRecall,
+    Context,
     Gate,
     IdRecall,
     LLMJudge,
@@ -112,6 +113,8 @@ def test_the_successor_of_a_superseded_reference_is_the_target() -> None:
         ({"forbidden_ids": "a"}, "expected a list"),
         ({"forbidden_ids": [""]}, "blank"),
         ({"answerable": "no"}, "expected true or false"),
+        ({"forbidden_contexts": ["a", " "]}, "item 1: expected a text"),
+        ({"forbidden_contexts": ["a"], "reference_contexts": [["b", "a"]]}, "and forbidden"),
         ({"forbidden_ids": ["a"], "reference_context_ids": ["a"]}, "is a reference and forbidden"),
     ],
 )
@@ -141,6 +144,74 @@ def test_calls_that_nobody_merged_count_by_their_own_ranks() -> None:
     named = retrieval.with_contexts([{"id": "x"}, {"id": "y"}])
     united = Retrieval(named.contexts, ranks=[1, 1])
     assert _score(retrieval=united, forbidden_ids=["y"])[Leak @ 1] == 1.0
+
+
+_PAGE = "The salary of every employee of the firm is a matter for the board, and for it alone."
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "retrieved", "leak"),
+    [
+        ("the salary is 5", {"text": "Here  the salary\nis 5."}, 1.0),
+        ("the salary is 5", {"text": "the salary is 6"}, 0.0),
+        (_PAGE, {"text": f"so: {_PAGE[20:70]}"}, 1.0),
+        (_PAGE, {"text": "The salary of every employee is public."}, 0.0),
+        ({"id": "x", "source": "d", "start": 10, "end": 20},
+         {"text": "t", "source": "d", "start": 19, "end": 30}, 1.0),
+        ({"id": "x", "source": "d", "start": 10, "end": 20},
+         {"text": "t", "source": "d", "start": 20, "end": 30}, 0.0),
+        ({"id": "x", "source": "d", "start": 10, "end": 20},
+         {"text": "t", "source": "e", "start": 10, "end": 20}, 0.0),
+        ({"id": "x", "source": "d", "start": 10, "end": 20}, {"text": "t", "id": "x"}, 1.0),
+        ({"id": "x", "source": "d", "start": 10, "end": 20}, {"text": "t", "id": "y"}, None),
+        ({"id": "x"}, {"text": "t", "id": "y"}, 0.0),
+        ({"id": "x"}, {"text": "t"}, None),
+        ("the salary is 5", {"id": "y"}, None),
+    ],
+)  # fmt: skip
+def test_forbidden_texts_and_ranges(forbidden: Any, retrieved: Any, leak: float | None) -> None:
+    """A context leaks that has a forbidden text, 32 characters of it, its range, or its ID."""
+    result = _score(retrieved_contexts=[retrieved], forbidden_contexts=[forbidden])
+    assert result[Leak] == leak
+    beside = [retrieved, {"id": "z", "text": "the salary is 5"}]
+    assert _score(retrieved_contexts=beside, forbidden_contexts=[forbidden],
+                  forbidden_ids=["z"])[Leak @ 2] == 1.0  # fmt: skip
+    assert _score(retrieved_contexts=[], forbidden_contexts=[forbidden])[Leak] == 0.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_long_run_of_a_forbidden_text_leaks(seed: int) -> None:
+    """47 characters in a row of it are found wherever a chunk begins; other texts are not."""
+    rng = random.Random(seed)
+    text = "".join(rng.choice("abcdefgh") for _ in range(300))
+    for _ in range(60):
+        start = rng.randrange(len(text) - 47)
+        chunk = f"{'z' * rng.randint(0, 9)}{text[start : start + 47]}{'z' * rng.randint(0, 9)}"
+        assert _score(retrieved_contexts=[chunk], forbidden_contexts=[text])[Leak] == 1.0
+        other = "".join(rng.choice("abcdefgh") for _ in range(300))
+        assert _score(retrieved_contexts=[other], forbidden_contexts=[text])[Leak] == 0.0
+
+
+def test_a_document_is_forbidden_under_any_of_its_ids() -> None:
+    """A record knows one document by several IDs: whichever is forbidden, it leaks."""
+    record = Retrieval([{"id": "chunk 7", "text": "t"}], other_ids=[["hr_7"]])
+    sample = Sample(forbidden_ids=["hr_7"]).with_retrieval(record)
+    assert IdRecall().score(sample)[Leak] == 1.0
+
+
+def test_the_rate_of_empty_answers_stands_beside_the_leaks() -> None:
+    """Of the questions that nothing answers: for how many nothing was returned."""
+    samples = [
+        Sample(id=str(n), retrieved_context_ids=[] if n < 3 else ["a"], answerable=False)
+        for n in range(4)
+    ]
+    failed = Sample(id="f", retrieval=Retrieval(error="down"), answerable=False)
+    answered = Sample(id="a", retrieved_context_ids=["a"], reference_context_ids=["a"])
+    summary = evaluate([*samples, failed, answered], IdRecall()).summary(Leak)
+    assert (summary.unanswerable, summary.empty) == (4, 3)
+    assert summary.to_dict()["empty"] == 3
+    shown = " ".join(str(summary).split())
+    assert "3 of 4 questions that nothing answers returned nothing (75%)" in shown
 
 
 def test_zero_leaks_bound_the_rate() -> None:
@@ -234,13 +305,14 @@ def test_saved_reports_keep_what_is_forbidden(tmp_path: Path, name: str) -> None
         Sample(id="d", retrieved_context_ids=["x"], answerable=True, forbidden_ids=["y"]),
         Sample(id="e", retrieved_context_ids=["x"], superseded={"x": "y"}),
         Sample(id="f", forbidden_ids=["x"]),
+        Sample(id="g", retrieved_contexts=["a text"], forbidden_contexts=["text", {"id": "y"}]),
     ]
     report = evaluate(samples, IdRecall())
     report.save(tmp_path / name)
     loaded = Report.load(tmp_path / name)
     assert [row.sample for row in loaded.rows] == samples
     values = [str(one.table.values(0, Leak).tolist()) for one in (report, loaded)]
-    assert values[0] == values[1] == "[nan, 1.0, 1.0, 0.0, 1.0, nan]"
+    assert values[0] == values[1] == "[nan, 1.0, 1.0, 0.0, 1.0, nan, 1.0]"
     assert loaded.leaked() == report.leaked()
 
 
@@ -278,17 +350,24 @@ def test_unscored_samples_may_have_leaked() -> None:
 
 def test_csv_and_json_rows_carry_them(tmp_path: Path) -> None:
     """Readers take the fields as any other."""
-    from fullrecall.read import read_csv, read_jsonl
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    from fullrecall.read import from_rows, read_csv, read_jsonl, read_parquet
 
     path = tmp_path / "rows.csv"
     path.write_text(
-        "id,retrieved_context_ids,forbidden_ids,superseded,answerable\n"
-        'a,"[""x""]","[""x""]","{""y"": ""z""}",\n'
-        'b,"[""x""]",,,false\n'
+        "id,retrieved_context_ids,forbidden_ids,superseded,answerable,forbidden_contexts\n"
+        'a,"[""x""]","[""x""]","{""y"": ""z""}",,"[""a text""]"\n'
+        'b,"[""x""]",,,false,a text of four words\n'
     )
     first, second = read_csv(path)
     assert (first.forbidden_ids, first.superseded, first.answerable) == (("x",), {"y": "z"}, None)
+    assert first.forbidden_contexts == (Context("a text"),)
     assert second.answerable is False
+    assert second.forbidden_contexts == (Context("a text of four words"),)
+    frame = pandas.DataFrame([each.to_dict() for each in (first, second)])
+    assert list(from_rows(frame)) == [first, second]
+    frame.to_parquet(tmp_path / "rows.parquet")
+    assert list(read_parquet(tmp_path / "rows.parquet")) == [first, second]
     lines = tmp_path / "rows.jsonl"
     lines.write_text(
         '{"retrieved_context_ids": ["x"], "forbidden_ids": ["x"], "answerable": true}\n'

@@ -55,7 +55,7 @@ class Call:
             return self.contexts
         before = self.children[0].ranked or ()
         place = {identity(context): n for n, context in reversed(list(enumerate(before)))}
-        return tuple(sorted(self.contexts, key=lambda one: place.get(identity(one), len(before))))
+        return tuple(sorted(self.contexts, key=lambda each: place.get(identity(each), len(before))))
 
     def walk(self) -> Iterator[Call]:
         """Yield this call and all below it, each after those whose contexts it took."""
@@ -141,7 +141,8 @@ def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> 
     A call that returned `contexts`, the final list, is no stage.
     """
     nodes: list[StageNode] = []
-    answered = [call for call in calls if call.contexts is not None]
+    answered = [call for call in calls if call.contexts]
+    answered = answered or [call for call in calls if call.contexts is not None]
     for call in calls:
         is_final = call in answered[:1] and len(answered) == 1
         is_final = is_final and contexts in (call.contexts, call.ranked)

@@ -85,8 +85,8 @@ class Result:
     ranks: tuple[int, ...] | None = None
     _read: Reading | None = field(default=None, init=False, repr=False, compare=False)
     """Reads measures of the table that this is a view of; None: they are counted here."""
-    _sample: Any = field(default=None, init=False, repr=False, compare=False)
-    """What was scored, for measures that read it."""
+    _sample: Any = field(default=None, kw_only=True, repr=False, compare=False)
+    """What was scored, for measures that read it; `dataclasses.replace` keeps it."""
 
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.

@@ -142,9 +142,7 @@ class Retrieval:
 
         Raises `ParameterError` for another name.
         """
-        if name not in get_args(View):
-            raise ParameterError(f"view must be one of {', '.join(get_args(View))}, got {name!r}")
-        if name == "contexts":
+        if as_view(name) == "contexts":
             return self
         if name == "read":
             return self.in_prompt
@@ -197,7 +195,7 @@ class Retrieval:
         if reordered and self.contexts is not None:
             parts.append(f"ranks before {', '.join(reordered)}")
         if self.read is not None:
-            known = [one for one in self.read if one is not None]
+            known = [each for each in self.read if each is not None]
             partly = known.count("partly")
             parts.append(
                 f"{known.count('yes')} of {len(known)} in the prompt"
@@ -213,7 +211,7 @@ class Retrieval:
         """
         if self.read is None or self.contexts is None:
             return None
-        places = [place for place, one in enumerate(self.read) if one == "yes"]
+        places = [place for place, each in enumerate(self.read) if each == "yes"]
         ranks = self.ranks or tuple(range(1, len(self.contexts) + 1))
         return Retrieval(
             [self.contexts[place] for place in places],
@@ -299,6 +297,14 @@ class Retrieval:
             seconds=plain.get("seconds"),
             other_ids=plain.get("other_ids"),
         )
+
+
+def as_view(name: object) -> View:
+    """Return the name of a view; raise `ParameterError` for anything else."""
+    for view in get_args(View):
+        if name == view:
+            return view  # type: ignore[no-any-return]
+    raise ParameterError(f"view must be one of {', '.join(get_args(View))}, got {name!r}")
 
 
 @runtime_checkable

@@ -95,7 +95,7 @@ def _single_of(references: tuple[Reference, ...] | None) -> SingleIds | None:
         return None
     grades = tuple([grade for _, grade in references])
     equal = all(grade == 1.0 for grade in grades)
-    return SingleIds(tuple([one for (one,), _ in references]), None if equal else grades)
+    return SingleIds(tuple([each for (each,), _ in references]), None if equal else grades)
 
 
 def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:

@@ -57,7 +57,7 @@ class Job:
         return names
 
     def documented(self, heading: str, **replaced: str) -> str:
-        """Return the example under a heading of docs/distributed.md, reading this job's file."""
+        """Return the example under a heading of docs/scale.md, reading this job's file."""
         scores = repr(str(self.path.with_name(f"scores by {heading}")))
         own = {"samples.parquet": str(self.path), '"scores"': scores}
         return documented(heading, {**own, **replaced})

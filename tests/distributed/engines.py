@@ -14,12 +14,12 @@ from typing import Any
 from tests.distributed.faults import FaultyScorer
 
 BATCH = 1_000
-DOCS = Path(__file__).parents[2] / "docs" / "distributed.md"
+DOCS = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 def documented(heading: str, replaced: Mapping[str, str]) -> str:
-    """Return the example under a heading of docs/distributed.md, with these texts replaced."""
-    section = DOCS.read_text("utf-8").split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    """Return the example under a heading of docs/scale.md, with these texts replaced."""
+    section = DOCS.read_text("utf-8").split(f"\n### {heading}\n", 1)[1].split("\n### ", 1)[0]
     (code,) = re.findall(r"^```py\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     for before, after in replaced.items():
         assert before in code

@@ -7,7 +7,7 @@
 Each engine has two workers. A batch fails once, one fails always, a worker is killed, half of the
 rows are in one partition, and Spark starts a slow task twice. What the engine's report has must be
 what one run has over the same rows, byte for byte; the endpoint counts what was paid. `documented`
-runs the examples of docs/distributed.md as they stand, where nothing goes wrong.
+runs the examples of docs/scale.md as they stand, where nothing goes wrong.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from tests.files import made
 from fullrecall import IdRecall
 from fullrecall.measures import Recall
 
-DOCS = Path(__file__).parents[2] / "docs" / "large-reports.md"
+DOCS = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 def documented() -> str:

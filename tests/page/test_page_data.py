@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.page.page_source import Parsed, block, cells_of, rows_of
 
-from fullrecall import IdRecall, Report, Sample, compare, evaluate
+from fullrecall import Context, IdRecall, Report, Retrieval, Sample, compare, evaluate
 from fullrecall.findings import Findings
 from fullrecall.measures import RR, Measure, Precision, Recall, nDCG
 from fullrecall.result import Status
@@ -191,3 +192,17 @@ def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagno
         page = report.to_html(diagnosis=told)
         assert choices[block(page, "index")["first"]] == shown
         assert [n for n, _ in rows_of(page) if "hidden" not in n] == [str(choices.index(shown))]
+
+
+def test_where_targets_are_lost() -> None:
+    """How many references each list of the records has, and what is lost on the way to it."""
+    contexts = [Context(f"All that is known about {own} is here.", id=own) for own in "abcd"]
+    record = Retrieval(contexts[:2], retrieved=contexts, read=["yes", "no"])
+    sample = Sample(retrieval=record, reference_context_ids=[*"abce"])
+    page = evaluate([sample], IdRecall(), progress=False).to_html()
+    section = page.partition("Where targets are lost")[2].partition("</section>")[0]
+    cells = re.sub(r"(<[^>]*>|\s)+", " ", section)
+    assert "Retrieved 0.750 3 of 4 1 Kept 0.500 2 of 4 1 In the prompt 0.250 1 of 4 1" in cells
+    whole = sample.with_retrieval(contexts)
+    page = evaluate([whole], IdRecall(), progress=False).to_html()
+    assert "Where targets are lost" not in page

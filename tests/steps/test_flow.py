@@ -350,13 +350,13 @@ def test_order_of_threads_changes_nothing(program: Any, docs: Any) -> None:
     """Concurrent calls stand in the order of what they asked, not in that of their threads."""
     orders = []
     for names in (["x", "y"], ["y", "x"]):
-        one = type(program)()
-        with one.call():
+        each = type(program)()
+        with each.call():
             for name in names:
-                one.log.begin(name, one.root, "retriever", name, query="q")
+                each.log.begin(name, each.root, "retriever", name, query="q")
             for name in reversed(names):
-                one.log.end(name, [docs["a" if name == "x" else "b"]])
-        orders.append([call.source for call in one.retrieval().calls])
+                each.log.end(name, [docs["a" if name == "x" else "b"]])
+        orders.append([call.source for call in each.retrieval().calls])
     assert orders == [["x", "y"], ["x", "y"]]
 
 
@@ -413,11 +413,11 @@ def test_branches_stand_in_the_order_of_their_construct(program: Any, docs: Any)
 def test_a_step_that_returns_one_of_two_lists(program: Any, docs: Any) -> None:
     """What it was given besides was not handed on, whether or not the lists share documents."""
     for others in (["c"], ["a", "c"]):
-        one = type(program)()
-        first = one.retrieve(docs["a"], docs["b"], name="dense")
-        second = one.retrieve(*(docs[letter] for letter in others), name="sparse")
-        one.function("best", {"x": first, "y": second}, first)
-        assert one.ids() == ["a", "b"]
+        each = type(program)()
+        first = each.retrieve(docs["a"], docs["b"], name="dense")
+        second = each.retrieve(*(docs[letter] for letter in others), name="sparse")
+        each.function("best", {"x": first, "y": second}, first)
+        assert each.ids() == ["a", "b"]
 
 
 def test_branches_that_each_return_one_of_two_lists(program: Any, docs: Any) -> None:
@@ -479,14 +479,14 @@ def test_one_retriever_is_the_general_way_made_short(
     """A step beside it that returns nothing takes the general way: the record is the same."""
     records = []
     for beside in (False, True):
-        one = type(program)()
-        with one.call() if rooted else contextlib.nullcontext() as call:
+        each = type(program)()
+        with each.call() if rooted else contextlib.nullcontext() as call:
             if beside:
-                one.function("note", "q", None)
-            found = one.retrieve(docs["b"], docs["a"], docs["c"])
+                each.function("note", "q", None)
+            found = each.retrieve(docs["b"], docs["a"], docs["c"])
             if rooted:
                 call.returns(found)
-        records.append(one.retrieval(response="x"))
+        records.append(each.retrieval(response="x"))
     assert records[0] == records[1]
 
 

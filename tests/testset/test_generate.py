@@ -200,6 +200,7 @@ def test_unanswerable_questions_have_an_abstaining_reference(
     for sample in testset.samples:
         assert sample.reference == "The documents do not say."
         assert sample.reference_context_ids == ()
+        assert sample.answerable is False
     checks = [r for r in author.model.requests if r.schema_name == "checks"]
     assert all(r.messages[1].content.count("was completed in") == 12 or
                r.messages[1].content.count("was completed in") == 13 for r in checks)  # fmt: skip

@@ -13,6 +13,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fullrecall import Retrieval, Sample, read
 from fullrecall.traces import RetrievalProcessor
+from fullrecall.traces.sources import of_sdk
 
 pytestmark = [
     pytest.mark.frameworks,
@@ -94,8 +96,10 @@ class Tracing:
             return ask(program.thing, question)
 
         live = self._live(call)
-        # Of what a workflow returns, its span has no more than the number of items.
-        is_shown = bool(program.llm.prompts) or program.kind != program.workflow
+        # A function has no span, and a workflow's says no more than how many nodes it returned.
+        is_shown = program.kind != program.function and (
+            bool(program.llm.prompts) or program.kind != program.workflow
+        )
         exported = self._exported() if is_shown else []
         return Traced(live, exported, None if program.fails else program.truth)
 
@@ -144,7 +148,11 @@ def outcome(retrieval: Retrieval, truth: set[str] | None, marker: re.Pattern[str
     """Return whether a record is right, wrong, or unscored and why."""
     if retrieval.error is not None or retrieval.contexts is None:
         return f"unscored: {retrieval.error}" if truth is not None else "rightly unscored"
-    said = {own for each in retrieval.contexts for own in marker.findall(each.text or "")}
+    said = {
+        own
+        for each in retrieval.contexts
+        for own in marker.findall(each.text or f"<{each.id}> marker-{each.id}")
+    }
     return "right" if said == truth else f"wrong: {sorted(said)} for {sorted(truth or ())}"
 
 
@@ -172,3 +180,33 @@ def test_no_number_is_wrong(framework: str, tracing: Tracing) -> None:
                 wrong.append((seed, said))
     assert not wrong
     assert counts["live unscored"] <= PROGRAMS / 3, counts
+
+
+RENAMED = (
+    "openinference.span.kind", "document.id", "llm.input_messages", "message.content", "llm.prompts"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RENAMED)
+@pytest.mark.parametrize("framework", MARKERS)
+def test_another_name_of_an_attribute_is_never_wrong(
+    framework: str, name: str, tracing: Tracing
+) -> None:
+    """As the next version of an instrumentor may have it; nor is another name of every span."""
+    for seed in range(max(6, PROGRAMS // 5)):
+        traced = getattr(tracing, framework)(seed)
+        if len(traced.exported) != 1:
+            continue
+        spans = [of_sdk(span) for span in tracing.spans.get_finished_spans()]
+        renamed = [
+            replace(
+                span,
+                name="a step",
+                attributes={key.replace(name, "new"): v for key, v in span.attributes.items()},
+            )
+            for span in spans
+        ]
+        (sample,) = read.from_spans(renamed)
+        found = sample.retrieval or Retrieval(error="no retrieval")
+        said = outcome(found, traced.truth, MARKERS[framework])
+        assert not said.startswith("wrong"), (seed, said)

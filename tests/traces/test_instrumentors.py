@@ -93,7 +93,7 @@ class OtherNodes(Nodes):
 
 def texts(documents: list[Document]) -> str:
     """Return what a prompt has of documents."""
-    return "\n".join(one.page_content for one in documents)
+    return "\n".join(each.page_content for each in documents)
 
 
 def chain(*steps: Any) -> Any:
@@ -182,11 +182,11 @@ def instrumented() -> Iterator[Tracing]:
     """Instrument both frameworks while this module runs."""
     made = Tracing()
     instrumentors = (LangChainInstrumentor(), LlamaIndexInstrumentor())
-    for one in instrumentors:
-        one.instrument(tracer_provider=made.provider)
+    for each in instrumentors:
+        each.instrument(tracer_provider=made.provider)
     yield made
-    for one in instrumentors:
-        one.uninstrument()
+    for each in instrumentors:
+        each.uninstrument()
     made.provider.shutdown()
 
 
@@ -210,7 +210,7 @@ def lists(record: Retrieval) -> Any:
     """Return what a record says: its list, ranks, and prompts, and the lists of its calls."""
 
     def plain(call: Call) -> Any:
-        found = None if call.contexts is None else [one.id for one in call.contexts]
+        found = None if call.contexts is None else [each.id for each in call.contexts]
         return call.source, found, call.reorders, sorted(map(plain, call.children), key=str)
 
     contexts = None if record.contexts is None else [(c.id, c.text) for c in record.contexts]
@@ -335,11 +335,11 @@ def test_each_trace_is_handed_out_as_it_ends(tracing: Tracing) -> None:
     application = chain(RunnableLambda(first_two))
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(application.invoke, (f"q{n}" for n in range(8))))
-    assert sorted(str(one.user_input) for one in tracing.live) == [f"q{n}" for n in range(8)]
-    for one in tracing.live:
-        assert one.retrieved_context_ids == ("d0", "d1")
-        assert one.response == "330 metres."
-        assert one.id == one.metadata["trace_id"]
+    assert sorted(str(each.user_input) for each in tracing.live) == [f"q{n}" for n in range(8)]
+    for each in tracing.live:
+        assert each.retrieved_context_ids == ("d0", "d1")
+        assert each.response == "330 metres."
+        assert each.id == each.metadata["trace_id"]
     assert sorted(tracing.exported(), key=str) == sorted(tracing.live, key=str)
 
 
@@ -372,11 +372,11 @@ def test_an_async_application(application: Any, tracing: Tracing) -> None:
         return await asyncio.gather(*asked)
 
     found = asyncio.run(both())
-    assert [one.calls[0].query for one in found] == ["a", "b"]
-    for one in found:
-        assert one.error is None
-        assert [context.id for context in one.contexts or ()][:1] in (["d0"], ["d2"])
-        assert len(one.calls) == 1
+    assert [each.calls[0].query for each in found] == ["a", "b"]
+    for each in found:
+        assert each.error is None
+        assert [context.id for context in each.contexts or ()][:1] in (["d0"], ["d2"])
+        assert len(each.calls) == 1
 
 
 def test_an_id_in_the_metadata(tracing: Tracing) -> None:
@@ -406,9 +406,9 @@ def test_calls_are_selected_by_name(tracing: Tracing) -> None:
     """One of several lists; without such a call the sample says which there were."""
     LANGCHAIN["two calls"]().invoke(QUESTION)
     spans = tracing.spans.get_finished_spans()
-    (one,) = datasets.from_spans(spans, name="OtherDocuments")
-    assert one.retrieved_context_ids == ("d0", "d1", "d2", "d3")
-    assert one.ranks is None
+    (each,) = datasets.from_spans(spans, name="OtherDocuments")
+    assert each.retrieved_context_ids == ("d0", "d1", "d2", "d3")
+    assert each.ranks is None
     (none,) = datasets.from_spans(spans, name="Reranker")
     assert none.retrieval_error == (
         "no retriever is named 'Reranker': choose one of 'Documents', 'OtherDocuments'"
@@ -504,7 +504,7 @@ def write_otlp(path: Path, spans: Any) -> None:
             return {"intValue": str(held)}
         if isinstance(held, float):
             return {"doubleValue": held}
-        return {"arrayValue": {"values": [value(one) for one in held]} if held else {}}
+        return {"arrayValue": {"values": [value(each) for each in held]} if held else {}}
 
     lines = []
     for span in spans:

@@ -124,7 +124,7 @@ def test_traces_that_never_end_make_room() -> None:
     held = [weakref.ref(root) for root in roots]
     del roots
     gc.collect()
-    assert sum(one() is not None for one in held) <= 10
+    assert sum(each() is not None for each in held) <= 10
 
 
 def test_a_trace_that_goes_on_for_ever_is_bounded() -> None:

@@ -25,7 +25,7 @@ class TestReferences:
         joined = list(
             datasets.with_references(asked, [Sample(user_input="q", reference_context_ids=["1"])])
         )
-        assert [(one.id, one.group) for one in joined] == [("1", "q"), ("2", "q")]
+        assert [(each.id, each.group) for each in joined] == [("1", "q"), ("2", "q")]
 
     def test_an_id_goes_before_the_question(self) -> None:
         """Of two references, the one of the sample's ID."""
@@ -60,8 +60,8 @@ def test_the_command_line_joins_traces_with_labels(tmp_path: Path) -> None:
     """`evaluate traces.json --references labels.jsonl`: what is scored, unscored, and left out."""
     traces, labels = tmp_path / "traces.json", tmp_path / "labels.jsonl"
     other = Span(trace_id="ff" * 16, span_id="f" * 16, name="other", start=500)
-    traces.write_text("\n".join(json.dumps(otlp(one)) for one in [*SPANS, other]), "utf-8")
-    rows = [{"user_input": one, "reference_ids": ["a", "c"]} for one in ("q", "never asked")]
+    traces.write_text("\n".join(json.dumps(otlp(each)) for each in [*SPANS, other]), "utf-8")
+    rows = [{"user_input": each, "reference_ids": ["a", "c"]} for each in ("q", "never asked")]
     labels.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     runner = CliRunner()
     given = ["evaluate", str(traces), "--references", str(labels), "-o", str(tmp_path / "r.jsonl")]
@@ -81,8 +81,8 @@ def test_the_command_line_takes_ids_from_metadata(tmp_path: Path) -> None:
     """`--id-key`, as `id_key` in Python."""
     traces, labels = tmp_path / "traces.json", tmp_path / "labels.jsonl"
     held = {"retrieval.documents.0.document.metadata": '{"source": "s"}'}
-    one = retriever(1, None, "a", attributes=held)
-    traces.write_text(json.dumps(otlp(one)), "utf-8")
+    each = retriever(1, None, "a", attributes=held)
+    traces.write_text(json.dumps(otlp(each)), "utf-8")
     labels.write_text('{"user_input": "q", "reference_ids": ["s"]}', "utf-8")
     given = ["evaluate", str(traces), "--references", str(labels), "--id-key", "source", "--json"]
     done = CliRunner().invoke(app, given)

@@ -57,7 +57,7 @@ def test_conventions(name: str) -> None:
     sample = read(CONVENTIONS[name])
     assert sample.user_input == "q"
     assert sample.retrieved_context_ids == ("a", "b")
-    assert all(one.score is None for one in sample.retrieved_contexts or ())
+    assert all(each.score is None for each in sample.retrieved_contexts or ())
 
 
 def test_a_later_reranker_has_the_final_list() -> None:
@@ -280,3 +280,26 @@ def test_answers(value: str) -> None:
     """The outermost span's output."""
     root = span(1, "chain", attributes={"output.value": value})
     assert read(root, retriever(2, 1, "a")).response == ANSWERS[value]
+
+
+@pytest.mark.parametrize(("field", "reason"), [("input", "given"), ("output", "returned")])
+def test_attributes_of_an_unknown_version(field: str, reason: str) -> None:
+    """Chains of which none says what it was given, or returned, leave open what they did."""
+    values = {f"{name}.value": "q" for name in ("input", "output") if name != field}
+    attributes = {"openinference.span.kind": "CHAIN", **values}
+    chains = [span(n, "step", 1, attributes=attributes) for n in (4, 5)]
+    sample = read(ROOT, retriever(2, 1, "a"), *chains)
+    if field == "output":
+        assert f"no span says what it {reason}" in str(sample.retrieval_error)
+    else:
+        assert f"no span says what it was {reason}" in str(sample.retrieval_error)
+
+
+def test_documents_without_new_texts_or_known_ids() -> None:
+    """A step that returned documents of others under new IDs alone: which they are is unknown."""
+    attributes = {"input.value": json.dumps([{"page_content": "text a", "id": "a"}]),
+                  "output.value": "Document(id=new, content=...)"}  # fmt: skip
+    nodes = ["<NodeWithScore(node=TextNode(id_=new), score=0.5)>"]
+    changed = span(4, "rank", 1, attributes={**attributes, "output.value": json.dumps(nodes)})
+    sample = read(ROOT, retriever(2, 1, "a"), changed)
+    assert "rank returned documents under new IDs and without texts" in str(sample.retrieval_error)

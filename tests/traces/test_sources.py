@@ -25,7 +25,7 @@ from fullrecall.traces.span import Span
 @pytest.mark.parametrize("form", ["lines", "one object", "array", "indented", "base64", "gzip"])
 def test_files_of_otlp(form: str, tmp_path: Path) -> None:
     """However the exporter wrote them: children first, over the whole file."""
-    objects = [otlp(one, encoded=form == "base64") for one in SPANS]
+    objects = [otlp(each, encoded=form == "base64") for each in SPANS]
     text = "\n".join(map(json.dumps, objects))
     path = tmp_path / "traces.json"
     if form == "one object":
@@ -57,7 +57,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
 
     (sample,) = datasets.read(through('{"user_input": "q"}'))
     assert sample.user_input == "q"
-    spans = "\n".join(json.dumps(otlp(one)) for one in SPANS)
+    spans = "\n".join(json.dumps(otlp(each)) for each in SPANS)
     assert list(datasets.read(through(spans), format="spans")) == [read(*SPANS)]
 
 
@@ -116,7 +116,7 @@ def test_frames_of_phoenix(form: str, tmp_path: Path) -> None:
 def test_traces_stand_in_the_order_of_their_start() -> None:
     """Whatever the order in which they were exported."""
     other = Span(trace_id="ff" * 16, span_id="f" * 16, name="later", start=500)
-    assert [one.id for one in datasets.from_spans([other, *SPANS])] == [TRACE, "ff" * 16]
+    assert [each.id for each in datasets.from_spans([other, *SPANS])] == [TRACE, "ff" * 16]
 
 
 @pytest.mark.parametrize(

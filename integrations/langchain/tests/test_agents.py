@@ -108,7 +108,7 @@ def test_an_agent_gives_one_number_everywhere(
     }  # fmt: skip
 
     async def rows(target: Any) -> list[Any]:
-        return [one async for one in await aevaluate(target, **options)]
+        return [each async for each in await aevaluate(target, **options)]
 
     async def astate(_inputs: dict[str, Any]) -> Any:
         return await agent.ainvoke(state)

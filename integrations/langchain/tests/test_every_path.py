@@ -73,7 +73,7 @@ CHANGES: list[Callable[[list[Document]], Any]] = [
 
 def answering(question: str) -> str:
     """Fuse two searches, and have a model answer from the first two documents."""
-    found = hybrid() | (lambda documents: "\n".join(one.page_content for one in documents[:2]))
+    found = hybrid() | (lambda documents: "\n".join(each.page_content for each in documents[:2]))
     model = FakeListChatModel(responses=["An answer."])
     chain: Any = {"context": found, "question": RunnablePassthrough()} | PROMPT | model
     return str(chain.invoke(question).text)
@@ -90,7 +90,7 @@ def parallel(question: str) -> str:
     retrievers = [Letters(name="one"), Letters(name="two", known="cba")]
     random.shuffle(retrievers)
     with ContextThreadPoolExecutor(2) as pool:
-        for found in pool.map(lambda one: one.invoke(question), retrievers):
+        for found in pool.map(lambda each: each.invoke(question), retrievers):
             found.clear()
     return "An answer."
 

@@ -76,10 +76,10 @@ def test_a_few_misses_are_no_wrong_level() -> None:
     assert unknown.startswith("no reference ID of 20 samples is among the retrieved")
     assert "references look like 'doc-1', documents like '7f3a'" in unknown
     # With one, a single sample will do.
-    one = problem_of(sample(["x"], chunk("7f3a", source="x")))
-    assert one is not None
-    assert "of the one sample is among" in one
-    assert "id_key='source' (in 1 of 1)" in one
+    each = problem_of(sample(["x"], chunk("7f3a", source="x")))
+    assert each is not None
+    assert "of the one sample is among" in each
+    assert "id_key='source' (in 1 of 1)" in each
 
 
 @pytest.mark.parametrize(

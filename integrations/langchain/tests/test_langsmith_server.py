@@ -95,7 +95,7 @@ class Server:
                     return self.dataset()
                 case "GET", ["examples"]:
                     offset = int(query.get("offset", ["0"])[0])
-                    return [self.example(one) for one in self.examples][offset:]
+                    return [self.example(each) for each in self.examples][offset:]
                 case "GET", ["examples", key]:
                     return next(self.example(e) for e in self.examples if str(e.id) == key)
                 case "POST", ["runs"]:
@@ -113,9 +113,9 @@ class Server:
                     if int(query.get("offset", ["0"])[0]):
                         return []
                     return [
-                        {**one, "created_at": NOW, "modified_at": NOW, "id": one["id"]}
-                        for one in self.feedback
-                        if one.get("run_id") in query["run"]
+                        {**each, "created_at": NOW, "modified_at": NOW, "id": each["id"]}
+                        for each in self.feedback
+                        if each.get("run_id") in query["run"]
                     ]
         self.unknown.append(f"{method} {path}")
         return {}
@@ -229,10 +229,10 @@ EXPECTED = {
 
 def uploaded(kept: Server) -> set[tuple[Any, ...]]:
     """Return key, score and comment of what was uploaded; values and extras must be empty."""
-    for one in kept.feedback:
-        assert one.get("value") is None
-        assert not one.get("extra")
-    return {(one["key"], one.get("score"), one.get("comment")) for one in kept.feedback}
+    for each in kept.feedback:
+        assert each.get("value") is None
+        assert not each.get("extra")
+    return {(each["key"], each.get("score"), each.get("comment")) for each in kept.feedback}
 
 
 def evaluator() -> RecallStringEvaluator:
@@ -267,7 +267,7 @@ def test_an_experiment_arrives_as_computed(server: Any, route: str) -> None:
         "scored", "undefined", "unscored",
     ]  # fmt: skip
     assert {row.results[0][Recall] for row in report} == {0.5, None}
-    assert {row.sample.id for row in report} == {str(one.id) for one in kept.examples}
+    assert {row.sample.id for row in report} == {str(each.id) for each in kept.examples}
 
 
 def test_an_existing_experiment_scores_alike(server: Any) -> None:
@@ -344,8 +344,8 @@ def test_two_experiments_are_compared(server: Any) -> None:
         tuple(names), evaluators=[RecallStringEvaluator(IdRecall(), Recall)], client=client
     )
     list(compared)
-    assert sorted(one["score"] for one in kept.feedback) == [0.0, 0.5]
-    assert {one["key"] for one in kept.feedback} == {"id_recall"}
+    assert sorted(each["score"] for each in kept.feedback) == [0.0, 0.5]
+    assert {each["key"] for each in kept.feedback} == {"id_recall"}
 
 
 def test_a_run_over_a_dataset_uploads_every_key(server: Any) -> None:
@@ -358,7 +358,7 @@ def test_a_run_over_a_dataset_uploads_every_key(server: Any) -> None:
         llm_or_chain_factory=lambda: RunnableLambda(lambda i: i["question"]) | Letters(),
         evaluation=RunEvalConfig(evaluators=[both], batch_evaluators=both.summary.each()),
     )  # fmt: skip
-    scores = {one["key"]: one["score"] for one in kept.feedback}
+    scores = {each["key"]: each["score"] for each in kept.feedback}
     assert scores.keys() == {
         "id_recall@1", "id_recall.ndcg", "id_recall@1.mean", "id_recall.ndcg.mean",
     }  # fmt: skip

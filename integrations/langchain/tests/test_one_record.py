@@ -58,9 +58,9 @@ def scores(example: Any, target: Callable[..., Any], evaluator: Any, **wanted: A
     outcome = evaluate(
         target, data=[row], evaluators=[evaluator], client=offline_client(), upload_results=False
     )
-    (live,) = [one for entry in outcome for one in entry["evaluation_results"]["results"]]
+    (live,) = [each for entry in outcome for each in entry["evaluation_results"]["results"]]
     stored = evaluator.evaluate_run(reloaded(kept[0]), row)
-    return [(one.score, one.comment) for one in (live, stored)]
+    return [(each.score, each.comment) for each in (live, stored)]
 
 
 def reloaded(run: Run) -> Run:
@@ -302,7 +302,7 @@ PROMPT = ChatPromptTemplate.from_template("Context: {context}\nQuestion: {questi
 def rag(keep: int, retriever: Any = None) -> Any:
     """Return a chain that puts the first documents into its prompt."""
     found = (retriever or Letters()) | (
-        lambda documents: "\n".join(one.page_content for one in documents[:keep])
+        lambda documents: "\n".join(each.page_content for each in documents[:keep])
     )
     model = FakeListChatModel(responses=["An answer."])
     return {"context": found, "question": RunnablePassthrough()} | PROMPT | model

@@ -90,8 +90,8 @@ def multi_query(documents: list[Document], store: InMemoryVectorStore) -> BaseRe
     """Return a retriever that asks three questions in the place of one."""
     asks = "The Tiber flows through Rome.\nRome is the capital of Italy."
     model = GenericFakeChatModel(messages=iter([AIMessage(asks)] * 50))
-    one = store.as_retriever(search_kwargs={"k": 1})
-    return MultiQueryRetriever.from_llm(one, model, include_original=True)
+    each = store.as_retriever(search_kwargs={"k": 1})
+    return MultiQueryRetriever.from_llm(each, model, include_original=True)
 
 
 def compression(documents: list[Document], store: InMemoryVectorStore) -> BaseRetriever:

@@ -207,7 +207,7 @@ def test_queries_that_a_chain_maps() -> None:
     chain: Runnable[str, Any] = (
         RunnableLambda(lambda question: question.split())
         | letters("R").map()
-        | RunnableLambda(lambda found: [document for one in found for document in one])
+        | RunnableLambda(lambda found: [document for each in found for document in each])
     )
     sample = both_ways(chain, "ab c d e f g h")
     assert [name for name, *_ in shape(sample)] == ["R", *(f"R {n}" for n in range(2, 8))]

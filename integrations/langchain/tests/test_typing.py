@@ -101,12 +101,12 @@ def check(programs: dict[str, str], folder: Path) -> list[tuple[str, str]]:
     )  # fmt: skip
     told = sorted(
         json.loads(done.stdout)["generalDiagnostics"],
-        key=lambda one: (one["file"], one["range"]["start"]["line"]),
+        key=lambda each: (each["file"], each["range"]["start"]["line"]),
     )
     return [
-        (Path(one["file"]).name, one.get("rule", one["message"]))
-        for one in told
-        if one["severity"] == "error"
+        (Path(each["file"]).name, each.get("rule", each["message"]))
+        for each in told
+        if each["severity"] == "error"
     ]
 
 

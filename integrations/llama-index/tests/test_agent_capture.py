@@ -242,13 +242,13 @@ class TwoSteps(Workflow):
 def test_workflows_that_run_at_the_same_time_keep_apart() -> None:
     """Each run in its block, with the reranker of its second step."""
 
-    async def one(question: str) -> Capture:
+    async def each(question: str) -> Capture:
         with capture_retrievals() as capture:
             assert await TwoSteps().run(question=question) == question
         return capture
 
     async def run_all() -> list[Capture]:
-        return await asyncio.gather(*(one(f"q{n}") for n in range(20)))
+        return await asyncio.gather(*(each(f"q{n}") for n in range(20)))
 
     captures = asyncio.run(run_all())
     assert [finals(capture) for capture in captures] == [[f"for q{n}"] for n in range(20)]

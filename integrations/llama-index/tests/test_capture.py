@@ -113,7 +113,7 @@ def test_a_call_that_blocks_a_running_loop_is_captured(
     with attach(engine):
         capture = capture_of(asyncio.run(in_a_loop()))
     assert capture is not None
-    assert [(one.retriever, one.is_part) for one in asked(capture)] == [
+    assert [(each.retriever, each.is_part) for each in asked(capture)] == [
         ("QueryFusionRetriever", False),
         ("Echo", True),
         ("VectorIndexRetriever", True),
@@ -145,7 +145,7 @@ def test_a_block_inside_a_block_is_seen_by_both() -> None:
             Echo().retrieve("a")
         Echo().retrieve("b")
     assert finals(inner)[0] == "for a"
-    assert [one.question for one in asked(outer)] == ["a", "b"]
+    assert [each.question for each in asked(outer)] == ["a", "b"]
 
 
 def test_what_ends_after_the_block_is_not_captured() -> None:
@@ -164,7 +164,7 @@ def test_what_ends_after_the_block_is_not_captured() -> None:
         await task
         return capture
 
-    assert [one.question for one in asked(asyncio.run(run()))] == ["in time"]
+    assert [each.question for each in asked(asyncio.run(run()))] == ["in time"]
 
 
 def test_only_questions_are_calls(llm: MockLLM) -> None:
@@ -198,7 +198,7 @@ def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
 
     with attach(engine) as attachment:
         assert asyncio.run(run()) == ["a", "b"]
-    assert [(one.answer, finals(one)[0]) for one in attachment.captures] == [
+    assert [(each.answer, finals(each)[0]) for each in attachment.captures] == [
         ("a", "for a"),
         ("b", "for b"),
     ]

@@ -312,7 +312,7 @@ def test_a_sub_question_that_fails_leaves_the_others(towers: BaseRetriever, llm:
     capture = ask(engine, "q")
     assert lists(capture) == (TOWER_IDS, ["capital", "height"])
     assert capture is not None
-    assert [one.error for one in asked(capture)] == [None, "TimeoutError: no answer"]
+    assert [each.error for each in asked(capture)] == [None, "TimeoutError: no answer"]
     assert capture.error is None
 
 
@@ -335,7 +335,7 @@ def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM, *, awaited: bool
     assert retrieved[3] == "banana"
     assert {"capital", "height"} <= set(final) <= set(retrieved)
     assert capture is not None
-    assert [one.question for one in asked(capture)] == [TOWER, FRUIT]
+    assert [each.question for each in asked(capture)] == [TOWER, FRUIT]
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
@@ -393,7 +393,7 @@ def test_transform_engine(fruits: BaseRetriever, llm: MockLLM, *, awaited: bool)
     capture = ask(engine, TOWER, awaited=awaited)
     assert lists(capture) == (FRUIT_IDS, FRUIT_IDS)
     assert capture is not None
-    assert [one.question for one in asked(capture)] == [FRUIT]
+    assert [each.question for each in asked(capture)] == [FRUIT]
 
 
 def retrying(engine: BaseQueryEngine) -> RetryQueryEngine:
@@ -526,7 +526,7 @@ def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
     assert capture.question == "And the tower in Paris?"
     if name != "context":
         assert retrieved == TOWER_IDS
-        assert [one.question for one in asked(capture)] == [TOWER]
+        assert [each.question for each in asked(capture)] == [TOWER]
 
 
 def test_a_chat_without_retrieval_is_unscored(llm: MockLLM) -> None:

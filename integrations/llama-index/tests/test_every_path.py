@@ -102,7 +102,7 @@ def in_threads(question: str) -> list[NodeWithScore]:
             pool.submit(copy_context().run, Brings(name, f"{name}2").retrieve, question)
             for name in "ab"
         ]
-        return [one.result()[0] for one in asked]
+        return [each.result()[0] for each in asked]
 
 
 class Flow(Workflow):

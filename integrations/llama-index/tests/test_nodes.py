@@ -114,8 +114,8 @@ def test_the_id_is_what_the_id_key_names(id_key: Any, expected: str) -> None:
 def test_the_hash_names_equal_nodes_alike() -> None:
     """Two ingestions give a chunk two node IDs and one hash."""
     first, again = TextNode(text="same"), TextNode(text="same")
-    (one,), (other,) = contexts([first], id_key="hash"), contexts([again], id_key="hash")
-    assert one.id == other.id
+    (each,), (other,) = contexts([first], id_key="hash"), contexts([again], id_key="hash")
+    assert each.id == other.id
     assert contexts([first])[0].id != contexts([again])[0].id
 
 

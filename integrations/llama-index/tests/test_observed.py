@@ -187,7 +187,7 @@ class Threaded(CustomQueryEngine):
                 pool.submit(copy_context().run, Brings(name, f"{name}2").retrieve, query_str)
                 for name in "abc"
             ]
-            return str(sum(len(one.result()) for one in asked))
+            return str(sum(len(each.result()) for each in asked))
 
 
 class FoundEvent(Event):
@@ -393,7 +393,7 @@ def listed(retrieval: Retrieval) -> str:
 
 def plain(call: Call) -> Any:
     """Return all that a call says; contexts by their IDs and texts."""
-    contexts = tuple((one.id, one.text, one.score) for one in call.contexts or ())
+    contexts = tuple((each.id, each.text, each.score) for each in call.contexts or ())
     return call.source, call.query, contexts, call.error, tuple(map(plain, call.children))
 
 
@@ -437,10 +437,10 @@ def test_an_attached_engine_has_the_same_record_each_time(runs: int) -> None:
     engine = Hybrid()
     wanted = tuple(Reference((own,)) for own in "abcd")
     with attach(engine), ThreadPoolExecutor(8) as pool:
-        captures = [capture_of(one) for one in pool.map(engine.query, ["q"] * runs)]
-    found = {listed(one.retrieval()) for one in captures if one is not None}
+        captures = [capture_of(each) for each in pool.map(engine.query, ["q"] * runs)]
+    found = {listed(each.retrieval()) for each in captures if each is not None}
     assert found == {"a/1 c/1 b/2 d/2"}
-    samples = [one.sample(reference_context_ids=wanted) for one in captures if one is not None]
+    samples = [each.sample(reference_context_ids=wanted) for each in captures if each is not None]
     assert [IdRecall().score(sample).score for sample in samples] == [1.0] * runs
 
 

@@ -189,9 +189,9 @@ def test_other_words_are_another_judge() -> None:
             evaluator.update_prompts({key: PromptTemplate(text)})
         return evaluator.scorer.method.parameters["judge"]
 
-    plain, one, two = name(), name(attribute="Check {items}."), name(split_claims="Split.")
-    assert len({plain, one, two}) == 3
-    assert one == name(attribute="Check {items}.")
+    plain, each, two = name(), name(attribute="Check {items}."), name(split_claims="Split.")
+    assert len({plain, each, two}) == 3
+    assert each == name(attribute="Check {items}.")
     both = name(attribute="Check {items}.", split_claims="Split.")
     assert both == name(split_claims="Split.", attribute="Check {items}.")
 

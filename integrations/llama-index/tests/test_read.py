@@ -239,7 +239,7 @@ def asked(texts: dict[str, str], makes: Callable[[list[str]], str]) -> tuple[Any
 
     class Finds(BaseRetriever):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            return [NodeWithScore(node=TextNode(id_=own, text=one)) for own, one in texts.items()]
+            return [NodeWithScore(node=TextNode(id_=own, text=each)) for own, each in texts.items()]
 
     class Own(CustomQueryEngine):
         llm: Any

@@ -236,7 +236,7 @@ def test_a_batch_shows_both_lists(engine: RetrieverQueryEngine) -> None:
         results = asyncio.run(
             runner.aevaluate_queries(engine, questions, expected_ids=[EXPECTED, ["banana"]] * 5)
         )
-    scores = [(one.score, one.stages["VectorIndexRetriever"].score) for one in results["recall"]]
+    scores = [(each.score, each.stages["VectorIndexRetriever"].score) for each in results["recall"]]
     assert scores == [(0.5, 1.0), (0.0, 1.0)] * 5
     (score,) = report_of(results).summary(Recall)
     assert (score[Recall].mean, score.scored) == (0.25, 10)
@@ -256,3 +256,20 @@ def test_stages_survive_pydantic(engine: RetrieverQueryEngine) -> None:
     assert again == answer
     assert again.stages["VectorIndexRetriever"][Recall @ 1] == 0.5
     assert again.sample.retrieval == answer.sample.retrieval
+
+
+def test_each_list_of_a_record(index: VectorStoreIndex, llm: MockLLM) -> None:
+    """Three nodes were retrieved, and two kept, which the prompt had."""
+    engine = RetrieverQueryEngine.from_args(
+        index.as_retriever(similarity_top_k=3), llm=llm, node_postprocessors=[LastTwoFirst()]
+    )
+    with attach(engine):
+        response = engine.query(QUESTION)
+    views: Any = ("retrieved", "contexts", "read")
+    scores = [
+        RecallEvaluator(view=view)
+        .evaluate(QUESTION, response, expected_ids=["place", "height", "capital"])
+        .score
+        for view in views
+    ]
+    assert scores == [1.0, pytest.approx(2 / 3), pytest.approx(2 / 3)]

@@ -167,8 +167,8 @@ def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs:
 
     with attach(engine) as attachment:
         results = asyncio.run(ask_all())
-    assert {one for one in results if not isinstance(one, BaseException)} == {RECORD}
-    assert all(isinstance(one, (tuple, asyncio.CancelledError)) for one in results)
+    assert {each for each in results if not isinstance(each, BaseException)} == {RECORD}
+    assert all(isinstance(each, (tuple, asyncio.CancelledError)) for each in results)
     for capture in attachment.captures:
         if capture.error is None:
             assert record(capture, str(capture.question)) == RECORD

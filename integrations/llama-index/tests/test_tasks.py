@@ -135,9 +135,9 @@ def test_what_a_later_task_retrieves_leaves_the_sample_unscored(
             await asyncio.create_task(following(generator))
         over.set()
         await began
-        return [(one.error or "",) for one in (inside, capture.retrieval())]
+        return [(each.error or "",) for each in (inside, capture.retrieval())]
 
-    found = {one for _ in range(max(1, runs // 10)) for one in asyncio.run(run())}
+    found = {each for _ in range(max(1, runs // 10)) for each in asyncio.run(run())}
     ((error,),) = found
     assert "in a task without it" in error
     assert "let one task alone advance a generator" in error

@@ -185,4 +185,4 @@ def test_two_retrievers_of_one_text_in_a_retried_engine(
     )
     with capture_retrievals() as capture:
         engine.query("q")
-    assert [one.retriever for one in asked(capture)][:2] == ["Brings", "Copies"]
+    assert [each.retriever for each in asked(capture)][:2] == ["Brings", "Copies"]

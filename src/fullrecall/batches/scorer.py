@@ -1,7 +1,7 @@
 """Data sets beyond one machine: a batch in, its scores beside it, in whatever engine moves batches.
 
 `BatchScorer` is what Ray Data's `map_batches`, Spark's `mapInArrow` and Dask's `map_partitions`
-call in their workers; docs/distributed.md has a job of each. The engine writes what comes out as
+call in their workers; docs/scale.md has a job of each. The engine writes what comes out as
 Parquet, wherever it writes, and `Report.open` reads it.
 """
 
@@ -23,6 +23,7 @@ from fullrecall.evaluation.run import check_scorers, evaluate
 from fullrecall.extras import pyarrow
 from fullrecall.models.retries import MOST, Retries
 from fullrecall.result import Method, Result
+from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
@@ -53,7 +54,7 @@ class BatchScorer:
     or with a mapping of names to columns (lists or NumPy arrays), it returns a table of the same
     kind with the same rows: columns that hold a sample's fields are named as `Sample` names them,
     all others are as they were, and those of each score stand beside them, as a saved report has
-    them (docs/large-reports.md lists them). Written as Parquet, `Report.open` reads it.
+    them (docs/scale.md lists them). Written as Parquet, `Report.open` reads it.
 
     - `position`: a column of whole numbers >= 0 that is no part of a sample and tells rows apart:
       number them from 0 when you write the data set. It comes out as `row`. `Report.open` puts the
@@ -73,6 +74,7 @@ class BatchScorer:
     - `budget`: what all workers may spend together, until this scorer is made anew; `spent` tells
       how much that is. `rate`: requests per second that all of them send together. Both need a
       store that all workers share.
+    - `view`: which list of a sample's record is scored, as in `evaluate`.
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
     pyarrow. Calls raise `InputError` for a position that is none, and for a column that has the
@@ -92,6 +94,7 @@ class BatchScorer:
     store: str | Path | None = field(default=None, kw_only=True)
     budget: Budget | None = field(default=None, kw_only=True)
     rate: float | None = field(default=None, kw_only=True)
+    view: View = field(default="contexts", kw_only=True)
     _job: str = field(
         default_factory=lambda: secrets.token_hex(8), init=False, repr=False, compare=False
     )
@@ -225,6 +228,7 @@ class BatchScorer:
             "store": self._address,
             "budget": self._bounds,
             "progress": False,
+            "view": as_view(self.view),
         }
 
     @property

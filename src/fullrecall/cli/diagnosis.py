@@ -10,7 +10,7 @@ import typer
 
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.judge import judge_of
-from fullrecall.cli.options import Count, Positive
+from fullrecall.cli.options import Count, CutText, cuts
 from fullrecall.cli.outputs import check_writable
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
@@ -23,14 +23,15 @@ from fullrecall.scorers import ClaimRecall, Scorer
 from fullrecall.views.text import one_line
 
 
-@taking(diagnosis_of, "deep_k near_duplicate min_run prove")
+@taking(diagnosis_of, "deep_k near_duplicate min_run")
 def diagnose(
     report: Path,
     *,
-    k: Positive | None = None,
+    k: CutText | None = None,
     corpus: Path | None = None,
     retriever: str | None = None,
     exact: str | None = None,
+    prove: bool = False,
     judge: str | None = None,
     base_url: str | None = None,
     misses: Count = 3,
@@ -54,7 +55,8 @@ def diagnose(
       fullrecall diagnose claims.jsonl --judge lexical
       fullrecall diagnose report.jsonl --markdown "$GITHUB_STEP_SUMMARY"
 
-    - `k`: Diagnose what the first K contexts miss. Default: all retrieved contexts.
+    - `k`: Diagnose what the first K contexts miss, or a budget such as 3calls. Default: all
+      retrieved contexts.
     - `corpus FILE`: Indexed contexts: JSON Lines with id and text, also as .gz.
     - `retriever`: What `evaluate --retriever` takes, such as app:search or path/app.py:search;
       asked for more wherever something was missed.
@@ -81,10 +83,11 @@ def diagnose(
     loaded = Report.open(report)
     diagnosis = diagnosis_of(
         loaded,
-        k=k,
+        k=next(iter(cuts(k)), None),
         corpus=None if corpus is None else read_contexts(corpus),
         retriever=search,
         exact=exact_search,
+        prove=prove,
         scorers=_scorers(loaded, judge, base_url),
         **settings,
     )

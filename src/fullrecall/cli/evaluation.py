@@ -139,7 +139,7 @@ def evaluate(
             rename=rename or [],
             scorers=scorer or [],
             settings=Settings(texts, claims, judge, base_url),
-            k=max(shown, default=None),
+            k=max((each for each in shown if isinstance(each, int)), default=None),
             measures=cut(shown, measure),
             limits=limits,
             missed=missed,

@@ -10,6 +10,7 @@ import typer
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold, unaliased
+from fullrecall.measures.budgets import Cut, parse_budget
 from fullrecall.measures.text import ALIASES
 
 Read = TypeVar("Read")
@@ -46,16 +47,38 @@ def share(value: float | None) -> float | None:
     return value
 
 
-def cuts(text: str | None) -> tuple[int, ...]:
-    """Read one k or several, such as `5` or `1,5,10`: each once, ascending; None is none."""
-    found = set()
+def cuts(text: str | None) -> tuple[Cut, ...]:
+    """Read one k or several, such as `5` or `1,5,3calls`: each once; None is none.
+
+    Numbers of contexts come first, ascending, then budgets.
+    """
+    ranks, budgets = set[int](), dict[Cut, None]()
     for part in text.split(",") if text is not None else ():
+        budget = _read(parse_budget, part.strip())
+        if budget is not None:
+            budgets[budget] = None
+            continue
         if not part.strip().isascii() or not part.strip().isdecimal() or int(part) < 1:
             raise typer.BadParameter(
-                f"must be whole numbers of at least 1, such as 5 or 1,5,10, got {text!r}"
+                "must be whole numbers of at least 1, such as 5 or 1,5,10, or budgets such as "
+                f"3calls, got {text!r}"
             )
-        found.add(int(part))
-    return tuple(sorted(found))
+        ranks.add(int(part))
+    return (*sorted(ranks), *budgets)
+
+
+def _one_cut(text: str | None) -> str | None:
+    """Refuse what is not one k, such as `5` or `3calls`."""
+    if len(cuts(text)) > 1:
+        raise typer.BadParameter(f"must be one k, got {text!r}")
+    return text
+
+
+def _above_zero(value: float | None) -> float | None:
+    """Refuse numbers that are not above zero; None is no number."""
+    if value is not None and not value > 0:
+        raise typer.BadParameter(f"must be above 0, got {value:g}")
+    return value
 
 
 def _checked_cuts(text: str | None) -> str | None:
@@ -89,7 +112,7 @@ def _read(reader: Callable[[str], Read], text: str) -> Read:
         raise typer.BadParameter(str(error)) from None
 
 
-def cut(ks: Iterable[int], measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
+def cut(ks: Iterable[Cut], measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
     """Return what to show: recall at each k that is given, and the measures that are named."""
     return tuple(dict.fromkeys([*(Recall @ k for k in ks), *(measures or ())]))
 
@@ -97,6 +120,8 @@ def cut(ks: Iterable[int], measures: Iterable[Measure] | None) -> tuple[Measure,
 Share: TypeAlias = Annotated[float, Kind("0…1", check=share)]
 Positive: TypeAlias = Annotated[int, Kind("N", check=at_least(1))]
 Count: TypeAlias = Annotated[int, Kind("N", check=at_least(0))]
+Amount: TypeAlias = Annotated[float, Kind(check=_above_zero)]
+CutText: TypeAlias = Annotated[str, Kind("K", check=_one_cut)]
 Cuts: TypeAlias = Annotated[str, Kind("K[,K...]", check=_checked_cuts)]
 MeasureText: TypeAlias = Annotated[Measure, Kind("MEASURE", measure_of)]
 ThresholdText: TypeAlias = Annotated[Threshold, Kind("MEASURE>=0…1|MEASURE<=0…1", threshold_of)]

@@ -9,11 +9,12 @@ from typing import Any
 import typer
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.options import Cuts, MeasureText, Positive, Share, cut, cuts
+from fullrecall.cli.options import Amount, Cuts, MeasureText, Share, cut, cuts
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, Recall
+from fullrecall.measures.budgets import Unit
 from fullrecall.report import Report
 from fullrecall.run.contents import Contents, read_contents
 from fullrecall.views import terminal
@@ -31,7 +32,8 @@ def summary(
     measure: list[MeasureText] | None = None,
     smallest_k: Share | None = None,
     scores: list[str] | None = None,
-    largest: Positive | None = None,
+    unit: Unit | None = None,
+    largest: Amount | None = None,
     as_json: bool = False,
     **search: Any,
 ) -> None:
@@ -46,6 +48,7 @@ def summary(
       fullrecall summary report.jsonl
       fullrecall summary report.jsonl --k 1,5 --measure ndcg@10
       fullrecall summary report.jsonl --smallest-k 0.9 --measure all_found
+      fullrecall summary agent.jsonl --smallest-k 0.9 --unit calls
       fullrecall summary runs.sqlite
 
     - `report`: Report saved by `evaluate --output`, or a store of `evaluate --store`.
@@ -55,9 +58,11 @@ def summary(
       of --measure, whatever its k.
     - `scores`: Score to use; repeatable. Default: every recall score.
     - `confidence`: Confidence in the k.
-    - `largest`: Largest k to try. Default: the number retrieved.
+    - `unit`: Find the smallest budget of this unit, in place of a number of contexts.
+    - `largest`: Largest k, or budget, to try. Default: what holds all that was retrieved.
     """
-    unused = [flag for flag, value in (("--score", scores), ("--largest", largest)) if value]
+    given = {"--score": scores, "--unit": unit, "--largest": largest}
+    unused = [flag for flag, value in given.items() if value]
     if smallest_k is None and unused:
         raise typer.BadParameter("needs --smallest-k", param_hint=unused[0])
     if _is_store(report):
@@ -67,8 +72,8 @@ def summary(
     loaded = Report.open(report)
     shown = loaded.summary(*measures)
     searched = [] if smallest_k is None else [
-        loaded.smallest_k(smallest_k, one, score=name, largest=largest, **search)
-        for name, one in _searched(loaded, scores, measures)
+        loaded.smallest_k(smallest_k, each, score=name, unit=unit, largest=largest, **search)
+        for name, each in _searched(loaded, scores, measures)
     ]  # fmt: skip
     if as_json:
         plain = shown.to_dict()

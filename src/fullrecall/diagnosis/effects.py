@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from fullrecall.context import Context
 from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
-from fullrecall.measures import Measure, Recall
+from fullrecall.measures import Budget, Measure, Recall
+from fullrecall.measures.budgets import Cut, budgets_to
 from fullrecall.report.report import Report
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.totals import Totals
-from fullrecall.table.costs import CHARACTERS_PER_TOKEN
+from fullrecall.sample import Sample
+from fullrecall.table.costs import CHARACTERS_PER_TOKEN, Costs
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
@@ -93,11 +95,11 @@ _ONLY_ADDS = _BOUNDS | {
 class Baseline:
     """Recall of every row as it is: what changes are measured from.
 
-    `places` are those of the scores whose headline is recall, `k` how many contexts count, `values`
+    `places` are those of the scores whose headline is recall, `k` where counting stops, `values`
     recall by place and row, `lists` the contexts that count.
     """
 
-    def __init__(self, report: Report, k: int | None) -> None:
+    def __init__(self, report: Report, k: Cut | None) -> None:
         import numpy as np
 
         self.rows: Sequence[Row] = report.rows
@@ -113,21 +115,32 @@ class Baseline:
 
     def label(self, place: int) -> str:
         """Return the label of a score, with its k."""
-        return self.methods[place].label(_recall(self.k))
+        return self.methods[place].label(recall_at(self.k))
 
-    def values_at(self, place: int, k: int | None) -> list[float | None]:
-        """Return recall within the first `k` of every row that has a score."""
+    def values_at(self, place: int, k: Cut | None) -> list[float | None]:
+        """Return recall within `k` of every row that has a score."""
         import numpy as np
 
         # Rounded: thirds must add up to one.
-        values = np.round(self._table.values(place, _recall(k)), _DIGITS)
+        values = np.round(self._table.values(place, recall_at(k)), _DIGITS)
         return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
-    def lists_at(self, k: int | None) -> Iterator[Sequence[Context] | None]:
-        """Yield the contexts at the first `k` ranks of every row with a retrieval, None without."""
+    def lists_at(self, k: Cut | None) -> Iterator[Sequence[Context] | None]:
+        """Yield the contexts within `k` of every row with a retrieval, None without."""
         for row in self.rows:
             sample = row.sample
-            yield first(retrieved(row), sample.ranks, k) if sample.has_retrieval else None
+            yield _within(retrieved(row), sample, k) if sample.has_retrieval else None
+
+    def budgets_beyond(self, budget: Budget) -> list[Budget]:
+        """Return larger budgets of the same unit, up to the first that pays for all contexts."""
+        import numpy as np
+
+        costs = [self._table.costs(part) for part in range(len(self._table.parts))]
+        known = np.concatenate([getattr(cost, budget.unit) for cost in costs] or [np.zeros(0)])
+        most = float(known[~np.isnan(known)].max(initial=0.0))
+        if most <= budget.amount:
+            return []
+        return [each for each in budgets_to(budget.unit, most) if each.amount > budget.amount]
 
     def changes(
         self,
@@ -217,7 +230,8 @@ class Baseline:
     @cached_property
     def depth(self) -> int:
         """How many contexts a retriever is asked for: `k`, else as many as the longest list has."""
-        return self.k or max((len(contexts or ()) for contexts in self.lists), default=0) or 1
+        own = self.k if isinstance(self.k, int) else None
+        return own or max((len(contexts or ()) for contexts in self.lists), default=0) or 1
 
     @cached_property
     def _sizes(self) -> list[int | None]:
@@ -260,16 +274,18 @@ def _worth(change: Change) -> tuple[float, bool]:
 _DIGITS = 12
 
 
-def first(
-    contexts: Sequence[Context], ranks: Sequence[int] | None, k: int | None
-) -> Sequence[Context]:
-    """Return the contexts whose rank is at most `k`; without `ranks` their place is the rank."""
-    if k is None or ranks is None:
+def _within(contexts: Sequence[Context], sample: Sample, k: Cut | None) -> Sequence[Context]:
+    """Return the contexts within `k`; without ranks their place is the rank."""
+    if isinstance(k, Budget):
+        paid, _ = Costs.of([sample]).within(k)
+        return [context for context, is_paid in zip(contexts, paid, strict=False) if is_paid]
+    if k is None or sample.ranks is None:
         return contexts[:k]
-    return contexts[: sum(rank <= k for rank in ranks)]
+    return contexts[: sum(rank <= k for rank in sample.ranks)]
 
 
-def _recall(k: int | None) -> Measure:
+def recall_at(k: Cut | None) -> Measure:
+    """Return recall within `k`."""
     return Recall if k is None else Recall @ k
 
 

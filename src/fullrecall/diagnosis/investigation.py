@@ -11,17 +11,18 @@ from fullrecall.diagnosis.case import Case, Find, Item, Limits, retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
 from fullrecall.diagnosis.diagnosis import Diagnosis
-from fullrecall.diagnosis.effects import Baseline
+from fullrecall.diagnosis.effects import Baseline, recall_at
 from fullrecall.diagnosis.id_evidence import IdEvidence, Lookup
 from fullrecall.diagnosis.id_proposals import id_proposals
 from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
-from fullrecall.diagnosis.rules import Explained, beyond, explained
+from fullrecall.diagnosis.rules import Explained, beyond, beyond_budget, explained
 from fullrecall.diagnosis.trials import Prove, Trials, by_kind
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
-from fullrecall.measures import Recall
+from fullrecall.measures import Budget, Recall
+from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
@@ -35,7 +36,7 @@ from fullrecall.table.row import Row
 def diagnose(
     report: Report,
     *,
-    k: int | None = None,
+    k: Cut | None = None,
     corpus: CorpusLike | None = None,
     retriever: RetrieverLike | None = None,
     exact: RetrieverLike | None = None,
@@ -56,7 +57,8 @@ def diagnose(
     first: ranks beyond k, the judge's evidence, the stages of each recorded retrieval, the IDs
     and texts of what was retrieved. Everything else adds to both:
 
-    - `k`: a target beyond rank k is missed; None, one that was not retrieved at all.
+    - `k`: a target beyond rank k, or beyond a budget such as `calls(3)`, is missed; None, one
+      that was not retrieved at all.
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
     - `retriever`: whatever `evaluate` takes, asked once for each sample that misses something; for
       `deep_k` contexts where it takes a `k`. Where it fails, that is the cause that is named.
@@ -147,9 +149,9 @@ def diagnose(
     )
 
 
-def _check_counts(k: int | None, **counts: int) -> None:
+def _check_counts(k: Cut | None, **counts: int) -> None:
     if k is not None:
-        check_k(k)
+        check_cut(k)
     for name, count in counts.items():
         check_k(count, name)
 
@@ -258,24 +260,26 @@ class _Looking:
         return self.scored[name, nth]
 
 
-def _missing(place: int, row: Row, k: int | None) -> Iterator[tuple[int, int, Finding, bool]]:
+def _missing(place: int, row: Row, k: Cut | None) -> Iterator[tuple[int, int, Finding, bool]]:
     """Yield each finding of a score to look into: its place, its number, and whether it is found.
 
     What was found is looked into where it is known what of the list was read.
     """
     result = row.results[place]
-    if result.status is not Status.SCORED:
+    measure = recall_at(k)
+    if result.status is not Status.SCORED or result[measure] is None:
         return
     record = row.sample.retrieval
     is_read_known = record is not None and record.read is not None
-    for nth, (finding, ranked) in enumerate(zip(result.findings, result.ranked, strict=True)):
-        is_found = ranked.found_at(k)
+    paid = result.paid(measure)
+    for nth, (finding, ranked) in enumerate(zip(result.findings, paid, strict=True)):
+        is_found = ranked.found_at(measure.top)
         if is_read_known or not is_found:
             yield place, nth, finding, is_found
 
 
 def _told(
-    looking: _Looking, result: Result, finding: Finding, k: int | None, *, is_found: bool
+    looking: _Looking, result: Result, finding: Finding, k: Cut | None, *, is_found: bool
 ) -> Diagnosed | None:
     """Return why a target was missed; None where it was found, and read as far as is known."""
     row = looking.row
@@ -306,15 +310,19 @@ def _unread(row: Row, finding: Finding) -> Explained | None:
     )
 
 
-def _label(method: Method, k: int | None) -> str:
+def _label(method: Method, k: Cut | None) -> str:
     return method.label(method.headline if k is None else method.headline @ k)
 
 
-def _nearest(looking: _Looking, result: Result, finding: Finding, k: int | None) -> Explained:
+def _nearest(looking: _Looking, result: Result, finding: Finding, k: Cut | None) -> Explained:
     """Return the cause of the item that came nearest; of items needed together, the farthest."""
     search, name = looking.search, result.method.name
     judged = bool(finding.verdict or result.method.parameters.get("judge"))
     rank = finding.rank
+    if isinstance(k, Budget):
+        if finding.found_at():
+            return beyond_budget(finding, looking.row.sample, k)
+        k = None  # no budget would have paid for it
     if rank is not None and k is not None and not judged and not looking.stages:
         # What else there is to know of the item would change nothing.
         return beyond(rank, k, looking.row.sample.ranks is None, looking.repeated)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import methodcaller
+from typing import TypeVar
 
 from fullrecall.calls import Stage
 from fullrecall.context import Context
@@ -11,6 +12,8 @@ from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
 from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.rescoring import Rescored
+from fullrecall.measures import Budget
+from fullrecall.measures.budgets import Cut
 from fullrecall.table.row import Row
 
 RANK_CONSTANT = 60
@@ -57,22 +60,36 @@ class Proposer:
     def _larger_k(self) -> Iterator[Proposal]:
         """Yield a larger k within the lists: twice k, and what brings about all that they have."""
         baseline, k = self._baseline, self._baseline.k
+        ks = self._from(k)
+        if len(ks) < 2:  # noqa: PLR2004 - nothing larger
+            return
+        values = {each: {p: baseline.values_at(p, each) for p in baseline.places} for each in ks}
+        for larger in _worth(ks, values):
+            action = f"raise k from {k} to {larger}"
+            if isinstance(k, Budget) and isinstance(larger, Budget):
+                action = f"raise the budget from {k.words} to {larger.words}"
+            yield Proposal(
+                ChangeKind.LARGER_K,
+                action,
+                values[larger],
+                baseline.lists_at(larger),
+                asked=larger if isinstance(larger, int) else None,
+            )
+
+    def _from(self, k: Cut | None) -> list[Cut]:
+        """Return k and those that are larger, up to one that holds all that was retrieved."""
+        baseline = self._baseline
+        if k is None:
+            return []
+        if isinstance(k, Budget):
+            larger = baseline.budgets_beyond(k)
+            first = next((n for n, each in enumerate(larger) if each.amount >= 2 * k.amount), -1)
+            return [k, *larger[first:]]
         depth = max(
             (row.results[place].retrieved for row in baseline.rows for place in baseline.places),
             default=0,
         )
-        if k is None or depth <= k:
-            return
-        ks = _doubled(k, depth)
-        values = {one: {p: baseline.values_at(p, one) for p in baseline.places} for one in ks}
-        for larger in _worth(ks, values):
-            yield Proposal(
-                ChangeKind.LARGER_K,
-                f"raise k from {k} to {larger}",
-                values[larger],
-                baseline.lists_at(larger),
-                asked=larger,
-            )
+        return [] if depth <= k else [*_doubled(k, depth)]
 
     def _retrieving_more(self) -> Iterator[Proposal]:
         """Yield more contexts than the lists have, where the retriever was asked for them.
@@ -374,14 +391,15 @@ def _doubled(k: int, depth: int) -> list[int]:
     return ks
 
 
-def _worth(
-    ks: Sequence[int], values: Mapping[int, Mapping[int, Sequence[float | None]]]
-) -> list[int]:
+K = TypeVar("K", int, Cut)
+
+
+def _worth(ks: Sequence[K], values: Mapping[K, Mapping[int, Sequence[float | None]]]) -> list[K]:
     """Return the second of `ks`, and the smallest that brings about what the largest does."""
     means = {k: {place: _mean(found) for place, found in of.items()} for k, of in values.items()}
     most = means[ks[-1]]
-    enough = next(k for k in ks if all(means[k][p] >= most[p] - _NEAR for p in most))
-    return list(dict.fromkeys((ks[1], max(enough, ks[1]))))
+    enough = next(n for n, k in enumerate(ks) if all(means[k][p] >= most[p] - _NEAR for p in most))
+    return list(dict.fromkeys((ks[1], ks[max(enough, 1)])))
 
 
 def _mean(values: Sequence[float | None]) -> float:

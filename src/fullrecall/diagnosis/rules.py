@@ -16,7 +16,12 @@ from fullrecall.context import Context
 from fullrecall.counts import counted
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause
+from fullrecall.findings import Finding
 from fullrecall.judges.evidence import locate
+from fullrecall.measures import Budget
+from fullrecall.sample import Sample
+from fullrecall.table.costs import Costs
+from fullrecall.table.forbidden import rank_at
 
 FINAL = "the final list"
 
@@ -90,6 +95,16 @@ def beyond(
     if before and rank - before <= k:
         detail += f"; {before} of the contexts before it are duplicates of others"
         return Explained(Cause.CROWDED_OUT, detail, rank)
+    return Explained(Cause.BEYOND_K, detail, rank)
+
+
+def beyond_budget(finding: Finding, sample: Sample, budget: Budget) -> Explained:
+    """Return that a target was found once more was paid than a budget."""
+    place = finding.steps[-1].rank
+    rank = rank_at(sample, place)
+    cost = float(getattr(Costs.of([sample]), budget.unit)[place - 1])
+    spent = Budget(round(cost, 3), budget.unit)
+    detail = f"at rank {rank} after {spent.words}, beyond {budget.words}"
     return Explained(Cause.BEYOND_K, detail, rank)
 
 

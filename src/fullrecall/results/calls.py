@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from fullrecall.measures import Measure, calls
+from fullrecall.measures.budgets import budgets_to
 from fullrecall.table import paid
 from fullrecall.table.costs import Costs
 from fullrecall.table.lists import Floats, Integers
@@ -15,6 +17,9 @@ from fullrecall.table.table import Table
 
 _MOST_CALLS = 30
 """Calls after which a curve is no longer read call by call."""
+
+_MOST_BUDGETS = 12
+"""Budgets of tokens at which a curve is read."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,22 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     )
     share = None if curve.last_gain is None else _share_of_tokens(costs, curve.last_gain)
     return replace(curve, tokens=share)
+
+
+def over_tokens(table: Table, score: int, measure: Measure) -> dict[int, float]:
+    """Return the mean of a measure within some budgets of tokens, ascending; empty if unknown."""
+    tokens = [table.costs(owner).tokens for owner, part in enumerate(table.parts) if part.has_texts]
+    known = np.concatenate(tokens) if tokens else np.zeros(0)
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return {}
+    budgets = [each for each in budgets_to("tokens", known.max()) if each.amount >= known.min()]
+    means = {}
+    for budget in [*budgets[:: ceil(len(budgets) / _MOST_BUDGETS)], budgets[-1]]:
+        values = table.values(score, measure @ budget)
+        if not np.isnan(values).all():
+            means[int(budget.amount)] = float(np.nanmean(values))
+    return means
 
 
 def _last_changes(columns: list[Floats], most: int) -> Integers:

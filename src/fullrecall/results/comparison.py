@@ -184,6 +184,13 @@ class Comparison(Sequence[ScoreComparison]):
         return len(known) > 1
 
     @property
+    def tokenizers(self) -> tuple[list[str], list[str]]:
+        """What counted tokens before and after; empty where no measure has a budget of them."""
+        if not any(measure.unit == "tokens" for score in self for measure in score):
+            return [], []
+        return self.before.table.tokenizers, self.after.table.tokenizers
+
+    @property
     def pairs(self) -> Sequence[tuple[Row, Row]]:
         """The rows of the samples that both reports have, side by side."""
         return Pairs(self)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fullrecall.counts import counted
 from fullrecall.measures import Budget, Measure, Recall
-from fullrecall.measures.budgets import Cut, Unit, budgets_to, check_unit
+from fullrecall.measures.budgets import Cut, Unit, budgets_to, calls, check_unit, seconds, tokens
 from fullrecall.parameters import check_k
 from fullrecall.results.bounds import CONFIDENCE, Counts, alpha_of, groups_needed, lower_bound
 from fullrecall.results.decision import rounded_down
@@ -116,7 +116,7 @@ def smallest_k(
         shown.independent,
         int((status == UNSCORED).sum()),
         None if search.k is None else _tokens(table, score, search.k),
-        " and ".join(table.tokenizers),
+        "" if search.k is None else " and ".join(table.tokenizers),
         _needed(shown, values, target, alpha) if search.k is None else None,
         "",
         search.tested,
@@ -129,7 +129,8 @@ def _cuts(table: Table, score: int, unit: Unit | None, largest: float | None) ->
     scored = table.status(score) == SCORED
     if unit is None:
         deepest = int(table.retrieved(score)[scored].max(initial=1))
-        return list(range(1, (deepest if largest is None else check_k(largest, "largest")) + 1))
+        top = deepest if largest is None else check_k(_whole(largest), "largest")
+        return list(range(1, top + 1))
     if largest is None:
         costs = [
             getattr(table.costs(owner), unit)[np.repeat(rows, np.diff(table.costs(owner).offsets))]
@@ -137,9 +138,17 @@ def _cuts(table: Table, score: int, unit: Unit | None, largest: float | None) ->
         ]
         known = np.concatenate(costs) if costs else np.zeros(0)
         return [*budgets_to(unit, known[~np.isnan(known)].max(initial=0.0))]
-    budget = Budget(largest, unit)
+    if unit == "seconds":
+        budget = seconds(largest)
+    else:
+        budget = (calls if unit == "calls" else tokens)(_whole(largest))
     smaller = [each for each in budgets_to(unit, largest) if each.amount < largest]
-    return [*smaller, (Recall @ budget).k or budget]
+    return [*smaller, budget]
+
+
+def _whole(number: float) -> int:
+    """Return a whole number as an int, for a command line that reads floats."""
+    return int(number) if float(number).is_integer() else number  # type: ignore[return-value]  # refused next
 
 
 def _by_part(table: Table, rows: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:

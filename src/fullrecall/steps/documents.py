@@ -13,15 +13,19 @@ _NO_CHANCE = 16
 
 
 class Document:
-    """One document through all its copies; `origin` is the step that retrieved it."""
+    """One document through all its copies; `origin` is the step that retrieved it.
 
-    __slots__ = ("from_outside", "id", "ids", "origin", "plain_text", "read_in", "text")
+    `sources` are that step and the retrievers and tools that returned it once more by themselves.
+    """
+
+    __slots__ = ("from_outside", "id", "ids", "origin", "plain_text", "read_in", "sources", "text")
 
     def __init__(self, copy: DocumentCopy) -> None:
         self.id = copy.id
         self.ids: tuple[str, ...] = () if copy.id is None else (copy.id,)
         self.text = copy.text
         self.origin: Step | None = None
+        self.sources: list[Step] = []
         self.from_outside = False
         self.read_in: dict[str, None] | None = None
         self.plain_text: str | None = None

@@ -237,6 +237,7 @@ class Flow:
         inside = [passage for handed in opened.bucket.lists for passage in handed.passages]
         view = View([*given, *inside])
         given_documents = {passage.document for passage in given}
+        handled = given_documents.union(passage.document for passage in inside)
         groups = []
         for listed in step.returned:
             if not (listed.certain or self._are_documents(step, listed, view)):
@@ -244,6 +245,8 @@ class Flow:
             passages = tuple(self._documents.passage(copy, view) for copy in listed.documents)
             for passage in passages:
                 self._note_source(step, passage, given_documents)
+                if step.kind in ("retriever", "tool") and passage.document not in handled:
+                    passage.document.sources.append(step)
                 if view.passages and passage.document.origin is step and not passage.text:
                     self.nameless = self.nameless or step
             passages = _sourced(passages)

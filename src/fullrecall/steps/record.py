@@ -122,14 +122,18 @@ class _Record:
     def retrieval(self, response: str | None, error: str | None) -> Retrieval:
         calls = self._calls()
         if not self._kept:
-            return Retrieval(calls=calls, response=response, error=error)
+            return Retrieval(calls=[c for _, c in calls], response=response, error=error)
         passages, ranks = _united([self._ranked(handed) for handed in self._kept])
         contexts = [self._context(passage) for passage in passages]
         numbers = _Calls(self._tree, self._flow, self._failures)
+        if all(numbers.is_call(handed.step) for handed in self._kept):
+            shown = {step.id for step, _ in calls}
+            calls += [(step, _empty_call(step)) for step in numbers.empty if step.id not in shown]
+            calls.sort(key=lambda each: self._tree.places[each[0].id])
         origins = [numbers.of(passage) for passage in passages]
         return Retrieval(
             contexts,
-            calls=calls,
+            calls=[call for _, call in calls],
             ranks=ranks,
             response=response,
             read=self._read(passages, contexts),
@@ -144,12 +148,12 @@ class _Record:
         places = self._tree.places
         return sorted(lists, key=lambda handed: places[handed.step.id])
 
-    def _calls(self) -> list[Call]:
+    def _calls(self) -> list[tuple[Step, Call]]:
         calls = [(handed.step, self._call(handed)) for handed in self._kept]
         for recovered, failed in enumerate((self._failures.counting, self._failures.recovered)):
             calls += [(step, self._failed_call(step, recovered=bool(recovered))) for step in failed]
         places = self._tree.places
-        return [call for _, call in sorted(calls, key=lambda each: places[each[0].id])]
+        return sorted(calls, key=lambda each: places[each[0].id])
 
     def problem(
         self, failed_calls: FailedCalls, other_tools: frozenset[str], unseen: str
@@ -213,7 +217,7 @@ class _Record:
             alone = len({step.name for step in counting}) == 1 and not self._failures.recovered
             errors = [step.error or "" if alone else _told(step) for step in counting]
             return "; ".join(dict.fromkeys(errors))
-        number = sum(1 for call in self._calls() for _ in call.walk())
+        number = sum(1 for _, call in self._calls() for _ in call.walk())
         reasons = "; ".join(dict.fromkeys(map(_told, counting)))
         return (
             f"{len(counting)} of {number} calls failed ({reasons}): failed_calls='score' scores "
@@ -290,19 +294,36 @@ class _Calls:
 
     def __init__(self, tree: Tree, flow: Flow, failures: Failures) -> None:
         self._tree = tree
-        origins = [p.document.origin for p in flow.retrieved if p.document.origin is not None]
-        retrievers = [step for step in tree.steps if step.kind == "retriever"]
-        steps = [*origins, *retrievers, *failures.counting, *failures.recovered]
-        places = tree.places
-        steps = list({id(step): step for step in steps}.values())
         self._outermost: dict[Hashable, Step] = {}
-        calls = sorted({self._call(step).id for step in steps}, key=places.__getitem__)
-        self._numbers = {call: number for number, call in enumerate(calls, start=1)}
+        retrievers = [step for step in tree.steps if step.kind == "retriever"]
+        sources = [step for passage in flow.retrieved for step in _sources(passage)]
+        steps = [*sources, *retrievers, *failures.counting, *failures.recovered]
+        calls = {call.id: call for call in map(self._call, steps)}
+        searching = {call.name for call in calls.values() if call.kind == "tool"}
+        # A search that returned nothing, or nothing that can be read, was paid for as well.
+        calls |= {
+            call.id: call
+            for call in (self._call(step) for step in tree.steps if step.kind == "tool")
+            if call.name in searching
+        }
+        self.empty = [
+            call
+            for call in calls.values()
+            if call.kind == "tool" and call.id not in flow.touched and call.error is None
+        ]
+        """The searches that returned nothing."""
+        ordered = sorted(calls, key=tree.places.__getitem__)
+        self._numbers = {call: number for number, call in enumerate(ordered, start=1)}
 
     def of(self, passage: Passage) -> tuple[int, float | None]:
         """Return the number of the call that first returned a document, and when it ended."""
-        call = self._call(_origin(passage))
-        return self._numbers[call.id], call.seconds
+        calls = (self._call(step) for step in _sources(passage))
+        first = min(calls, key=lambda call: self._numbers[call.id])
+        return self._numbers[first.id], first.seconds
+
+    def is_call(self, step: Step) -> bool:
+        """Return whether a step is one of the numbered calls, or stands below one."""
+        return self._call(step).id in self._numbers
 
     def in_order(self, passages: Iterable[Passage]) -> list[Passage]:
         """Return retrieved passages in the order of their calls."""
@@ -328,6 +349,16 @@ def _origin(passage: Passage) -> Step:
     if origin is None:
         raise AssertionError("only retrieved documents are handed on")
     return origin
+
+
+def _empty_call(step: Step) -> Call:
+    """Return a search that returned nothing; no list where it returned none."""
+    has_list = any(not listed.documents for listed in step.returned)
+    return Call(step.name, step.query, () if has_list else None)
+
+
+def _sources(passage: Passage) -> list[Step]:
+    return [_origin(passage), *passage.document.sources]
 
 
 def _unread_whole(whole: HandedList, beside: Sequence[HandedList]) -> bool:

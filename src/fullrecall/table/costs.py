@@ -149,8 +149,7 @@ def tokenizer_of(context: Context) -> str | None:
 def _calls_made(sample: Sample, numbers: Sequence[float]) -> int:
     """Return how many calls were made, those that returned nothing new or failed included."""
     record = sample.retrieval
-    several = record is not None and record.ranks is not None
-    made = len(record.calls) if record is not None and several else 0
+    made = 0 if record is None else len(record.calls)
     return int(max([1.0, float(made), *(number for number in numbers if not isnan(number))]))
 
 

@@ -30,17 +30,21 @@ def question_of(value: object) -> str | None:
 
 
 def _question_in(value: Mapping[str, Any]) -> str | None:
-    named = next((value[one] for one in _QUESTION_NAMES if isinstance(value.get(one), str)), None)
+    named = next(
+        (value[each] for each in _QUESTION_NAMES if isinstance(value.get(each), str)), None
+    )
     if named is not None:
         return question_of(named)
     if isinstance(value.get("messages"), list):
         return _last_said(value["messages"], _ASKERS)
-    held = (value[one] for one in _QUESTION_HOLDERS if isinstance(value.get(one), (Mapping, list)))
-    found = next((asked for one in held if (asked := question_of(one)) is not None), None)
+    held = (
+        value[each] for each in _QUESTION_HOLDERS if isinstance(value.get(each), (Mapping, list))
+    )
+    found = next((asked for each in held if (asked := question_of(each)) is not None), None)
     if found is not None:
         return found
     # The components of a pipeline that were asked: each with the same question.
-    several = {question_of(one) for one in value.values() if isinstance(one, (Mapping, str))}
+    several = {question_of(each) for each in value.values() if isinstance(each, (Mapping, str))}
     return several.pop() if len(several) == 1 else None
 
 
@@ -85,6 +89,6 @@ def _content(message: Mapping[str, Any]) -> str | None:
         if isinstance(held, str):
             return held or None
         if isinstance(held, list):
-            parts = [one.get("text") for one in held if isinstance(one, Mapping)]
+            parts = [each.get("text") for each in held if isinstance(each, Mapping)]
             return "".join(part for part in parts if isinstance(part, str)) or None
     return None

@@ -153,7 +153,7 @@ class RetrievalProcessor(SpanProcessor):
             with suppress(ValueError):  # closed in another context, where nothing was set
                 _capturing.reset(token)
             with self._lock:
-                for span_id in [one for one, of in self._captures.items() if of is capture]:
+                for span_id in [each for each, of in self._captures.items() if of is capture]:
                     del self._captures[span_id]
 
     def observed(

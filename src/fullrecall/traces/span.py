@@ -45,8 +45,8 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         key = f"{prefix}{name}"
         if isinstance(held, Mapping):
             found.update(flat(held, f"{key}."))
-        elif isinstance(held, (list, tuple)) and any(isinstance(one, Mapping) for one in held):
-            items = {str(place): one for place, one in enumerate(held)}
+        elif isinstance(held, (list, tuple)) and any(isinstance(each, Mapping) for each in held):
+            items = {str(place): each for place, each in enumerate(held)}
             found.update(flat(items, f"{key}."))
         else:
             found[key] = held

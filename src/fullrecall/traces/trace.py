@@ -254,10 +254,29 @@ class _Trace:
             )
         if not ended:
             return "the trace had not ended"
+        unknown = self._unknown_attributes()
+        if unknown is not None:
+            return f"{unknown}: its attributes are not of a known version of a convention"
         problems = (
             f"{span.step.name}: {span.problem}" for span in self._spans.values() if span.problem
         )
         return next(problems, None)
+
+    def _unknown_attributes(self) -> str | None:
+        """Return what no span says, although an instrumentor says it of each; None if all is well.
+
+        The one span that the application made itself may say nothing.
+        """
+        spans = list(self._spans.values())
+        chains = [span for span in spans if span.step.kind not in ("llm", *_SEARCHES)]
+        holds = any(span.step.returned or span.step.given for span in spans)
+        if holds and not any(span.step.kind in _SEARCHES for span in spans):
+            return "no span says that it retrieves"
+        if len(chains) < 2:  # noqa: PLR2004 - the application's own
+            return None
+        if not any(span.has_input for span in chains):
+            return "no span says what it was given"
+        return None if any(span.has_output for span in chains) else "no span says what it returned"
 
     def _unseen(self, names: Sequence[str]) -> str:
         """Return why there is no call."""

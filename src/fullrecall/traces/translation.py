@@ -30,6 +30,7 @@ class TracedStep:
     """A span as a step whose place among others is still unknown.
 
     - `start`, `end`: in nanoseconds.
+    - `has_input`, `has_output`: it says what went in, and what came out, in a known attribute.
     - `is_inner`: it is a method by which a call does its work: `_retrieve` within `retrieve`.
     - `problem`: why what it returned cannot be read as a whole.
     - `question`, `response`, `sample_id`: what it says of the whole run, if it is the outermost.
@@ -45,6 +46,8 @@ class TracedStep:
     sample_id: str | None = None
     is_open: bool = False
     is_inner: bool = False
+    has_input: bool = True
+    has_output: bool = True
 
 
 def step_of(span: Span, id_key: IdKey | None = None) -> TracedStep:
@@ -139,6 +142,8 @@ class _Translation:
             answer_of(self._output),
             _as_id(span.attributes.get(SAMPLE_ID, metadata.get(SAMPLE_ID))),
             is_inner=span.name.startswith(f"{name}._"),
+            has_input=self._input is not None or query is not None,
+            has_output=self._raw_output is not None or bool(error),
         )
 
     def _first(self, field: str) -> Any:

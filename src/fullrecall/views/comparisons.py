@@ -105,6 +105,13 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             f"the corpora differ: {comparison.before.corpus} before, {comparison.after.corpus} "
             "after; what changed is not the retriever alone"
         )
+    before, after = comparison.tokenizers
+    if set(before) != set(after) or len(before) > 1:
+        notes.append(
+            f"tokens were counted by {', '.join(before) or 'nobody'} before, "
+            f"{', '.join(after) or 'nobody'} after: these budgets do not compare; "
+            "Report.with_tokens counts all alike"
+        )
     for score in comparison:
         notes += _score_notes(score)
     for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):

@@ -21,7 +21,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import check_scorers
 from fullrecall.measures import Measure
 from fullrecall.result import Method, Result
-from fullrecall.retrieval import Retriever
+from fullrecall.retrieval import Retriever, View, as_view
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.scorers import Scorer
 from langchain_fullrecall.documents import DocumentLike
@@ -69,8 +69,10 @@ class RecallStringEvaluator(RunEvaluator):
       or a `Retriever`.
     - `keep`: whether LangSmith keeps the sample and its findings beside the score, so that
       `report_of` needs to score nothing anew. They hold the texts that were retrieved.
+    - `view`: which list of a run's record is scored: "contexts", the final one; "retrieved", also
+      what a later step dropped; or "read", what the model's prompt had.
     - `options`: `id_key`, `source_key`, `collapse`, `which`, `failed_calls`, as `observed` takes
-      them. A `which` other than "outermost" is part of the key: "id_recall[bm25]@5".
+      them. A `which` or `view` other than the default is part of the key: "id_recall[bm25]@5".
 
     A run that cannot be measured has no score, and a comment that says why. One evaluator may
     serve many threads; it pickles if its scorer does. Raises `ParameterError`, naming the
@@ -87,6 +89,7 @@ class RecallStringEvaluator(RunEvaluator):
         input_key: str | None = None,
         retriever: Observable | RetrieverLike | None = None,
         keep: bool = True,
+        view: View = "contexts",
         **options: Unpack[Options],
     ) -> None:
         (self.scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
@@ -99,6 +102,7 @@ class RecallStringEvaluator(RunEvaluator):
         self._reference_key = reference_key
         self._input_key = input_key
         self._keep = keep
+        self._view = as_view(view)
         self._retriever = None if retriever is None else _retriever(retriever, options)
         self._summary: RecallSummary | None = None
         watch(self)
@@ -130,8 +134,9 @@ class RecallStringEvaluator(RunEvaluator):
     @property
     def method(self) -> Method:
         """How this evaluator scores: as its scorer does, by the name of what it looks at."""
-        method, view = self.scorer.method, self._reading.selection.label
-        return replace(method, name=f"{method.name}[{view}]") if view else method
+        method, calls = self.scorer.method, self._reading.selection.label
+        label = ",".join(filter(None, (calls, "" if self._view == "contexts" else self._view)))
+        return replace(method, name=f"{method.name}[{label}]") if label else method
 
     @property
     def evaluation_name(self) -> str:
@@ -326,8 +331,8 @@ class RecallStringEvaluator(RunEvaluator):
         first = self.measures[0]
         return {
             "key": self.feedback_keys[0],
-            "scores": {run_id: one.result[first] for run_id, one in measured.items()},
-            "comment": {str(run_id): comment(one, first) for run_id, one in measured.items()},
+            "scores": {run_id: each.result[first] for run_id, each in measured.items()},
+            "comment": {str(run_id): comment(each, first) for run_id, each in measured.items()},
         }
 
     def _returned(self, measured: Measured, *, in_chain: bool) -> dict[str, Any]:
@@ -373,7 +378,7 @@ class RecallStringEvaluator(RunEvaluator):
             unseen=unseen,
         )
         asked = question(inputs, self._input_key)
-        return _case(found, _turned(asked, output), fields, unseen)
+        return _case(found, _turned(asked, output), fields, unseen)._replace(view=self._view)
 
     def _case_of_output(self, output: object, asked: str | None, fields: Mapping[str, Any]) -> Case:
         """Return an output by itself as a sample: nothing else is known of its run."""
@@ -393,7 +398,7 @@ class RecallStringEvaluator(RunEvaluator):
         found = self._reading.retrieval(
             recorder.log.steps, output, root=ROOT, response=answer(output), unseen=unseen
         )
-        return _case(found, _turned(asked, output), fields, unseen)
+        return _case(found, _turned(asked, output), fields, unseen)._replace(view=self._view)
 
     def _case_of_strings(
         self,
@@ -407,7 +412,8 @@ class RecallStringEvaluator(RunEvaluator):
         asked = question(given, self._input_key)
         if documents is not None:
             found = Retrieval(reader.contexts(documents), response=answer(prediction))
-            return Case(Sample(user_input=asked, **fields).with_retrieval(found))
+            sample = Sample(user_input=asked, **fields).with_retrieval(found)
+            return Case(sample, view=self._view)
         checked_key(prediction, self._documents_key)
         return self._case_of_output(prediction, asked, fields)
 

@@ -97,7 +97,7 @@ def _items(experiment: Any, client: Client | None) -> Iterable[_Item]:
 def _item(entry: Any) -> _Item:
     if isinstance(entry, Mapping) and "run" in entry:
         results = (entry.get("evaluation_results") or {}).get("results") or ()
-        return _Item(entry["run"], entry.get("example"), [one.evaluator_info for one in results])
+        return _Item(entry["run"], entry.get("example"), [each.evaluator_info for each in results])
     if isinstance(entry, tuple) and len(entry) == 2:  # noqa: PLR2004 - a pair
         return _Item(entry[0], entry[1], [])
     if hasattr(entry, "run_type"):
@@ -127,7 +127,7 @@ def _stored(name: str, client: Client | None) -> Iterable[_Item]:
         if parent is not None and parent.child_runs is not None:
             parent.child_runs.append(run)
     ids = [run.reference_example_id for run in roots if run.reference_example_id is not None]
-    examples = {one.id: one for one in client.list_examples(example_ids=ids)} if ids else {}
+    examples = {each.id: each for each in client.list_examples(example_ids=ids)} if ids else {}
     infos: dict[Any, list[Any]] = {run.id: [] for run in roots}
     for note in client.list_feedback(run_ids=[run.id for run in roots]):
         source = note.feedback_source

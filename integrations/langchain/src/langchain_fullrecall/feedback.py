@@ -120,8 +120,8 @@ def comment(measured: Measured, measure: Measure) -> str:
     if result.status is not Status.SCORED:
         parts = [f"{result.status}: {result.reason}"]
     else:
-        parts = [_reason(result, measure.top)]
-        missed = _missed(result, measure.top)
+        parts = [_reason(result, measure)]
+        missed = _missed(result, measure)
         if missed:
             parts.append(f"missed: {', '.join(_listed(missed))}")
         if not result[Recall] and measured.retrieved:
@@ -132,20 +132,21 @@ def comment(measured: Measured, measure: Measure) -> str:
     return "; ".join(parts)
 
 
-def _reason(result: Result, k: int | None) -> str:
-    """Return the result's reason as of the first `k` ranks."""
-    findings = result.ranked
-    if k is None or not len(findings):
+def _reason(result: Result, measure: Measure) -> str:
+    """Return the result's reason within the k or the budget of a measure."""
+    findings, k = result.paid(measure), measure.top
+    if measure.k is None or not len(findings):
         return result.reason
     found = sum(finding.found_at(k) for finding in findings)
     partly = any(0 < finding.credit_at(k) < 1 for finding in findings)
-    seen = result.contexts_within(k)
-    sentence = f"{found} of {len(findings)} found{' in full' if partly else ''} in {seen} retrieved"
+    seen = f"{result.contexts_within(k)} retrieved" if measure.unit is None else str(measure.k)
+    sentence = f"{found} of {len(findings)} found{' in full' if partly else ''} in {seen}"
     return f"{sentence}; {result.note}" if result.note else sentence
 
 
-def _missed(result: Result, k: int | None) -> list[str]:
-    return [finding.target.label for finding in result.ranked if not finding.found_at(k)]
+def _missed(result: Result, measure: Measure) -> list[str]:
+    findings = result.paid(measure)
+    return [each.target.label for each in findings if not each.found_at(measure.top)]
 
 
 def _listed(items: Sequence[str]) -> list[str]:

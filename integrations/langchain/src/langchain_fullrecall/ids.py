@@ -73,8 +73,8 @@ class IdWatch:
         self._keys: Counter[str] = Counter()
         self._reference: str | None = None
         self._brought: str | None = None
-        for one in seen:
-            self.see(one)
+        for each in seen:
+            self.see(each)
 
     def see(self, one: IdsSeen) -> None:
         """Take note of one sample."""

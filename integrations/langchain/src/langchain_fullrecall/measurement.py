@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall import Sample
 from fullrecall.result import Result, Status
-from fullrecall.retrieval import Retrieval, Retriever
+from fullrecall.retrieval import Retrieval, Retriever, View
 from fullrecall.run.retrievers import as_retrieval, failed
 from fullrecall.scorers import Scorer
 from langchain_fullrecall.ids import IdsSeen, id_hint, ids_seen
@@ -16,10 +16,14 @@ from langchain_fullrecall.references import reads_ids
 
 
 class Case(NamedTuple):
-    """One thing to score: a sample with what was retrieved, or why no retrieval was observed."""
+    """One thing to score: a sample with what was retrieved, or why no retrieval was observed.
+
+    `view` is which list of its record is scored; see `fullrecall.evaluate`.
+    """
 
     sample: Sample
     unseen: str | None = None
+    view: View = "contexts"
 
 
 class Measured(NamedTuple):
@@ -84,7 +88,9 @@ async def ameasure(case: Case, scorer: Scorer, retriever: Retriever | None = Non
 
 def unscored(scorer: Scorer, reason: str, sample: Sample | None = None) -> Measured:
     """Return the result of what could not be measured."""
-    return Measured(sample or Sample(), Result(scorer.method, Status.UNSCORED, note=reason))
+    sample = sample or Sample()
+    result = Result(scorer.method, Status.UNSCORED, note=reason).asked_of(sample)
+    return Measured(sample, result)
 
 
 def _retrieved(retriever: Retriever, sample: Sample) -> Retrieval:
@@ -97,7 +103,7 @@ def _retrieved(retriever: Retriever, sample: Sample) -> Retrieval:
 
 
 def _steps(case: Case, scorer: Scorer, *, asks: bool) -> _Steps:
-    sample, unseen = case
+    sample, unseen, view = case
     if asks and unseen is not None:
         if sample.user_input is None:
             why = "no retrieval observed, and no question to retrieve with"
@@ -106,6 +112,7 @@ def _steps(case: Case, scorer: Scorer, *, asks: bool) -> _Steps:
         unseen = None
     if unseen is not None:
         return unscored(scorer, f"no retrieval observed: {unseen}", sample)
+    sample = sample.in_view(view)
     result = yield sample
     if not reads_ids(scorer):
         return Measured(sample, result)

@@ -43,9 +43,9 @@ def turn_of(state: object) -> Turn | None:
     messages = messages_of(given)
     if messages is None:
         return None
-    asked = max((n for n, one in enumerate(messages) if one.role == "human"), default=None)
+    asked = max((n for n, each in enumerate(messages) if each.role == "human"), default=None)
     turn = messages if asked is None else messages[asked + 1 :]
-    answer = next((one.text for one in reversed(turn) if one.role == "ai" and one.text), None)
+    answer = next((each.text for each in reversed(turn) if each.role == "ai" and each.text), None)
     return Turn(None if asked is None else messages[asked].text, answer, tuple(turn))
 
 
@@ -56,7 +56,7 @@ def messages_of(value: object) -> list[Message] | None:
     if not isinstance(value, Sequence) or isinstance(value, (bytes, bytearray)) or not value:
         return None
     found = [message_of(item) for item in value]
-    return None if None in found else [one for one in found if one is not None]
+    return None if None in found else [each for each in found if each is not None]
 
 
 def message_of(item: object) -> Message | None:

@@ -53,4 +53,4 @@ def _rebuilt(
 
 
 def _same(items: list[Any], others: Any) -> bool:
-    return all(one is other for one, other in zip(items, others, strict=True))
+    return all(each is other for each, other in zip(items, others, strict=True))

@@ -140,7 +140,8 @@ class Recorder(BaseCallbackHandler):
         parent = self._caller(None if told is None else told.int)
         name = str(fields.get("name") or (serialized or {}).get("name") or kind)
         tags = fields.get("tags") or ()
-        group, branch = branch_of(tags, fields.get("tool_call_id"))
+        metadata = fields.get("metadata") or {}
+        group, branch = branch_of(tags, metadata, fields.get("tool_call_id"))
         place = self._mapped.get(parent, {}).get(known.get("query"))
         if place is not None:
             group, branch = "map", f"{place:09}"
@@ -150,11 +151,11 @@ class Recorder(BaseCallbackHandler):
             kind,
             name,
             given,
-            task=graph_task(tags, fields.get("metadata") or {}),
+            task=graph_task(tags, metadata),
             tries=kind == "chain" and _starts_fallbacks(),
             group=group,
             branch=branch,
-            labels=(tuple(tags), fields.get("metadata") or {}),
+            labels=(tuple(tags), metadata),
             **known,
         )
         if step is not None and any(tag.startswith(RETRIED) for tag in tags):
@@ -234,19 +235,29 @@ def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
     return task if any(str(tag).startswith("graph:step:") for tag in tags) else None
 
 
-def branch_of(tags: Any, call_id: str | None = None) -> tuple[Hashable | None, str]:
+def branch_of(
+    tags: Any, metadata: Mapping[str, Any], call_id: str | None = None
+) -> tuple[Hashable | None, str]:
     """Return the group of steps that run at once to which one belongs, and its branch of it.
 
     Those are the branches of a parallel, the children of an ensemble, the tasks of one step of a
-    graph, and the tools that a model calls.
+    graph, and the tools that a model calls, in the order in which its message has them.
     """
     for tag in map(str, tags):
         if tag.startswith("graph:step:"):
-            return tag, ""
+            return tag, _sent(metadata.get("langgraph_path"))
         for construct in ("map:key:", "retriever_"):
             if tag.startswith(construct):
                 return construct, tag
     return (None if call_id is None else "tool calls"), ""
+
+
+def _sent(path: object) -> str:
+    """Return which of the tasks that a node of a graph sent off this one is, the first as 0."""
+    if not isinstance(path, Sequence) or not path or path[0] != "__pregel_push":
+        return ""
+    number = next((part for part in path[1:3] if type(part) is int), None)
+    return "" if number is None else f"{number:09}"
 
 
 def _code_of(construct: type, *methods: str) -> list[CodeType]:

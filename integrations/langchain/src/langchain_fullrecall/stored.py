@@ -49,7 +49,7 @@ class StoredRun:
         failed = brief(run.error) if run.error else _reported_failure(kind, output)
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output)
         name = run.name or kind
-        group, branch = branch_of(tags)
+        group, branch = branch_of(tags, metadata)
         return Step(
             run.id,
             parent,

@@ -67,9 +67,9 @@ class RecallSummary:
         """
         single = []
         for measure, key in zip(self._measures, self._keys, strict=True):
-            one = RecallSummary(self._measured, (measure,), (key,))
-            one._known, one._lock = self._known, self._lock
-            single.append(one)
+            each = RecallSummary(self._measured, (measure,), (key,))
+            each._known, each._lock = self._known, self._lock
+            single.append(each)
         return single
 
     def remember(self, run_id: UUID, measured: Measured) -> None:
@@ -82,12 +82,12 @@ class RecallSummary:
     ) -> EvaluationResult | EvaluationResults:
         """Return the mean over these runs; several where the evaluator gives several scores."""
         measured = [self._of(run, example) for run, example in zip(runs, examples, strict=True)]
-        problem = IdWatch(one.ids for one in measured if one.ids is not None).problem()
+        problem = IdWatch(each.ids for each in measured if each.ids is not None).problem()
         if problem is not None:
             warnings.warn(problem, IdLevelWarning, stacklevel=2)
         if not measured:
             return EvaluationResults(results=[])
-        rows = (Row(n, Sample(), (one.result,)) for n, one in enumerate(measured, start=1))
+        rows = (Row(n, Sample(), (each.result,)) for n, each in enumerate(measured, start=1))
         report = Report.of([measured[0].result.method], rows)
         (score,) = report.summary(*self._measures)
         means = [
@@ -113,7 +113,7 @@ def _feedback(
     problem: str | None,
 ) -> EvaluationResult:
     estimate = summary[measure]
-    seen = [one.ids for one in measured if one.ids is not None]
+    seen = [each.ids for each in measured if each.ids is not None]
     coverage = {
         "runs": len(measured),
         "scored": summary.scored,
@@ -123,7 +123,7 @@ def _feedback(
         "interval": None if estimate.interval is None else list(estimate.interval),
     }
     if seen:
-        coverage["without_id"] = sum(one.without_id for one in seen)
+        coverage["without_id"] = sum(each.without_id for each in seen)
     parts = [f"mean of {summary.scored} of {len(measured)} runs"]
     if summary.undefined:
         parts.append(f"{summary.undefined} undefined, without reference items")
@@ -131,7 +131,7 @@ def _feedback(
         reasons = ", ".join(f"{reason} ({n})" for reason, n in summary.reasons.items())
         parts.append(f"{summary.unscored} unscored: {reasons}")
     if coverage.get("without_id"):
-        total = sum(one.retrieved for one in seen)
+        total = sum(each.retrieved for each in seen)
         parts.append(f"{coverage['without_id']} of {total} documents have no ID")
     if problem is not None:
         parts.append(problem)

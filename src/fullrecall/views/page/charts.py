@@ -12,6 +12,7 @@ from fullrecall.views.html import swatch
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from fullrecall.measures.budgets import Unit
     from fullrecall.results.bounds import Interval
 
 WIDTH, HEIGHT = 420, 252
@@ -30,14 +31,17 @@ _TICK_WIDTH = 22
 class Figure:
     """One value of a curve with its interval, None for either where there is none."""
 
-    k: int
+    k: float
     value: float | None
     interval: Interval | None
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A score, or a report, by k and how it is drawn; `hollow` dots stand for what was before."""
+    """A score, or a report, by k or a budget, and how it is drawn.
+
+    `hollow` dots stand for what was before.
+    """
 
     letter: str
     name: str
@@ -59,15 +63,17 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves of one measure over k, with what the axes need; y is always 0 to 1.
+    """Curves of one measure over k, or a budget, with what the axes need; y is always 0 to 1.
 
-    `places` has every k with where it stands, `x_ticks` those that have room for their number.
+    `counted` says what the x axis counts. `places` has every k with where it stands, `x_ticks`
+    those that have room for their number.
     """
 
-    ks: Sequence[int]
+    counted: str
+    ks: Sequence[float]
     curves: Sequence[Drawn]
-    places: Sequence[tuple[float, int]]
-    x_ticks: Sequence[tuple[float, int]]
+    places: Sequence[tuple[float, float]]
+    x_ticks: Sequence[tuple[float, float]]
     y_ticks: Sequence[tuple[float, str]]
     left: int = _LEFT
     top: int = _TOP
@@ -82,20 +88,21 @@ class Chart:
         return [swatch(one.curve.style, hollow=one.curve.hollow) for one in self.curves]
 
 
-def chart(curves: Iterable[Curve]) -> Chart | None:
+def chart(curves: Iterable[Curve], unit: Unit | None = None) -> Chart | None:
     """Return the chart of `curves`; None where there are fewer than two ks, which make no line."""
     kept = [curve for curve in curves if any(f.value is not None for f in curve.figures)]
     ks = sorted({figure.k for curve in kept for figure in curve.figures})
     if len(ks) < 2:  # noqa: PLR2004 - see above
         return None
 
-    def x(k: int) -> float:
+    def x(k: float) -> float:
         # By its logarithm: the first ranks, where curves rise, get as much room as the later.
         share = log2(k / ks[0]) / log2(ks[-1] / ks[0])
         return round(_LEFT + _MARGIN + share * (_RIGHT - _LEFT - 3 * _MARGIN), 1)
 
     labels = _apart([_y(_points(curve)[-1][1]) for curve in kept])
     return Chart(
+        unit or "k, the contexts",
         ks,
         [_drawn(curve, x, label) for curve, label in zip(kept, labels, strict=True)],
         [(x(k), k) for k in ks],
@@ -104,7 +111,7 @@ def chart(curves: Iterable[Curve]) -> Chart | None:
     )
 
 
-def _drawn(curve: Curve, x: Callable[[int], float], label: float) -> Drawn:
+def _drawn(curve: Curve, x: Callable[[float], float], label: float) -> Drawn:
     points = _points(curve)
     bounded = [figure for figure in curve.figures if figure.interval is not None]
     edge = [(x(f.k), _y(f.interval.high)) for f in bounded if f.interval is not None]
@@ -118,7 +125,7 @@ def _drawn(curve: Curve, x: Callable[[int], float], label: float) -> Drawn:
     )
 
 
-def _points(curve: Curve) -> list[tuple[int, float]]:
+def _points(curve: Curve) -> list[tuple[float, float]]:
     return [(figure.k, figure.value) for figure in curve.figures if figure.value is not None]
 
 
@@ -139,7 +146,7 @@ def _apart(heights: Sequence[float]) -> list[float]:
     return placed
 
 
-def _labeled(ks: Sequence[int], x: Callable[[int], float]) -> list[int]:
+def _labeled(ks: Sequence[float], x: Callable[[float], float]) -> list[float]:
     """Return the ks that have room for their number, the last one always."""
     kept = [ks[-1]]
     for k in reversed(ks[:-1]):

@@ -10,6 +10,7 @@ from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.result import Method
 
 if TYPE_CHECKING:
+    from fullrecall.measures.budgets import Unit
     from fullrecall.report.report import Report
     from fullrecall.results.difference import Difference
     from fullrecall.table.row import Row
@@ -89,13 +90,34 @@ class Subject:
         return next((nth for nth in every if self.choices[nth].measures == headlines), 0)
 
     @property
-    def families(self) -> dict[Measure, list[int]]:
+    def families(self) -> dict[Family, list[int]]:
         """The measures that are offered, each without its k, with the choices that read it."""
-        found: dict[Measure, list[int]] = {}
+        found: dict[Family, list[int]] = {}
         for nth, choice in enumerate(self.choices):
-            for family in dict.fromkeys(each.whole for each in choice.measures):
+            for family in dict.fromkeys(family_of(each) for each in choice.measures):
                 found.setdefault(family, []).append(nth)
         return found
+
+
+class Family(NamedTuple):
+    """A measure without its k, and the unit of the budgets at which it is read; None: ranks."""
+
+    measure: Measure
+    unit: Unit | None
+
+    def amounts(self, measures: Iterable[Measure]) -> dict[float, Measure]:
+        """Return those of some measures that are of this family, by k or budget, ascending."""
+        own = [each for each in measures if family_of(each) == self and each.amount is not None]
+        return {each.amount: each for each in sorted(own, key=_amount) if each.amount is not None}
+
+
+def family_of(measure: Measure) -> Family:
+    """Return the family of a measure."""
+    return Family(measure.whole, measure.unit)
+
+
+def _amount(measure: Measure) -> float:
+    return measure.amount or 0.0
 
 
 def columns(methods: Sequence[Method], positions: Sequence[tuple[int, ...]]) -> list[Column]:

@@ -12,6 +12,7 @@ from fullrecall.views.page.causes import Causes, gaining
 from fullrecall.views.page.census import MOST_ROWS, Census
 from fullrecall.views.page.choices import Choice, Rows, Subject, choices, columns
 from fullrecall.views.page.document import rendered
+from fullrecall.views.page.funnel import funnel_sheet
 from fullrecall.views.page.head import about, cost_sentence, leak_verdicts, verdict
 from fullrecall.views.page.payload import Payload
 from fullrecall.views.page.readings import Reader
@@ -168,11 +169,13 @@ def _tables(
     if summary is None:
         return {
             "overview": changes_sheet(subject), "others": None, "panels": drawn, "notes": notes,
+            "funnel": None,
         }  # fmt: skip
     charted = {nth for panel in drawn for nth in panel.choices if _cut(subject.choices[nth])}
     return {
         "overview": scores_sheet(subject, summary, misses),
         "others": others_sheet(subject, summary, first, charted),
+        "funnel": funnel_sheet(summary),
         "panels": drawn,
         "notes": notes,
     }
@@ -219,7 +222,7 @@ def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[s
 
 
 def _cut(choice: Choice) -> bool:
-    return all(measure.top is not None for measure in choice.measures)
+    return all(measure.k is not None for measure in choice.measures)
 
 
 def _group(_: int, rows: Rows) -> str | None:

@@ -108,7 +108,8 @@ class Payload:
             "letter": column.letter,
             "name": column.method.name,
             "measures": [
-                {"label": label, "k": one.top} for label, one in zip(labels, measures, strict=True)
+                {"label": label, "k": one.amount}
+                for label, one in zip(labels, measures, strict=True)
             ],
         }
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.calls import over_tokens
 from fullrecall.views.comparisons import difference_cells, difference_heads
 from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, chart
 from fullrecall.views.sheet import Bar, Cell, Line, Section, Sheet
@@ -14,10 +15,11 @@ from fullrecall.views.text import NOTHING, between, shown
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
+    from fullrecall.measures.budgets import Unit
     from fullrecall.results.bounds import Interval
     from fullrecall.results.difference import Difference
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
-    from fullrecall.views.page.choices import Column, Subject
+    from fullrecall.views.page.choices import Column, Family, Subject
     from fullrecall.views.page.readings import Misses
 
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -27,8 +29,10 @@ _BEFORE = 5
 """The style of what was before: a quiet dashed line."""
 
 
-_Found: TypeAlias = "tuple[str, Sequence[int], list[Curve], Mapping[int, Sequence[Difference]]]"
-"""A chart before it is drawn: caption, choices, curves, and the differences by k."""
+_Found: TypeAlias = (
+    "tuple[str, Unit | None, Sequence[int], list[Curve], Mapping[float, Sequence[Difference]]]"
+)
+"""A chart before it is drawn: caption, unit, choices, curves, and the differences by k."""
 
 
 class Panel(NamedTuple):
@@ -135,17 +139,21 @@ def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
     """
     found: list[_Found] = []
     for family, places in subject.families.items():
+        caption = f"Mean of {family.measure!r} @ {family.unit or 'k'}"
         if summary is not None:
-            curves = [
-                Curve(column.letter, column.method.name, nth % STYLES, _means(score, family))
-                for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
-            ]
-            found.append((f"Mean of {family!r} @ k", places, curves, {}))
+            figures = [_means(score, family) for score in summary]
+            found.append((caption, family.unit, places, _scores_curves(subject, figures), {}))
             continue
         for column in subject.columns:
-            caption = f"{column.method.name}: mean of {family!r} @ k"
-            found.append((caption, places, *_curves_of(subject, column, family)))
-    drawn = [(caption, places, chart(of), changes) for caption, places, of, changes in found]
+            curves, changes = _curves_of(subject, column, family)
+            name = f"{column.method.name}: {caption[:1].lower()}{caption[1:]}"
+            found.append((name, family.unit, places, curves, changes))
+    drawn = [
+        (caption, places, chart(of, unit), changes) for caption, unit, places, of, changes in found
+    ]
+    if summary is not None:
+        everywhere = list(range(len(subject.choices)))
+        drawn += [(*each, {}) for each in _over_budgets(subject, summary, everywhere)]
     return [
         Panel(one, caption, _panel_sheet(one, changes), places)
         for caption, places, one, changes in drawn
@@ -153,19 +161,43 @@ def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
     ]
 
 
-def _means(score: ScoreSummary, family: Measure) -> list[Figure]:
-    cuts = {m.top: one for m, one in score.items() if m.whole == family and m.top is not None}
-    return [Figure(k, cuts[k].mean, cuts[k].interval) for k in sorted(cuts)]
+def _over_budgets(
+    subject: Subject, summary: Summary, places: Sequence[int]
+) -> Iterator[tuple[str, Sequence[int], Chart | None]]:
+    """Yield charts over calls and tokens, where agents made several calls and nobody asked."""
+    table, asked = subject.last.table, {family.unit for family in subject.families}
+    curves = {nth: score.over_calls for nth, score in enumerate(summary) if score.over_calls}
+    for unit in ("calls", "tokens") if curves else ():
+        if unit in asked:
+            continue
+        figures: list[list[Figure]] = []
+        for nth, score in enumerate(summary):
+            by_call = dict(enumerate(curves[nth].means, 1)) if nth in curves else {}
+            means = by_call if unit == "calls" else over_tokens(table, nth, score.method.headline)
+            figures.append([Figure(amount, mean, None) for amount, mean in means.items()])
+        yield f"Mean over {unit}", places, chart(_scores_curves(subject, figures), unit)
+
+
+def _scores_curves(subject: Subject, figures: Sequence[Sequence[Figure]]) -> list[Curve]:
+    """Return a curve for each score of one report."""
+    return [
+        Curve(column.letter, column.method.name, nth % STYLES, of)
+        for nth, (column, of) in enumerate(zip(subject.columns, figures, strict=True))
+    ]
+
+
+def _means(score: ScoreSummary, family: Family) -> list[Figure]:
+    cuts = family.amounts(score)
+    return [Figure(k, score[cut].mean, score[cut].interval) for k, cut in cuts.items()]
 
 
 def _curves_of(
-    subject: Subject, column: Column, family: Measure
-) -> tuple[list[Curve], Mapping[int, Sequence[Difference]]]:
+    subject: Subject, column: Column, family: Family
+) -> tuple[list[Curve], Mapping[float, Sequence[Difference]]]:
     """Return a curve for each report, and the differences from the first by k."""
     place = subject.columns.index(column)
-    measures = [choice.measures[place] for choice in subject.choices]
-    cuts = {m.top: m for m in measures if m.whole == family and m.top is not None}
-    changes = {k: subject.changes(column.method.name, cuts[k]) for k in sorted(cuts)}
+    cuts = family.amounts(choice.measures[place] for choice in subject.choices)
+    changes = {k: subject.changes(column.method.name, cut) for k, cut in cuts.items()}
     first = [Figure(k, of[0].before, None) for k, of in changes.items()]
     curves = [Curve("", subject.names[0], _BEFORE, first, hollow=True)]
     for nth, name in enumerate(subject.names[1:]):
@@ -174,7 +206,7 @@ def _curves_of(
     return curves, changes
 
 
-def _panel_sheet(drawn: Chart, changes: Mapping[int, Sequence[Difference]]) -> Sheet:
+def _panel_sheet(drawn: Chart, changes: Mapping[float, Sequence[Difference]]) -> Sheet:
     """Return the numbers of a chart: a line for each curve, and for the change at last."""
     lines = []
     for one in drawn.curves:
@@ -184,7 +216,8 @@ def _panel_sheet(drawn: Chart, changes: Mapping[int, Sequence[Difference]]) -> S
     if changes:
         cells = [_difference_cell(changes[k][-1]) for k in drawn.ks]
         lines.append(Line("difference", cells))
-    return Sheet([str(k) for k in drawn.ks], [Section("", lines)], corner="at k")
+    corner = f"at {drawn.counted.partition(',')[0]}"
+    return Sheet([f"{k:,.15g}" for k in drawn.ks], [Section("", lines)], corner=corner)
 
 
 def _figure_cell(figure: Figure) -> Cell:

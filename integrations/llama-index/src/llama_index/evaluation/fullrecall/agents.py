@@ -44,7 +44,7 @@ def agent_retrieval(output: AgentOutput, reading: Reading) -> Retrieval:
 
 def agent_nodes(output: AgentOutput) -> list[NodeWithScore]:
     """Return all nodes that the tools returned."""
-    return [node for one in _results(output) for node in _nodes(one)]
+    return [node for each in _results(output) for node in _nodes(each)]
 
 
 def _results(output: AgentOutput) -> list[ToolCallResult]:

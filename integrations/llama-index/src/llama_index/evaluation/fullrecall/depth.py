@@ -44,7 +44,7 @@ def _deeper(thing: BaseRetriever, k: int, done: dict[int, Any]) -> tuple[Any, bo
     for name, value in vars(thing).items():
         if name in _SIZES:
             # A search over fewer documents may refuse more.
-            most = next((n for one in _SIZE_LIMITS if (n := _limit(thing, one))), k)
+            most = next((n for each in _SIZE_LIMITS if (n := _limit(thing, each))), k)
             setattr(made, name, min(k, most))
             reached = True
             continue
@@ -59,13 +59,13 @@ def _parts(value: Any, k: int, done: dict[int, Any]) -> tuple[Any, bool]:
     """Return a retriever, or a list or mapping of retrievers, as deeper ones."""
     if isinstance(value, BaseRetriever):
         return _deeper(value, k, done)
-    if isinstance(value, (list, tuple)) and any(isinstance(one, BaseRetriever) for one in value):
-        pairs = [_parts(one, k, done) for one in value]
-        return type(value)(one for one, _ in pairs), any(reached for _, reached in pairs)
+    if isinstance(value, (list, tuple)) and any(isinstance(each, BaseRetriever) for each in value):
+        pairs = [_parts(each, k, done) for each in value]
+        return type(value)(each for each, _ in pairs), any(reached for _, reached in pairs)
     if isinstance(value, Mapping) and any(isinstance(o, BaseRetriever) for o in value.values()):
-        found = {name: _parts(one, k, done) for name, one in value.items()}
+        found = {name: _parts(each, k, done) for name, each in value.items()}
         reached = any(reached for _, reached in found.values())
-        return {name: one for name, (one, _) in found.items()}, reached
+        return {name: each for name, (each, _) in found.items()}, reached
     return value, False
 
 

@@ -18,6 +18,7 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
 from fullrecall.result import Result, Status
+from fullrecall.retrieval import View, as_view
 from fullrecall.scorers import Scorer
 from llama_index.evaluation.fullrecall.inputs import Given, read_call, read_texts
 from llama_index.evaluation.fullrecall.mismatch import mismatch
@@ -46,6 +47,8 @@ class RecallEvaluator(BaseEvaluator):
       all stand in their `scores`. Default: the scorer's own, recall over all that was retrieved.
     - `threshold`: the score from which on a result is `passing`; without one, it is None.
     - `score_stages`: whether the lists before the one that is scored are scored too, see below.
+    - `view`: which list of a call's record is scored: "contexts", the final one; "retrieved", also
+      what a later step dropped; or "read", what the model's prompt had.
     - `options`: how nodes are read: `id_key`, `metadata_mode`, `offsets` and `expand` of
       `contexts`, `failed_calls` and `other_tools` of `observed`.
 
@@ -87,6 +90,7 @@ class RecallEvaluator(BaseEvaluator):
         *measures: Measure,
         threshold: float | None = None,
         score_stages: bool = True,
+        view: View = "contexts",
         **options: Unpack[Options],
     ) -> None:
         scorer = IdRecall() if scorer is None else scorer
@@ -99,6 +103,7 @@ class RecallEvaluator(BaseEvaluator):
         self.measures = measures or (scorer.method.headline,)
         self.threshold = None if threshold is None else check_share(threshold, "threshold")
         self._score_stages = score_stages
+        self._view = as_view(view)
         self._reading = reading_of(**options)
 
     def evaluate(
@@ -202,7 +207,7 @@ class RecallEvaluator(BaseEvaluator):
         except Exception as error:  # noqa: BLE001 - nodes may be of the user's own class
             problem = f"{type(error).__name__}: {error}"
         else:
-            return given, None
+            return given._replace(sample=given.sample.in_view(self._view)), None
         return Given(read_texts(query, response)), self._unscored(f"invalid input: {problem}")
 
     def _answer(self, given: Given, results: Mapping[_Key, Result]) -> RecallEvaluationResult:
@@ -234,14 +239,14 @@ class RecallEvaluator(BaseEvaluator):
             invalid_reason=None if scored else result.reason or "the measure is undefined",
             result=result,
             sample=sample,
-            scores={self.scorer.method.label(one): result[one] for one in self.measures},
+            scores={self.scorer.method.label(each): result[each] for each in self.measures},
             stages=stages,
         )
 
 
 def _key(contexts: Sequence[Context] | None) -> _Key:
     """Return what tells lists apart: a reranker that only gives new scores changes no recall."""
-    return None if contexts is None else tuple((one.id, one.text) for one in contexts)
+    return None if contexts is None else tuple((each.id, each.text) for each in contexts)
 
 
 def _feedback(result: Result) -> Iterator[str]:
@@ -252,10 +257,10 @@ def _feedback(result: Result) -> Iterator[str]:
 
 def _lost(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
     """Yield what was retrieved and did not stay to the end."""
-    before = [one for one in stages.values() if one.status is Status.SCORED]
+    before = [each for each in stages.values() if each.status is Status.SCORED]
     if result.status is not Status.SCORED:
         return
-    lost = [label for label in result.missed if any(label not in one.missed for one in before)]
+    lost = [label for label in result.missed if any(label not in each.missed for each in before)]
     if lost:
         yield f"retrieved, then dropped: {_listed(lost)}"
 

@@ -53,7 +53,12 @@ def _first(thing: object) -> Prompts | None:
     if isinstance(thing, Prompts):
         return thing
     return next(
-        (found for part in _parts(thing).values() for one in _each(part) if (found := _first(one))),
+        (
+            found
+            for part in _parts(thing).values()
+            for each in _each(part)
+            if (found := _first(each))
+        ),
         None,
     )
 
@@ -63,7 +68,7 @@ def _mapped(thing: Any, change: Callable[[Prompts], Prompts]) -> Any:
     if isinstance(thing, Prompts):
         return change(thing)
     if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
-        mapped = tuple(_mapped(one, change) for one in thing)
+        mapped = tuple(_mapped(each, change) for each in thing)
         return (
             mapped if any(new is not old for new, old in zip(mapped, thing, strict=True)) else thing
         )

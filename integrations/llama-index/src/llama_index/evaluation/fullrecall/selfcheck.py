@@ -68,8 +68,9 @@ def _problem(recorder: Recorder) -> str | None:
     inner, outer = steps.get("_Inner"), steps.get("_Outer")
     if inner is None or outer is None or inner.parent != outer.id:
         return "a retriever inside of a retriever is not reported as such"
-    if not any(step.prompt for step in recorder.steps):
-        return "what a model is sent is not reported"
+    ids = {step.id for step in recorder.steps} - {ROOT}
+    if not any(step.prompt and step.parent in ids for step in recorder.steps):
+        return "what a model is sent is not reported, or not with the span in which it is sent"
     found = retrieval_of(recorder.steps, root=ROOT)
     if found.error is not None or [c.id for c in found.contexts or ()] != ["1"]:
         return found.error or "the record of a tiny run is wrong"

@@ -1,0 +1,56 @@
+"""Which list of a record the evaluator scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langsmith import Client, evaluate
+
+from fullrecall.errors import ParameterError
+from langchain_fullrecall import RecallStringEvaluator
+
+
+class Three(BaseRetriever):
+    """Returns three documents."""
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+        return [Document(f"All that is known about {own} is here.", id=own) for own in "abc"]
+
+
+@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+def test_each_list_of_a_record(example: Any, client: Client) -> None:
+    """Three were retrieved, two kept, and one stood in the prompt."""
+
+    def answer(documents: list[Document]) -> str:
+        model = FakeListChatModel(responses=["An answer."])
+        return str(model.invoke(documents[0].page_content).content)
+
+    kept = RunnableLambda(lambda documents: documents[:2])
+    chain: Any = Three() | kept | RunnableLambda(answer)
+    views: Any = ("retrieved", "contexts", "read")
+    evaluators = [RecallStringEvaluator(view=view) for view in views]
+    rows = evaluate(
+        lambda inputs: {"answer": chain.invoke(inputs["question"])},
+        data=[example("q", reference_context_ids=["a", "b", "c", "d"])],
+        evaluators=evaluators, client=client, upload_results=False,
+    )  # fmt: skip
+    (found,) = [row["evaluation_results"]["results"] for row in rows]
+    assert {each.key: each.score for each in found} == {
+        "id_recall[retrieved]": 0.75, "id_recall": 0.5, "id_recall[read]": 0.25,
+    }  # fmt: skip
+
+
+def test_a_view_that_no_record_tells() -> None:
+    """A list by itself says nothing of a prompt: unscored; another name is refused."""
+    evaluator = RecallStringEvaluator(view="read")
+    result = evaluator.evaluate_strings(
+        prediction=[Document("a", id="a")], reference=["a"], input="q"
+    )
+    assert result["score"] is None
+    with pytest.raises(ParameterError, match="view must be one of contexts, retrieved, read"):
+        RecallStringEvaluator(view="prompt")  # type: ignore[arg-type]
