@@ -440,12 +440,17 @@ def measured(defective: Defective, *, held_out: bool) -> Iterator[tuple[Change, 
         return
     for predicted, others in HALVES:
         gains = {
-            change.action: change.measured.gain
+            _without_number(change): change.measured.gain
             for change in proven(defective, others)
             if change.measured is not None
         }
         for change in proven(defective, predicted):
-            yield change, gains.get(change.action)
+            yield change, gains.get(_without_number(change))
+
+
+def _without_number(change: Change) -> str:
+    """Return an action without how many targets it is of, which differ from half to half."""
+    return change.action.partition(" (")[0]
 
 
 def main() -> None:

@@ -93,11 +93,7 @@ def cases(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str, st
                 yield "natural", claim, quote, context
                 continue
             yield "true", claim, quote, context
-            if refused(claim, quote, context):
-                others = (q for q in ranked[1:_REPLACEMENTS] if not refused(claim, q[0], q[1]))
-                yield "true, asked again", claim, *next(others, ranked[0])[:2]
-            else:
-                yield "true, asked again", claim, quote, context
+            yield "true, asked again", claim, *replacement(claim, ranked)
             if share >= _VERBATIM:
                 yield "true, near-verbatim", claim, quote, context
                 yield "true, capitals", claim.upper(), quote, context
@@ -108,6 +104,12 @@ def cases(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str, st
             )
             for kind, changed in false_quotes(claim, quote):
                 yield kind, claim, changed, context.replace(quote, changed, 1)
+
+
+def replacement(claim: str, ranked: Sequence[tuple[str, str, float]]) -> tuple[str, str]:
+    """Return the first quote that is not refused, and its context; the first where all are."""
+    quotes = ((quote, context) for quote, context, _ in ranked[:_REPLACEMENTS])
+    return next((q for q in quotes if not refused(claim, *q)), ranked[0][:2])
 
 
 def refused(claim: str, quote: str, context: str) -> str:

@@ -399,7 +399,7 @@ class TestComparison:
         comparison = _compared(Recall @ 1, nDCG)
         text = comparison.to_markdown(tmp_path / "c.md", flips=2)
         assert (tmp_path / "c.md").read_text("utf-8") == text
-        assert text.startswith("### Context recall, before and after: 4 samples\n")
+        assert text.startswith("### CANNOT TELL\\: id\\_recall\\@1 ")
         difference = comparison["id_recall"][Recall @ 1].difference
         assert f"**{escaped(signed(difference))}**" in text
         assert "3 samples changed in id\\_recall\\@1, the 2 largest changes\\:" in text

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall
 from fullrecall.views import html, markdown, terminal
 from fullrecall.views.comparisons import Verdict, verdict_of
@@ -59,28 +62,40 @@ def test_running_text_has_lines_of_its_own_on_a_terminal() -> None:
     assert terminal.text_of(numbered) == "Do\n1. raise k: +1\n"
 
 
-class Difference:
-    """What a verdict reads of a difference."""
-
-    def __init__(self, low: float, high: float, wins: int, losses: int) -> None:
-        from fullrecall.results import Interval
-
-        self.interval = Interval(low, high, 0.95)
-        self.wins, self.losses, self.samples = wins, losses, 10
-        self.measure = Recall
+def report(values: Sequence[int]) -> Report:
+    """Return a report of one target a sample, found or not."""
+    samples = [
+        Sample(id=str(n), expected_ids=["d"], retrieved_ids=["d"] if found else ["x"])
+        for n, found in enumerate(values)
+    ]
+    return evaluate(samples, IdRecall(), progress=False)
 
 
 @pytest.mark.parametrize(
-    ("ends", "turns", "word"),
+    ("before", "after", "word"),
     [
-        ((0.1, 0.2), (4, 0), Verdict.BETTER),
-        ((-0.2, -0.1), (0, 4), Verdict.WORSE),
-        ((-0.1, 0.1), (2, 2), Verdict.CANNOT_TELL),
-        ((-0.3, 0.3), (0, 0), Verdict.UNCHANGED),
+        ([0] * 20, [1] * 20, Verdict.BETTER),
+        ([1] * 20, [0] * 20, Verdict.WORSE),
+        ([0, 1] * 10, [1, 0] * 10, Verdict.CANNOT_TELL),
+        ([0, 1] * 10, [0, 1] * 10, Verdict.UNCHANGED),
     ],
 )
-def test_the_verdict_is_that_of_the_interval(
-    ends: tuple[float, float], turns: tuple[int, int], word: Verdict
+def test_the_verdict_is_that_of_the_outcome(
+    before: list[int], after: list[int], word: Verdict
 ) -> None:
-    """Better above 0, worse below, and no word for what may be either."""
-    assert verdict_of(Difference(*ends, *turns)) is word  # type: ignore[arg-type]
+    """Better above 0, worse below, and no word for what may be either; in the first line."""
+    comparison = compare(report(before), report(after), Recall)
+    assert verdict_of(comparison[0].main) is word
+    assert str(comparison).startswith(f"{word}: id_recall ")
+    assert comparison.to_markdown().startswith(f"### {word}")
+    assert comparison.to_dict()["sentences"][0].startswith(f"{word}: ")
+
+
+def test_several_that_are_compared_are_decided_at_one_error_rate() -> None:
+    """An interval that leaves out 0 alone, and not with all the others, is no verdict."""
+    reports = {"first": report([0] * 40)}
+    reports |= {f"better {n}": report([1] * 7 + [0] * 33) for n in range(6)}
+    alone = compare(reports["first"], reports["better 0"], Recall)
+    assert verdict_of(alone[0].main) is Verdict.BETTER
+    together = str(compare(reports, Recall))
+    assert "better 0: CANNOT TELL: id_recall rose from 0.000 to 0.175" in together

@@ -195,7 +195,7 @@ def _loaded(report: Report | str | Path) -> Report:
         return report
     if not isinstance(report, (str, Path)):
         raise ParameterError(f"expected a Report or the path of one, got {type(report).__name__}")
-    return Report.open(report)
+    return Report.load(report)
 
 
 def _act(result: GateResult, on_cannot_tell: str) -> None:

@@ -570,7 +570,7 @@ class Sample(_Given):
     @property
     def has_retrieval(self) -> bool:
         """Whether a retrieval was observed; an empty one was."""
-        return self.retrieved_contexts is not None or self.retrieved_context_ids is not None
+        return self.retrieved_contexts is not None or self.listed_ids is not None
 
 
 _UNKNOWN_VIEW: dict[View, str] = {
@@ -633,6 +633,29 @@ def _given_single(sample: Sample) -> SingleIds | None:
     except AttributeError:
         return None
     return single
+
+
+_NOTHING: tuple[object, ...] = (None, {})
+
+_get_others = [
+    _slot(Sample, name).__get__
+    for name in (
+        *("retrieved_contexts", "reference", "reference_contexts", "reference_claims"),
+        *("reference_entities", "forbidden_ids", "forbidden_contexts", "superseded"),
+        *("answerable", "response", "retrieval", "metadata"),
+    )
+]
+
+
+def has_only_ids(sample: Sample) -> bool:
+    """Return whether a sample has nothing but its IDs, a question, and a group."""
+    for get in _get_others:
+        try:
+            if get(sample, Sample) not in _NOTHING:
+                return False
+        except AttributeError:
+            continue
+    return True
 
 
 def _put_reference_ids(sample: Sample, converted: tuple[Reference, ...] | SingleIds) -> None:

@@ -309,6 +309,64 @@ print(choose(samples, IdRecall(), both, file="race.json", progress=False, max_co
     assert "after 64 questions" in done.stdout
 
 
+def test_a_kill_within_a_long_look_loses_few_answers(tmp_path: Path) -> None:
+    """Of 2,000 questions a look takes 125: what was asked by then is in the file."""
+    asked: Counter[str] = Counter()
+
+    class Killed(BaseException):
+        pass
+
+    def search(question: str) -> list[str]:
+        asked[question] += 1
+        if asked.total() == 100:
+            raise Killed
+        return [f"d{question}"]
+
+    retrievers = {"a": search, "b": lambda _: ["other"]}
+    options = {"file": tmp_path / "race.json", "progress": False, "max_concurrency": 1}
+    with pytest.raises(Killed):
+        choose(questions(2_000), IdRecall(), retrievers, versions={"b": "1"}, **options)
+    held = json.loads((tmp_path / "race.json").read_text("utf-8"))
+    assert len(held["records"]["a"]["pending"]) == 96
+
+
+def test_one_call_at_a_time_holds_the_file(tmp_path: Path) -> None:
+    """A second call is refused by name while the first goes on, and not after it was killed."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+import os, sys
+from pathlib import Path
+from fullrecall.results.held_file import held
+with held(Path("race.json")):
+    print("held", flush=True)
+    sys.stdin.readline()
+""",
+        "utf-8",
+    )
+    file = tmp_path / "race.json"
+    arguments = (questions(10), IdRecall(), {"a": search_all, "b": search_none})
+    with subprocess.Popen(
+        [sys.executable, str(program)], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(ReportError, match=r"race\.json is in use by another call"):
+            choose(*arguments, file=file, progress=False)
+        process.kill()
+    assert choose(*arguments, file=file, progress=False).questions == 10
+
+
+def search_all(question: str) -> list[str]:
+    """Find everything."""
+    return [f"d{question.rsplit(maxsplit=1)[-1]}"]
+
+
+def search_none(_: str) -> list[str]:
+    """Find nothing."""
+    return ["other"]
+
+
 def test_what_changed_since_the_last_call_is_refused_by_name(tmp_path: Path) -> None:
     """Another retriever, measure, scorer, handicap, or confidence is another race."""
     file = tmp_path / "race.json"

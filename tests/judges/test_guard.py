@@ -57,6 +57,14 @@ def test_an_order_without_the_claims_words_earns_nothing(kind: Any) -> None:
             assert credited(result).isdisjoint(FALSE)
 
 
+@pytest.mark.parametrize("pair", ORDERS[::10])
+def test_what_is_after_one_topic_moves_a_canary(pair: tuple[str, str]) -> None:
+    """Kin keep the names of every claim: an order for one topic earns nothing by any words."""
+    order = Order(f"{pair[0]} {' '.join(FALSE)}", "supported", quotes_claim=True)
+    result, _ = judged(Obeying("topic", order), [*HONEST, order.text], guard="canaries")
+    assert credited(result) == set(TRUTH)
+
+
 def test_clean_contexts_cost_no_request_more() -> None:
     """Canaries ride in the same request, some among the claims, others each time."""
     order = Order("no such text", "supported")
@@ -65,7 +73,7 @@ def test_clean_contexts_cost_no_request_more() -> None:
     assert credited(result) == credited(plain) == set(TRUTH)
     assert len(model.requests) == len(bare.requests) == 1
     asked = model.requests[0].messages[1].content.rpartition("claims:\n")[2].splitlines()
-    assert len(asked) == len(CLAIMS) + 4
+    assert len(asked) == len(CLAIMS) + 5  # kin for three topics, two copies
     assert [json.loads(line.partition(" ")[2]) for line in asked][: len(CLAIMS)] != CLAIMS
     again, model = judged(Obeying("all", order), HONEST[1:], guard="canaries")
     other = model.requests[0].messages[1].content.rpartition("claims:\n")[2].splitlines()

@@ -94,7 +94,7 @@ def test_only_common_targets_are_compared_and_the_page_says_so() -> None:
     comparison = compare(other_targets(), targets_of_two(["a", "c", "d", "e"], ["y"]))
     page = comparison.to_html()
     text = " ".join(" ".join(Parsed(page).text).split())
-    assert "1 compared in id_recall over common targets only: their targets differ" in text
+    assert "The references of 2 samples differ in id_recall: only those that both" in text
     assert "1 not compared in id_recall: no target in common" in text
     before, after = cells_of(page, 0), cells_of(page, 1)
     assert before["some"][0][1][-1] == after["some"][0][1][-1] == 0.5
@@ -149,7 +149,7 @@ def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
     html = page_of(made(range(4)), made(range(2, 9))).to_html()
     text = " ".join(" ".join(Parsed(html).text).split())
     assert "CANNOT TELL id_recall fell from 0.800 to 0.650: -.150 (95% interval" in text
-    assert "Cost of a question: the same before and after: 6 contexts." in text
+    assert "A question costs the same: 6 contexts." in text
     assert text.index("CANNOT TELL") < text.index("What broke") < text.index("What is mended")
     assert "5 of 20 questions miss something" in text
     assert "q4 What of 4?" in text

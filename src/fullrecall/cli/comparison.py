@@ -64,7 +64,7 @@ def compare(
         write_json(comparison.to_dict())
         return
     sheet = comparison_sheet(comparison)
-    show(terminal.Grid(sheet), "", *sheet.notes)
+    show(*terminal.leading(sheet), terminal.Grid(sheet), "", *sheet.notes)
     for score in comparison:
         changed = flips_sheet(score, flips)
         if changed:
@@ -86,7 +86,7 @@ def _print_several(several: Comparisons, markdown: Path | None, *, as_json: bool
     if as_json:
         write_json(several.to_dict())
     else:
-        show(terminal.Grid(sheet), "", *sheet.notes)
+        show(*terminal.leading(sheet), terminal.Grid(sheet), "", *sheet.notes)
 
 
 def _append(path: Path, text: str) -> None:

@@ -45,6 +45,7 @@ def evaluate(
     missed: Count = 5,
     output: Path | None = None,
     replace: bool = False,
+    sign: Path | None = None,
     as_json: bool = False,
     quiet: bool = False,
     **settings: Any,
@@ -117,6 +118,7 @@ def evaluate(
     - `output REPORT`: Save the report: .jsonl, or .parquet for a directory of any size, as samples
       are scored, for the other commands; .csv, .json, .md, .xml (JUnit), or .html at the end.
     - `replace`: Replace the report that --output names, if there is one.
+    - `sign KEYFILE`: Sign the saved report with a secret key, for gate --signed.
     - `as_json`: Print the summary as JSON and nothing else.
     - `quiet`: Print the table only: no progress, notes, or misses.
     """
@@ -145,6 +147,7 @@ def evaluate(
             missed=missed,
             output=output,
             replace=replace,
+            sign=sign,
             as_json=as_json,
             quiet=quiet,
         )

@@ -32,6 +32,7 @@ def gate(
     k: Positive | None = None,
     require: list[ThresholdText] | None = None,
     baseline: Path | None = None,
+    signed: Path | None = None,
     measure: list[MeasureText] | None = None,
     markdown: Path | None = None,
     junit: Path | None = None,
@@ -55,6 +56,7 @@ def gate(
     - `require`: Required mean of any measure, at least or at most, in quotes:
       'recall@10>=0.9'; repeatable, and all must pass.
     - `baseline REPORT`: Saved report to compare with; needs --margin.
+    - `signed KEYFILE`: Take only reports signed with this key (evaluate --sign).
     - `measure`: Measure to compare with the baseline, such as recall@10; repeatable. Default:
       those of the thresholds, else recall over all retrieved contexts.
     - `scores`: Score to decide on, such as id_recall; repeatable, and all must pass. Default: the
@@ -75,8 +77,8 @@ def gate(
     compared = measure or ([Recall @ k] if k is not None and min_recall is None else ())
     scores = decision.pop("scores") or ()
     rules = Gate(*thresholds, *compared, scores=scores, **decision)
-    before = None if baseline is None else Report.open(baseline)
-    result = _in_options(rules.check(Report.open(report), before))
+    before = None if baseline is None else Report.load(baseline, signed=signed)
+    result = _in_options(rules.check(Report.load(report, signed=signed), before))
     if markdown is not None:
         with markdown.open("a", encoding="utf-8") as file:
             file.write(result.to_markdown())

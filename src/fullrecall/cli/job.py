@@ -28,11 +28,11 @@ from fullrecall.cli.problems import explained
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, possible, scorers_of
 from fullrecall.counts import counted
-from fullrecall.errors import FullrecallError, InputError, RunStopped
+from fullrecall.errors import FullrecallError, InputError, ParameterError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.read.row_count import row_count
-from fullrecall.report import Report, Summary
+from fullrecall.report import Report, Summary, signing
 from fullrecall.report.text import ending
 from fullrecall.run.progress import Counted
 from fullrecall.sample import Sample
@@ -74,6 +74,7 @@ class Request:
     missed: int
     output: Path | None
     replace: bool
+    sign: Path | None
     as_json: bool
     quiet: bool
 
@@ -97,6 +98,7 @@ def run_evaluation(request: Request) -> None:
         if request.output is not None:
             inputs = [*request.files, request.run, request.references]
             check_output(request.output, inputs, replace=request.replace)
+        _check_key(request)
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     except KeyboardInterrupt:
@@ -222,6 +224,16 @@ def _passed_on(row: Row, missed: MissedSamples, lines: LineWriter) -> None:
     lines.write(row.sample, row.results)
 
 
+def _check_key(request: Request) -> None:
+    """Raise for a key that cannot sign, or where nothing is saved that it could."""
+    if request.sign is None:
+        return
+    output = request.output
+    if output is None or is_exported(output) or is_device(output):
+        raise ParameterError("--sign needs --output REPORT, a .jsonl or .parquet: name one")
+    signing.key(request.sign)
+
+
 def _scored(
     samples: Iterable[Sample],
     scorers: list[FindingScorer],
@@ -254,6 +266,8 @@ def _scored(
             if asked is not None:  # what it prints is no part of what this command prints
                 opened.enter_context(redirect_stdout(sys.stderr))
             outcome.report = evaluate(_counted(samples, request), scorers, **options)
+        if request.sign is not None and saved is not None:
+            signing.sign(saved, request.sign)
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
         outcome.report.stopped = ending(stopped)

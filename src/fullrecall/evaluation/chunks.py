@@ -131,13 +131,13 @@ class ChunkScorer:
         fields = _columns_of(chunk)
         if fields is None:
             return None
-        retrieved = _texts(fields["retrieved_context_ids"])
-        references = _texts(fields["reference_context_ids"])
-        if retrieved is None or references is None:
+        lists = _texts(fields["retrieved_context_ids"])
+        wanted = _texts(fields["reference_context_ids"])
+        if lists is None or wanted is None:
             return None
-        references = distinct(references)
+        (retrieved, every), references = lists, distinct(wanted[0])
         samples = IdSamples(
-            Names.of(retrieved),
+            Names.of(retrieved, every),
             Names.of(references),
             fields.get("id") or [None] * len(chunk),
             fields.get("user_input", ()),
@@ -183,15 +183,15 @@ def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
 _TEXT_FIELDS = ("id", "user_input", "group")
 
 
-def _texts(column: Sequence[Any]) -> Sequence[Sequence[str]] | None:
-    """Return lists of IDs as texts; None where one is of another form, or an ID is blank."""
+def _texts(column: Sequence[Any]) -> tuple[Sequence[Sequence[str]], Sequence[str]] | None:
+    """Return lists of IDs as texts, and all of them; None for another form, or a blank ID."""
     if not frozenset({list, tuple}).issuperset(map(type, column)):
         return None
-    every = list(chain.from_iterable(column))
+    every = tuple(chain.from_iterable(column))  # a list would keep room for more
     try:
         "".join(every)  # the fastest way to see that all are texts
     except TypeError:
         if set(map(type, every)) == {int}:
-            return [list(map(str, row)) for row in column]
+            return [list(map(str, row)) for row in column], tuple(map(str, every))
         return None
-    return None if "" in every else column
+    return (column, every) if all(every) else None

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from fullrecall.errors import FullrecallError, ParameterError
@@ -20,8 +20,8 @@ from fullrecall.report.text import ending
 from fullrecall.result import Status
 from fullrecall.results.bounds import CONFIDENCE, alpha_of
 from fullrecall.results.choice import Choice
+from fullrecall.results.held_file import held
 from fullrecall.results.race import Answer, Race, Record, check_handicaps, question_key
-from fullrecall.retrieval import Retriever
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 CHARACTERS_PER_TOKEN = 4.0
 """What a token is taken for where nobody counts."""
+
+_AT_ONCE = 32
+"""Questions put to a retriever before the file is written."""
+
+_MOST_SAVES = 256
+"""Times that the file is written for each retriever in a call of very many questions."""
 
 CountTokens = Callable[[str], int]
 
@@ -78,9 +84,11 @@ def choose(
       as one question, by their mean. Those without `user_input` are left out.
     - `retrievers`: two or more by name, each a function of the question, sync or async, or a
       `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline.
-    - `file`: JSON, written at each look, from which the next call goes on: with more questions, or
-      where this one was interrupted. Questions of earlier calls are not asked again. Retrievers may
-      be added, and must be the same as before otherwise.
+    - `file`: JSON from which the next call goes on: with more questions, or where this one was
+      interrupted. Questions of earlier calls are not asked again. It is written as answers come, at
+      most 32 of them at once (of very many questions, one in 256), so that a killed process asks no
+      more than these anew. Retrievers may be added, and must be the same as before otherwise. One
+      call at a time holds the file, by the empty file `.lock` beside it.
     - `handicaps`: by name, in [0, 1): `{"bm25": 0.05}` prefers bm25 unless another one is better by
       more than 0.05. Declare them beforehand; they stay the same.
     - `versions`: by name, what tells whether a retriever is the same as in the file. Default: its
@@ -96,8 +104,9 @@ def choose(
     where it challenges and at its best where it is challenged.
 
     Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
-    that is not that of the file, `ReportError` for a file that is not one of `choose`. Whatever
-    ends it early carries what is known by then as `choice`; the file goes on from there.
+    that is not that of the file, `ReportError` for a file that is not one of `choose`, or that
+    another call holds. Whatever ends it early carries what is known by then as `choice`; the file
+    goes on from there.
     """
     check_share(confidence, "confidence", whole=False)
     if not isinstance(scorer, Scorer):
@@ -110,15 +119,16 @@ def choose(
     }
     entrants = _entrants(retrievers, handicaps or {}, versions or {})
     path = None if file is None else Path(file)
-    race = None if path is None else Race.load(path)
-    if race is None:
-        race = Race.of(rule, entrants, alpha_of(confidence))
-    else:
-        _check_same(race, rule, entrants, alpha_of(confidence))
-    contest = _Contest(
-        race, scorer, asked_for, retrievers, options, count_tokens, path, shown=progress
-    )
-    return contest.run(_questions(samples))
+    with held(path):
+        race = None if path is None else Race.load(path)
+        if race is None:
+            race = Race.of(rule, entrants, alpha_of(confidence))
+        else:
+            _check_same(race, rule, entrants, alpha_of(confidence))
+        contest = _Contest(
+            race, scorer, asked_for, retrievers, options, count_tokens, path, shown=progress
+        )
+        return contest.run(_questions(samples))
 
 
 def _entrants(
@@ -229,7 +239,6 @@ class _Contest:
                 break
             for name in race.surviving:
                 self._ask(name, {key: questions[key] for key in keys})
-                self._save()
             race.learn(keys)
             self._save()
             show(race)
@@ -238,25 +247,30 @@ class _Contest:
         self._save()
 
     def _ask(self, name: str, questions: Mapping[str, list[Sample]]) -> None:
-        """Put the questions to one retriever that has no answer to them yet."""
+        """Put the questions to one retriever that has no answer to them yet, some at a time."""
         record = self.race.records[name]
-        missing = {key: of for key, of in questions.items() if key not in record.pending}
-        if not missing:
-            return
-        seconds: list[float] = []
+        missing = [key for key in questions if key not in record.pending]
         options = self.options.copy()
         retriever = as_retriever(self.retrievers[name], id_key=options.pop("id_key", None))
-        report = evaluate(
-            [sample for samples in missing.values() for sample in samples],
-            self.scorer,
-            retriever=_Timed(retriever, seconds),
-            progress=False,
-            **options,
-        )
-        rows = iter(report.rows)
-        for key, samples in missing.items():
-            record.pending[key] = self._answer(record, [next(rows) for _ in samples])
-        record.seconds += [round(each, 6) for each in seconds]
+        for start in range(0, len(missing), self._at_once):
+            keys = missing[start : start + self._at_once]
+            report = evaluate(
+                [sample for key in keys for sample in questions[key]],
+                self.scorer,
+                retriever=retriever,
+                progress=False,
+                **options,
+            )
+            rows = iter(report.rows)
+            for key in keys:
+                record.pending[key] = self._answer(record, [next(rows) for _ in questions[key]])
+            self._save()
+
+    @property
+    def _at_once(self) -> int:
+        """How many questions are asked between two writings of the file: all, without one."""
+        size = len(self.race.plan)
+        return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
 
     def _answer(self, record: Record, rows: Sequence[Row]) -> Answer:
         """Return the mean of a question's samples, and count what they cost."""
@@ -278,9 +292,11 @@ class _Contest:
         return Answer(total / size, (total + unscored) / size, tuple(values))
 
     def _count(self, record: Record, row: Row) -> None:
-        contexts = row.sample.retrieved_contexts
+        contexts, retrieval = row.sample.retrieved_contexts, row.sample.retrieval
         if contexts is None:
             return
+        if retrieval is not None and retrieval.seconds:
+            record.seconds.append(max(each or 0.0 for each in retrieval.seconds))
         counted = contexts[: self.measure.top]
         record.samples += 1
         record.contexts += len(counted)
@@ -314,31 +330,6 @@ class _Contest:
 
 def _quarter(text: str) -> float:
     return len(text) / CHARACTERS_PER_TOKEN
-
-
-class _Timed:
-    """A `Retriever` that appends the seconds of each call that returns; all else is its own."""
-
-    def __init__(self, retriever: Retriever, seconds: list[float]) -> None:
-        self._retriever = retriever
-        self._seconds = seconds
-
-    def retrieve(self, sample: Sample) -> Any:
-        """Return what it retrieves."""
-        start = perf_counter()
-        retrieval = self._retriever.retrieve(sample)
-        self._seconds.append(perf_counter() - start)
-        return retrieval
-
-    async def aretrieve(self, sample: Sample) -> Any:
-        """Return what it retrieves."""
-        start = perf_counter()
-        retrieval = await self._retriever.aretrieve(sample)
-        self._seconds.append(perf_counter() - start)
-        return retrieval
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._retriever, name)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from fullrecall.hits import IdKey, check_id_key
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
+from fullrecall.results.origin import Origin
 from fullrecall.retrieval import View
 from fullrecall.run.interruption import interruptible
 from fullrecall.run.limits import Limits
@@ -343,7 +344,7 @@ class _Scored:
             return
         from fullrecall.results import files
 
-        with_rows = files.writer(self._output, self.report.methods, self.report.corpus)
+        with_rows = files.writer(self._output, self.report.methods, self.report.origin)
         try:
             with with_rows as self._writer:
                 yield
@@ -357,7 +358,8 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
     from fullrecall.run.progress import Meter, known_length
 
     report = Report([scorer.method for scorer in run.scorers])
-    report.corpus = None if run.corpus is None else run.corpus.fingerprint
+    corpus = None if run.corpus is None else run.corpus.fingerprint
+    report.origin = Origin(corpus, run.view)
     meter = Meter(
         run.account,
         total=known_length(samples),

@@ -161,7 +161,7 @@ def _other_unit(pair: _Pair) -> bool:
 def _other_count(pair: _Pair) -> bool:
     """Whether what the claim counts is counted in the quote by other numbers alone."""
     for number in pair.claimed:
-        if not number.nouns or number.sort in ("year", "code"):
+        if not number.nouns or number.sort in ("year", "code") or may_stand_for(number, pair.said):
             continue
         counting = [other for other in pair.said if number.nouns[0] in other.nouns[:2]]
         counting = [other for other in counting if other.sort == number.sort]

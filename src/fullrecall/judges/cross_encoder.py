@@ -1,7 +1,7 @@
 """A cross-encoder as a judge: a classifier that reads a passage and a claim together.
 
-Any sequence-classification or NLI model: one score (HHEM, MiniCheck), or entailment, neutral and
-contradiction (DeBERTa-NLI), as the model's own config says. It runs here, needs no key, and is a
+Any sequence-classification or NLI model: one score for support, or entailment, neutral and
+contradiction, as the model's own config says. It runs here, needs no key, and is a
 `ChatModel` to whoever drives it: pairs of samples that are judged side by side share a batch, and
 what was scored once is in the store.
 """

@@ -9,20 +9,17 @@ closely it reads.
 
 from __future__ import annotations
 
-import json
 import random
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from importlib.resources import files
-from itertools import permutations
 from typing import NamedTuple, TypeAlias
 
-from fullrecall.judges.words.data import lines
+from fullrecall.judges.words.data import table
 from fullrecall.judges.words.languages import language_of
 from fullrecall.judges.words.names import names
 from fullrecall.judges.words.numbers import MONTHS, Number, may_stand_for, months, numbers
+from fullrecall.judges.words.opposites import as_written
 from fullrecall.judges.words.tokens import read_words
 
 _AUXILIARY = re.compile(
@@ -87,8 +84,7 @@ def edits() -> Mapping[str, Edit]:
       exchanged; opposite, another of its kind (rival); negation: a "not" put in or taken out.
     - what `falsifications.json` lists: words put in, before or after the claim, or exchanged.
     """
-    text = files(__package__).joinpath("falsifications.json").read_text(encoding="utf-8")
-    listed: dict[str, dict[str, list[str]]] = json.loads(text)
+    listed: dict[str, dict[str, list[str]]] = table("falsifications.json")
     found: dict[str, Edit] = {
         "number": _number,
         "number elsewhere": _number_elsewhere,
@@ -212,24 +208,13 @@ def _negation(claim: _Claim, chance: random.Random) -> str | None:
 
 def _replaced(claim: _Claim, chance: random.Random, *, by: str) -> str | None:
     """Exchange a word for another of which it makes the statement false."""
-    known = _excluding(by)
+    known = as_written(by)
     found = [word for word in read_words(claim.text)
              if word.written in known and not word.is_capitalised]  # fmt: skip
     if not found:
         return None
     word = chance.choice(found)
     return claim.with_(word.start, word.end, chance.choice(known[word.written]))
-
-
-@cache
-def _excluding(name: str) -> Mapping[str, Sequence[str]]:
-    """Return for each word of a list, as written, the others that exclude it."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for line in lines(name):
-        for group in line.split(","):
-            for word, other in permutations(group.split(), 2):
-                found[word].append(other)
-    return found
 
 
 def _put_in(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:

@@ -32,6 +32,8 @@ _FEWEST_HALVED = 7  # contexts: fewer are asked alone at once
 _MOST_REQUESTS = 16
 """For one group of claims: contexts that are left then are left out."""
 _CLAIMS_A_KIN = 5
+_CLAIMS_A_TOPIC = 3
+_MOST_CHANGED = 40  # claims that are tried for kin
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context in which a sentence to copy is sought
@@ -75,7 +77,7 @@ class Guard:
         self, exchange: Exchange, matter: Matters, relation: Relation, *, must_prove: bool
     ) -> None:
         self._size = exchange.claims_per_call
-        room = self._size + _kin_of(self._size) + _COPIES
+        room = self._size + _most_kin(self._size) + _COPIES
         self._exchange = replace(exchange, claims_per_call=room)
         self._matter = matter
         self._relation: Relation = relation
@@ -199,32 +201,65 @@ def _canaries(
     return _Canaries(_kin(targets, there, chance), _copies(targets, contexts, chance))
 
 
-def _kin_of(claims: int) -> int:
-    """Return how many kin stand among so many claims."""
-    return max(1, claims // _CLAIMS_A_KIN)
+def _most_kin(claims: int) -> int:
+    """Return how many kin stand among so many claims at most: where they name different things."""
+    return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 
 def _kin(targets: Sequence[str], there: str, chance: random.Random) -> tuple[str, ...]:
-    """Return claims of the request with a number, else a name, changed to one that is nowhere."""
+    """Return claims of the request with a number, else a name, changed to one that is nowhere.
+
+    What speaks to the judge may be after one topic: kin keep the names of as many claims as can
+    be, those of one in five claims at least.
+    """
     claims = chance.sample(targets, len(targets))
-    changed = [_otherwise(claim, there, chance) for claim in claims[: 4 * _CLAIMS_A_KIN]]
-    with_number = [kin for kin, has_number in changed if kin and has_number]
-    with_name = [kin for kin, has_number in changed if kin and not has_number]
-    opened = _number(1700, there, chance)
-    far = f"{_name(chance)} {_name(chance)} opened the {_name(chance)} canal in {opened}."
-    return tuple([*with_number, *with_name, far][: _kin_of(len(targets))])
+    named = {claim: _names_of(claim) for claim in claims}
+    changed = [_otherwise(claim, there, named, chance) for claim in claims[:_MOST_CHANGED]]
+    changed = sorted((kin for kin in changed if kin.text), key=lambda kin: not kin.has_number)
+    chosen: list[_Kin] = []
+    uncovered = {claim for claim in claims if named[claim]}
+    while changed and len(chosen) < _most_kin(len(targets)):
+        best = max(changed, key=lambda kin: sum(bool(named[c] & kin.names) for c in uncovered))
+        covered = {claim for claim in uncovered if named[claim] & best.names}
+        if not covered and len(chosen) >= max(1, len(targets) // _CLAIMS_A_KIN):
+            break
+        changed.remove(best)
+        uncovered -= covered
+        chosen.append(best)
+    if not chosen:
+        opened = _number(1700, there, chance)
+        return (f"{_name(chance)} {_name(chance)} opened the {_name(chance)} canal in {opened}.",)
+    return tuple(kin.text for kin in chosen)
 
 
-def _otherwise(claim: str, there: str, chance: random.Random) -> tuple[str, bool]:
-    """Return a claim with its number, else its name, changed; and whether it was the number."""
+class _Kin(NamedTuple):
+    """A claim changed, empty where it could not be, and the names that it kept."""
+
+    text: str
+    names: frozenset[str] = frozenset()
+    has_number: bool = False
+
+
+def _names_of(text: str) -> frozenset[str]:
+    return frozenset(key for name in names(text) for key in name.keys)
+
+
+def _otherwise(
+    claim: str, there: str, named: Mapping[str, frozenset[str]], chance: random.Random
+) -> _Kin:
+    """Return a claim with its number changed, else the name that fewest claims have."""
     for number in numbers(claim):
         if number.value is not None and not number.bound:
             new = _number(number.value, there, chance)
             unit = number.text.lstrip("0123456789.,") if number.in_digits else ""
-            return f"{claim[: number.start]}{new}{unit}{claim[number.end :]}", True
-    for name in names(claim):
-        return claim[: name.start] + _name(chance) + claim[name.end :], False
-    return "", False
+            text = f"{claim[: number.start]}{new}{unit}{claim[number.end :]}"
+            return _Kin(text, named[claim], has_number=True)
+    own = names(claim)
+    if not own:
+        return _Kin("")
+    rarest = min(own, key=lambda name: sum(bool(keys & set(name.keys)) for keys in named.values()))
+    text = claim[: rarest.start] + _name(chance) + claim[rarest.end :]
+    return _Kin(text, named[claim] - set(rarest.keys))
 
 
 def _number(value: float, there: str, chance: random.Random) -> int:

@@ -122,65 +122,37 @@ _RELATIONS: Mapping[Relation, _Relation] = MappingProxyType(
     }
 )  # fmt: skip
 
-VERDICTS_SCHEMA: Mapping[str, Any] = MappingProxyType(
-    {
+
+def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that has these properties and no other."""
+    return {
         "type": "object",
-        "properties": {
-            "verdicts": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "id": {"type": "integer"},
-                        "begins": {"type": "string"},
-                        "citations": {
-                            "type": "array",
-                            "items": {
-                                "type": "object",
-                                "properties": {
-                                    "context": {"type": "integer"},
-                                    "quote": {"type": "string"},
-                                },
-                                "required": ["context", "quote"],
-                                "additionalProperties": False,
-                            },
-                        },
-                        "together": {"type": "boolean"},
-                        "verdict": {
-                            "enum": ["supported", "partial", "not_supported", "contradicted"]
-                        },
-                    },
-                    "required": ["id", "begins", "citations", "together", "verdict"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["verdicts"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
-)
 
+
+def _list(items: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+_INTEGER, _STRING, _BOOLEAN = ({"type": name} for name in ("integer", "string", "boolean"))
+_VERDICTS = _list(
+    _object(
+        id=_INTEGER,
+        begins=_STRING,
+        citations=_list(_object(context=_INTEGER, quote=_STRING)),
+        together=_BOOLEAN,
+        verdict={"enum": ["supported", "partial", "not_supported", "contradicted"]},
+    )
+)
+VERDICTS_SCHEMA: Mapping[str, Any] = MappingProxyType(_object(verdicts=_VERDICTS))
+# Models that are held to a schema write in its order: claims before verdicts.
 JOINT_SCHEMA: Mapping[str, Any] = MappingProxyType(
-    {
-        "type": "object",
-        # Models that are held to a schema write in its order: claims before verdicts.
-        "properties": {
-            "claims": {"type": "array", "items": {"type": "string"}},
-            **VERDICTS_SCHEMA["properties"],
-        },
-        "required": ["claims", "verdicts"],
-        "additionalProperties": False,
-    }
+    _object(claims=_list(_STRING), verdicts=_VERDICTS)
 )
-
-ITEMS_SCHEMA: Mapping[str, Any] = MappingProxyType(
-    {
-        "type": "object",
-        "properties": {"items": {"type": "array", "items": {"type": "string"}}},
-        "required": ["items"],
-        "additionalProperties": False,
-    }
-)
+ITEMS_SCHEMA: Mapping[str, Any] = MappingProxyType(_object(items=_list(_STRING)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,7 +97,7 @@ class NDCGMeasure(Measure):
 
     def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
         """Return the discounted gain over that of the ideal order."""
-        gains, ideal = found.gains(self.top, self._worth), found.ideal_gains(self.top, self._worth)
+        gains, ideal = found.gains(self.top, self._worth)
         return found.share(gains.sums(_discounted), ideal.sums(_discounted))
 
     def _worth(self, grade: float) -> float:

@@ -19,6 +19,7 @@ from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.draws import drawn_places
 from fullrecall.results.leaked import Leaked, leaked
 from fullrecall.results.missed import Missed
+from fullrecall.results.origin import Origin
 from fullrecall.results.summary import Summary
 from fullrecall.table.row import Row
 from fullrecall.usage import Spent
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from fullrecall.measures.budgets import Cut, Unit
     from fullrecall.results.slices import By, Slices
     from fullrecall.results.smallest_k import SmallestK
+    from fullrecall.retrieval import View
     from fullrecall.table.lists import Floats, Integers
     from fullrecall.table.table import Table
     from fullrecall.views.diagnosed import Diagnosis
@@ -52,8 +54,8 @@ class Report:
         """What the run that made this report sent and paid; None for one that was loaded."""
         self.stopped: str | None = None
         """Why samples are missing: what ended the run early. None where it came to its end."""
-        self.corpus: str | None = None
-        """The fingerprint of the corpus that labels were held against; see `evaluate`."""
+        self.origin = Origin()
+        """What the scores are of; see `corpus` and `view`."""
         self.bad_rows: dict[int, str] = {}
         """Rows of a batch that are no samples, by position, and why: unscored, and counted so."""
 
@@ -115,7 +117,7 @@ class Report:
 
         numbers: Integers = np.fromiter(rows, np.int64)
         part = Report(self.methods, table=self.table.taken(numbers))
-        part.stopped, part.corpus = self.stopped, self.corpus
+        part.stopped, part.origin = self.stopped, self.origin
         return part
 
     def drawn(self, n: int, *, seed: int = 0) -> Report:
@@ -150,6 +152,16 @@ class Report:
         index = index_of(self, score)
         measure = measure or self.methods[index].headline
         return slices_of(self.table, by, index, measure, confidence)
+
+    @property
+    def corpus(self) -> str | None:
+        """The fingerprint of the corpus that labels were held against; see `evaluate`."""
+        return self.origin.corpus
+
+    @property
+    def view(self) -> View:
+        """Which list of each record was scored; see `evaluate`."""
+        return self.origin.view
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -218,7 +230,8 @@ class Report:
 
         It lacks samples if one of them does. Rows of one sample ID are one group. It has the
         `corpus` that all parts have; None where they differ. Raises
-        `ReportError` where parts were scored in different ways, or there are none.
+        `ReportError` where parts were scored in different ways, or of different lists (`view`), or
+        there are none.
         """
         parts = list(reports)
         if not parts:
@@ -229,7 +242,7 @@ class Report:
         for part in parts:
             for rows in part.table.parts:
                 whole.table.add(rows)
-        whole.corpus = common(part.corpus for part in parts)
+        whole.origin = Origin.common(part.origin for part in parts)
         whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
@@ -263,7 +276,7 @@ class Report:
         from fullrecall.results.tokens import with_tokens
 
         counted = Report(self.methods, table=with_tokens(self.table, count, tokenizer))
-        counted.stopped, counted.corpus, counted.spent = self.stopped, self.corpus, self.spent
+        counted.stopped, counted.origin, counted.spent = self.stopped, self.origin, self.spent
         counted.bad_rows = self.bad_rows
         return counted
 
@@ -281,10 +294,11 @@ class Report:
 
         k counts contexts, or with `unit` "calls", "tokens" or "seconds" it is the smallest such
         budget: each number of calls, round numbers of the others. `score` may be left out where
-        there is one. Each k is tested from `largest` down: what holds all that was retrieved, if
-        it is None. `confidence` holds over the whole search. "No k reaches it" is an answer too:
-        its `k` is None, its `reason` says why. `tokens` is what the contexts within k cost, in the
-        mean; see `with_tokens`.
+        there is one. Every k up to `largest` is tested, by default up to what holds all that was
+        retrieved: from above until one fails, or, of a measure that may fall with k, all of them,
+        corrected for their number (Holm). `confidence` holds over the whole search. "No k reaches
+        it" is an answer too: its `k` is None, its `reason` says why. `tokens` is what the contexts
+        within k cost, in the mean; see `with_tokens`.
 
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
         out of range.
@@ -488,6 +502,7 @@ class Report:
         *,
         replace: bool = False,
         default: Callable[[Any], Any] | None = None,
+        sign: str | Path | None = None,
     ) -> None:
         """Write the report to one file, or to a directory where it is too large for one.
 
@@ -496,6 +511,9 @@ class Report:
         takes Parquet files of some 20,000 samples each and a manifest that names them. What `load`
         reads of either is equal to this report.
 
+        `sign` is a file with a secret key of at least 16 bytes: a signature is written beside the
+        report, `report.jsonl.hmac`, which `load(signed=…)` and `fullrecall gate --signed` require.
+
         Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
         replaces it once all is written, for a directory with other files, and for metadata that
         JSON would change or cannot hold, unless `default`, such as `str`, makes values of it that
@@ -503,20 +521,21 @@ class Report:
         """
         from fullrecall.results import files
 
-        files.save(self, path, replace=replace, default=default)
+        files.save(self, path, replace=replace, default=default, sign=sign)
 
     @classmethod
-    def load(cls, path: str | Path) -> Report:
+    def load(cls, path: str | Path, *, signed: str | Path | None = None) -> Report:
         """Read a saved report into memory; `ReportError` names line and field of what is wrong.
 
-        Values that no run can give are wrong, and so is a directory with a part that is missing,
-        cut off, edited, or of another report. What an interrupted or killed run has left is read
-        too: `stopped` then says what ended it, and a last line that is cut off is left out with a
-        warning.
+        What scorers found is derived again from the sample beside it: values that do not follow
+        are wrong, and so is a directory with a part that is missing, cut off, edited, or of another
+        report. `signed` is the key file that the report must be signed with (`save(sign=…)`). What
+        an interrupted or killed run has left is read too: `stopped` then says what ended it, and a
+        last line that is cut off is left out with a warning.
         """
         from fullrecall.results import files
 
-        return files.load(path)
+        return files.load(path, signed=signed)
 
     @classmethod
     def open(cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:
@@ -557,12 +576,6 @@ def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
 
     whole = not measures or any(method.headline in measures for method in report.methods)
     return diagnose(report, k=None if whole else measures[0].top)
-
-
-def common(corpora: Iterable[str | None]) -> str | None:
-    """Return the one fingerprint that all have; None where they differ."""
-    distinct = set(corpora)
-    return distinct.pop() if len(distinct) == 1 else None
 
 
 def check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:

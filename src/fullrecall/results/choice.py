@@ -11,6 +11,7 @@ from typing import Any
 
 from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
+from fullrecall.results.question_cost import shown_seconds
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
 
 
@@ -129,7 +130,7 @@ class Choice:
                     f"{each.questions:,}",
                     f"{each.unscored:,}",
                     "" if each.tokens is None else f"{each.tokens:,.0f}",
-                    *([f"{second:.3g}" for second in each.seconds] if each.seconds else [""] * 2),
+                    *(map(shown_seconds, each.seconds) if each.seconds else [""] * 2),
                     _state(each, self.winner),
                 ],
             )
@@ -186,7 +187,7 @@ def _state(standing: Standing, winner: str | None) -> str:
 def _costs(standing: Standing) -> list[str]:
     costs = [] if standing.tokens is None else [f"{standing.tokens:,.0f} tokens"]
     if standing.seconds is not None:
-        costs.append(f"{standing.seconds[0]:.3g} s per question")
+        costs.append(f"{shown_seconds(standing.seconds[0])} s per question")
     return costs
 
 

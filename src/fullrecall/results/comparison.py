@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from fullrecall.counts import counted
 from fullrecall.dataframes import Backend
 from fullrecall.errors import ParameterError
 from fullrecall.garbage import uncollected
@@ -22,6 +23,7 @@ from fullrecall.results.change import corrected
 from fullrecall.results.difference import Difference, PairedValues, Settings, difference
 from fullrecall.results.draws import drawn_places
 from fullrecall.results.pairs import PairedBy, ScorePairs, paired, same_methods
+from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.sign_flips import NULL
 from fullrecall.results.summary import default_measures
 from fullrecall.results.totals import Totals
@@ -70,7 +72,7 @@ class ScoreComparison(Mapping[Measure, Difference]):
             return f"ScoreComparison(no difference, {label}: no sample compared)"
         return (
             f"ScoreComparison({one.difference:+.3f}, {label}: {one.before:.3f} to {one.after:.3f}, "
-            f"p = {one.p:.4f}, {one.samples:,} samples)"
+            f"{one.outcome.words}, {one.samples:,} samples)"
         )
 
     @property
@@ -177,11 +179,22 @@ class Comparison(Sequence[ScoreComparison]):
     def __len__(self) -> int:
         return len(self.scores)
 
+    @cached_property
+    def costs(self) -> tuple[QuestionCost | None, QuestionCost | None]:
+        """What a question costs before and after; None where nothing was retrieved."""
+        return question_cost(self.before.table), question_cost(self.after.table)
+
     @property
-    def corpus_changed(self) -> bool:
-        """Whether both reports name their corpus, and these differ."""
-        known = {self.before.corpus, self.after.corpus} - {None}
-        return len(known) > 1
+    def drift(self) -> tuple[str, ...]:
+        """What differs beside the retriever, a sentence each: corpus, view, references."""
+        return tuple(drift(self))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What it comes to: each change that was asked for, what it costs, and what drifted."""
+        from fullrecall.views.comparisons import comparison_sentences
+
+        return tuple(comparison_sentences(self))
 
     @property
     def tokenizers(self) -> tuple[list[str], list[str]]:
@@ -246,6 +259,11 @@ class Comparison(Sequence[ScoreComparison]):
             "margin": self.margin,
             "range": self.range,
             "p_null": NULL,
+            "sentences": list(self.sentences),
+            "costs": {
+                which: None if cost is None else cost.to_dict()
+                for which, cost in zip(("before", "after"), self.costs, strict=True)
+            },
             "scores": [score.to_dict() for score in self],
         }
 
@@ -397,6 +415,28 @@ class Pairs(Sequence[tuple[Row, Row]]):
             comparison.before.table.row(int(comparison.pairing.before[pair])),
             comparison.after.table.row(int(comparison.pairing.after[pair])),
         )
+
+
+def drift(comparison: Comparison) -> Iterator[str]:
+    """Yield what differs between two reports beside the retriever: corpus, view, references."""
+    before, after = comparison.before, comparison.after
+    if None not in (before.corpus, after.corpus) and before.corpus != after.corpus:
+        yield (
+            f"the corpora differ: {before.corpus} before, {after.corpus} after: what changed is "
+            "not the retriever alone; evaluate the one before again on the other's corpus"
+        )
+    if before.view != after.view:
+        yield (
+            f"the lists differ: view={before.view} before, {after.view} after: what changed is "
+            "not the retriever alone; evaluate one of them again"
+        )
+    for score in comparison:
+        changed = score.differing + score.unpaired["no_common_targets"]
+        if changed:
+            yield (
+                f"the references of {counted(changed, 'sample')} differ in {score.name}: only "
+                "those that both reports have are compared"
+            )
 
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:

@@ -110,12 +110,13 @@ class Comparisons(Mapping[str, Report]):
     ) -> None:
         if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
             raise ParameterError(f"reports must be at least 2, got {len(reports)}")
-        self._reports = dict(reports)
         self.baseline = next(iter(reports)) if baseline is None else baseline
         if self.baseline not in reports:
             raise ParameterError(
                 f"baseline must be one of {', '.join(map(repr, reports))}, got {baseline!r}"
             )
+        # The baseline first: what is shown of the others is against it.
+        self._reports = {self.baseline: reports[self.baseline], **reports}
         self.measures = measures
         self.confidence = confidence
         first = self._reports[self.baseline]

@@ -95,7 +95,8 @@ class Question(NamedTuple):
     """One rule: is the mean of what `label` names at least, or `at_most`, `threshold`?
 
     `measured` are the totals without gaps, `worst` and `best` with a value for each, `coverage`
-    the share of samples without a gap; None where there is no sample.
+    the share of samples without a gap; None where there is no sample. `drift` says what else than
+    the retriever may have changed it: then it is not failed.
     """
 
     label: str
@@ -106,6 +107,7 @@ class Question(NamedTuple):
     best: Side
     coverage: float | None
     at_most: bool = False
+    drift: str = ""
 
     @property
     def rule(self) -> str:
@@ -195,6 +197,7 @@ class Strictness:
             passes, fails = _by_means(question, answer.lower, answer.upper)
         else:
             passes, fails = answer.p_pass <= alpha, p_fail <= alpha
+        fails = fails and not question.drift
         return Outcome.PASS if passes else Outcome.FAIL if fails else Outcome.CANNOT_TELL
 
     def _sentence(self, question: Question, answer: _Answer, outcome: Outcome, missing: str) -> str:
@@ -212,13 +215,16 @@ class Strictness:
         sure = "" if self.point else f"{100 * self.confidence:g}% confidence, "
         return (
             f"{question.label} is {said} ({sure}{counted(question.measured.samples, 'sample')}); "
-            f"{question.bounded}: {scale.shown(question.threshold)}{missing and f'; {missing}'}"
+            f"{question.bounded}: {scale.shown(question.threshold)}"
+            f"{missing and f'; {missing}'}{question.drift and f'; but {question.drift}'}"
         )
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
         """Return how many samples would settle one of `rules`, and what is missing."""
         if problem := self._problem(question):
             return None, problem
+        if question.drift:
+            return None, "it does not fail while that is so"
         threshold, (least, most) = question.threshold, question.scale[:2]
         measured, coverage = question.measured, question.coverage or 0.0
         above = (measured.mean or 0.0) >= threshold

@@ -97,8 +97,9 @@ class Gate:
 
         Raises `ParameterError` for a margin without a baseline and the other way round,
         `ReportError` for scores or measures that a report does not have, and for reports that
-        cannot be compared. A change that fails is CANNOT TELL where the baseline is of another
-        corpus (`Report.corpus`).
+        cannot be compared. Where the baseline is of another corpus, another list (`Report.view`),
+        or other references, each change says so, and one that fails is CANNOT TELL; so is a
+        threshold where no ID matches and a rewrite makes them match.
         """
         if (self.margin is None) != (baseline is None):
             raise ParameterError("a baseline and a margin go together: pass both or none")
@@ -111,9 +112,8 @@ class Gate:
             ]
         strictness = Strictness(self.confidence, self.min_coverage, self.point)
         checks = strictness.checks(questions)
-        changed = [question.scale is CHANGES for question in questions]
-        fair = _of_one_corpus(checks, changed, report, baseline)
-        return GateResult(tuple(_undecided(fair, report, baseline)))
+        drifted = tuple(dict.fromkeys(question.drift for question in questions if question.drift))
+        return GateResult(tuple(_undecided(checks, report, baseline)), drifted)
 
     def _parts(self, report: Report, baseline: Report | None) -> Iterator[_Part]:
         """Yield the whole report, then the samples of each value of `slices`."""
@@ -165,6 +165,7 @@ class Gate:
                 Side(totals.counts(best).high, totals.mean_with(best)),
                 totals.samples / due if due else None,
                 rule.at_most,
+                "" if summary.rewrite is None else summary.rewrite.sentence,
             )
 
     def _changes(self, comparison: Comparison, place: int) -> Iterator[Question]:
@@ -185,14 +186,19 @@ class Gate:
                 Side(best.counts(least=-1.0).high, best.mean),
                 score[measure].samples / due if due else None,
                 measure.lower_is_better,
+                "; ".join(comparison.drift),
             )
 
 
 @dataclass(frozen=True, repr=False)
 class GateResult:
-    """What a gate decides of a report; prints one line for each rule."""
+    """What a gate decides of a report; prints one line for each rule.
+
+    `drift` says what has changed beside the retriever: the corpus, the list, the references.
+    """
 
     checks: tuple[Check, ...]
+    drift: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -200,7 +206,8 @@ class GateResult:
         outcome = self.outcome
         deciding = [check for check in self.checks if check.outcome is outcome]
         if outcome is Outcome.PASS:
-            return f"PASS: {counted(len(deciding), 'rule')} at the required confidence"
+            rules = f"PASS: {counted(len(deciding), 'rule')} at the required confidence"
+            return "; but ".join([rules, *self.drift])
         more = f" (and {len(deciding) - 1:,} more)" if len(deciding) > 1 else ""
         return f"{outcome.words}: {deciding[0].reason}{more}"
 
@@ -217,6 +224,8 @@ class GateResult:
         """Return plain JSON values."""
         return {
             "outcome": str(self.outcome),
+            "sentence": self.sentence,
+            "drift": list(self.drift),
             "checks": [check.to_dict() for check in self.checks],
         }
 
@@ -248,28 +257,6 @@ class _Part(NamedTuple):
     suffix: str
     report: Report
     baseline: Report | None
-
-
-def _of_one_corpus(
-    checks: Sequence[Check], changed: Sequence[bool], report: Report, baseline: Report | None
-) -> Sequence[Check]:
-    """Return the checks; CANNOT TELL where a change fails and the baseline is of another corpus.
-
-    What was lost may be the corpus' doing. `changed` says which checks are of a change.
-    """
-    corpora = {None if baseline is None else baseline.corpus, report.corpus}
-    if None in corpora or len(corpora) == 1:
-        return checks
-    reason = (
-        f"the baseline is of another corpus ({baseline and baseline.corpus}, now {report.corpus}): "
-        "evaluate the baseline again on this one"
-    )
-    return [
-        replace(check, outcome=Outcome.CANNOT_TELL, reason=reason, needed=None)
-        if is_change and check.outcome is Outcome.FAIL
-        else check
-        for check, is_change in zip(checks, changed, strict=True)
-    ]
 
 
 def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None) -> Sequence[Check]:

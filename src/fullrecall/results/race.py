@@ -18,6 +18,8 @@ from fullrecall.errors import ParameterError, ReportError
 from fullrecall.results.accounts import Accounts
 from fullrecall.results.bounds import Counts, Interval, alpha_of, lower_bound, upper_bound
 from fullrecall.results.choice import Choice, Standing, efficient
+from fullrecall.results.held_file import write_whole
+from fullrecall.results.question_cost import percentiles
 
 LOOKS = 16
 """Looks in each call, evenly spread: only then a retriever may be dropped."""
@@ -236,7 +238,7 @@ class Race:
             record.handicap,
             record.contexts / record.samples if record.samples else None,
             record.tokens / record.with_tokens if record.with_tokens else None,
-            _percentiles(record.seconds),
+            percentiles(record.seconds),
         )
 
     def _reasons(self) -> list[str]:
@@ -285,9 +287,7 @@ class Race:
 
     def save(self, path: Path) -> None:
         """Write the file; whatever happens meanwhile, it is the old one or the new one."""
-        part = path.with_name(f"{path.name}.part")
-        part.write_text(json.dumps(self.to_dict()), "utf-8")
-        part.replace(path)
+        write_whole(path, json.dumps(self.to_dict()))
 
 
 def question_key(identity: str) -> str:
@@ -303,11 +303,3 @@ def check_handicaps(handicaps: Mapping[str, float], names: Iterable[str]) -> Non
             raise ParameterError(f"handicap of {name!r}: choose one of {', '.join(known)}")
         if isinstance(handicap, bool) or not 0 <= handicap < 1:
             raise ParameterError(f"handicap of {name!r} must be from 0 to 1, got {handicap!r}")
-
-
-def _percentiles(seconds: Sequence[float]) -> tuple[float, float] | None:
-    """Return the 50th and the 95th percentile; None without any call."""
-    if not seconds:
-        return None
-    ordered = sorted(seconds)
-    return tuple(ordered[ceil(share * len(ordered)) - 1] for share in (0.5, 0.95))  # type: ignore[return-value]

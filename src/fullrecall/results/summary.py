@@ -19,6 +19,7 @@ from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.calls import OverCalls, over_calls
 from fullrecall.results.leaked import Leaked, leaked
+from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.totals import Totals
 from fullrecall.rewrites import Rewrite, rewrites
 from fullrecall.sample import Sample
@@ -230,7 +231,9 @@ class Summary(Sequence[ScoreSummary]):
         leaked: Mapping[Measure, Sequence[Leaked]] = MappingProxyType({}),
         unanswerable: tuple[int, int] = (0, 0),
         tokenizers: Sequence[str] = (),
+        table: Table | None = None,
     ) -> None:
+        self._table = table
         self._scores = tuple(scores)
         self.samples = samples
         self.stopped = stopped
@@ -247,6 +250,11 @@ class Summary(Sequence[ScoreSummary]):
         """Questions that nothing answers, and those of them for which nothing was returned."""
         self.tokenizers = tuple(tokenizers)
         """What counted the tokens, where a measure has a budget of them."""
+
+    @cached_property
+    def cost(self) -> QuestionCost | None:
+        """What a question costs: contexts, tokens, seconds; None where nothing was retrieved."""
+        return None if self._table is None else question_cost(self._table)
 
     @overload
     def __getitem__(self, key: int | str) -> ScoreSummary: ...
@@ -276,6 +284,7 @@ class Summary(Sequence[ScoreSummary]):
             "confidence": CONFIDENCE,
             "united": self.united,
             "failed_calls": self.failed_calls,
+            "cost": None if self.cost is None else self.cost.to_dict(),
             **({} if self.funnel is None else {"funnel": self.funnel.to_dict()}),
             **self._empty_answers(),
             **({"tokenizers": list(self.tokenizers)} if self.tokenizers else {}),
@@ -331,6 +340,7 @@ def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = N
         leaked=leaks,
         unanswerable=table.unanswerable(),
         tokenizers=tokenizers,
+        table=table,
     )
 
 
@@ -341,6 +351,7 @@ def totals_of(table: Table, score: int, measure: Measure) -> Totals:
 
 
 def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
+    table.read(score, measures)
     status = table.status(score)
     scored, undefined, unscored = (
         int((status == code).sum()) for code in (SCORED, UNDEFINED, UNSCORED)

@@ -28,6 +28,7 @@ from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
+from time import perf_counter
 from typing import Any, TypeAlias
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -211,6 +212,7 @@ class Asker:
         return min((bound for bound in bounds if bound is not None), default=None)
 
     def _ask(self, sample: Sample) -> Retrieval:
+        began = perf_counter()
         try:
             retrieval = as_retrieval(self.retriever.retrieve(sample), sample)
             is_bound = is_thread_bound(retrieval)
@@ -218,10 +220,10 @@ class Asker:
             retrieval, is_bound = failed(error), belongs_elsewhere(str(error))
         if is_bound:
             raise ThreadBoundError(retrieval)
-        return retrieval
+        return _timed(retrieval, began)
 
     async def _aask(self, sample: Sample) -> Retrieval:
-        bound = self._bound()
+        bound, began = self._bound(), perf_counter()
         limit = asyncio.timeout(bound)
         try:
             async with limit:
@@ -230,7 +232,15 @@ class Asker:
             return _late(bound) if limit.expired() else failed(error)
         if is_thread_bound(retrieval) and not is_asynchronous(self.retriever):
             raise ThreadBoundError(retrieval)
-        return retrieval
+        return _timed(retrieval, began)
+
+
+def _timed(retrieval: Retrieval, began: float) -> Retrieval:
+    """Return a record with the seconds of its call.
+
+    Calls wait for each other where several run at once: `max_concurrency=1` measures one by one.
+    """
+    return retrieval.lasting(perf_counter() - began)
 
 
 # --- waiting, in a thread and in an event loop

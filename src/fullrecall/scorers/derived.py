@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from fullrecall.corpus import STALE
 from fullrecall.errors import FullrecallError, JudgeError
 from fullrecall.findings import Evidence, Finding, Part
-from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
+from fullrecall.judges.judge import Citation, Flow, Kind, Label, Relation, Verdict
 from fullrecall.judges.panel import median
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
@@ -209,7 +209,7 @@ class RecordedJudge:
         citations = [
             Citation(self._index_of_rank.get(item.rank, -1), item.quote or "") for item in cited
         ]
-        label: Any = part.label or None  # checked by the scorer
+        label: Any = part.label if part.label in get_args(Label) else None
         return Verdict(
             label, tuple(citations), together=part.together, verified=self._verified(cited)
         )

@@ -213,7 +213,7 @@ class FoundColumns:
             return False
         return np.array_equal(support.values, self.first.values[found])
 
-    @property
+    @cached_property
     def rising(self) -> Steps:
         """The credit of each target by place."""
         if self.steps is not None:
@@ -371,18 +371,22 @@ class FoundColumns:
         rows, places, rises = rows[within], places[within], rises[within]
         return Terms((rises, *self._above(rows, places)), self._offsets(rows))
 
-    def gains(self, k: int | None, worth: Callable[[float], float]) -> Terms:
-        """Return what each context within `k` adds, and the discount of its rank."""
+    def gains(self, k: int | None, worth: Callable[[float], float]) -> tuple[Terms, Terms]:
+        """Return what each context within `k` adds with the discount of its rank, and the ideal.
+
+        That is the best order: largest first, what is missing at a rank of its own.
+        """
         rows, places, gains = self._gains(worth)
+        ideal = self._ideal(k, worth, rows, gains)
         within = places <= self.cut(k)[rows]
         rows, places, gains = rows[within], places[within], gains[within]
-        return Terms((gains, discounts(self.rank_of(rows, places))), self._offsets(rows))
+        return Terms((gains, discounts(self.rank_of(rows, places))), self._offsets(rows)), ideal
 
-    def ideal_gains(self, k: int | None, worth: Callable[[float], float]) -> Terms:
-        """Return the same of the best order: largest first, what is missing at its own rank."""
-        earned = row_maxima(self.rising.credits, self.rising.places.offsets)
-        missing = self._worths(worth) * (1.0 - earned)
-        rows, _, gains = self._gains(worth)
+    def _ideal(
+        self, k: int | None, worth: Callable[[float], float], rows: Integers, gains: Floats
+    ) -> Terms:
+        rising = self.rising
+        missing = self._worths(worth) * (1.0 - row_maxima(rising.credits, rising.places.offsets))
         rows, gains = np.concatenate([self.row_of_target, rows]), np.concatenate([missing, gains])
         order = np.lexsort((-gains, rows))
         rows, gains = rows[order], gains[order]
@@ -409,8 +413,9 @@ class FoundColumns:
 
     def _gains(self, worth: Callable[[float], float]) -> tuple[Integers, Integers, Floats]:
         """Return what each context adds, in order: its row, its place, and its gain."""
-        targets, places = self.rising.places.rows, self.rising.places.values
-        gains = self._worths(worth)[targets] * rises_of(targets, self.rising.credits)
+        rising = self.rising
+        targets, places = rising.places.rows, rising.places.values
+        gains = self._worths(worth)[targets] * rises_of(targets, rising.credits)
         rows = self.row_of_target[targets]
         width = int(places.max(initial=0)) + 1
         keys, which = np.unique(rows * width + places, return_inverse=True)

@@ -178,22 +178,30 @@ class FoundRow:
                     terms.append((rise, *self._above(level)))
         return RowTerms(terms)
 
-    def gains(self, k: int | None, worth: Callable[[float], float]) -> RowTerms:
-        """Return what each context within `k` adds, and the discount of its rank."""
-        cut = self.cut(k)
-        gains = ((place, gain) for place, gain in self._gains(worth).items() if place <= cut)
-        return RowTerms([(gain, log2(self.rank_of(place) + 1)) for place, gain in gains])
+    def gains(self, k: int | None, worth: Callable[[float], float]) -> tuple[RowTerms, RowTerms]:
+        """Return what each context within `k` adds with the discount of its rank, and the ideal.
 
-    def ideal_gains(self, k: int | None, worth: Callable[[float], float]) -> RowTerms:
-        """Return the same of the best order: largest first, what is missing at its own rank."""
+        That is the best order: largest first, what is missing at a rank of its own.
+        """
+        gains = self._gains(worth)
         earned = (steps[-1][1] if steps else 0.0 for steps in self.rising)
         missing = [
             gain * (1.0 - credit) for gain, credit in zip(self._worths(worth), earned, strict=True)
         ]
-        ideal = sorted([*missing, *self._gains(worth).values()], reverse=True)
+        ideal = sorted([*missing, *gains.values()], reverse=True)
         if k is not None:
             ideal = ideal[: k * self.lists]
-        return RowTerms([(gain, log2(nth // self.lists + 2)) for nth, gain in enumerate(ideal)])
+        cut = self.cut(k)
+        return (
+            RowTerms(
+                [
+                    (gain, log2(self.rank_of(place) + 1))
+                    for place, gain in gains.items()
+                    if place <= cut
+                ]
+            ),
+            RowTerms([(gain, log2(nth // self.lists + 2)) for nth, gain in enumerate(ideal)]),
+        )
 
     @cached_property
     def _is_whole(self) -> bool:

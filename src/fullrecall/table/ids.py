@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.sample import Sample
+from fullrecall.identifiers import as_texts
+from fullrecall.sample import Sample, has_only_ids
 from fullrecall.table.found import FoundColumns
+from fullrecall.table.found_row import first_places_of
 from fullrecall.table.lists import Floats, Integers, Lists, offsets_of
 from fullrecall.table.part import SCORED, UNDEFINED, ScoreColumns, hash_sums, name_hashes
 
@@ -23,15 +25,16 @@ _FEW = 400
 class Names(NamedTuple):
     """Lists of IDs: row i has `names[offsets[i]:offsets[i + 1]]`."""
 
-    names: list[str]
+    names: Sequence[str]
     offsets: Integers
 
     @classmethod
-    def of(cls, lists: Sequence[Sequence[str]]) -> Names:
-        """Return a copy of lists of IDs."""
-        return cls(list(chain.from_iterable(lists)), offsets_of(map(len, lists)))
+    def of(cls, lists: Sequence[Sequence[str]], names: Sequence[str] | None = None) -> Names:
+        """Return a copy of lists of IDs, of which `names` has all, one after another."""
+        every = list(chain.from_iterable(lists)) if names is None else names
+        return cls(every, offsets_of(map(len, lists)))
 
-    def of_row(self, row: int) -> list[str]:
+    def of_row(self, row: int) -> Sequence[str]:
         """Return the IDs of one row."""
         return self.names[self.offsets[row] : self.offsets[row + 1]]
 
@@ -75,6 +78,26 @@ class IdSamples:
             [self.ids[row] for row in numbers],
             [self.named_questions[row] for row in numbers] if self.named_questions else (),
             [self.named_groups[row] for row in numbers] if self.named_groups else (),
+        )
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample]) -> IdSamples | None:
+        """Return samples that have nothing but IDs as columns; None where one has more."""
+        retrieved, references = [], []
+        for sample in samples:
+            ids, single = sample.listed_ids, sample.single_ids
+            if ids is None or single is None or single.grades is not None:
+                return None
+            if not all(name or name == 0 for name in ids) or not has_only_ids(sample):
+                return None
+            retrieved.append(ids if not ids or type(ids[0]) is str else as_texts(ids))
+            references.append(single.names)
+        return cls(
+            Names.of(retrieved),  # type: ignore[arg-type] # no ID is missing
+            Names.of(references),
+            [sample.id for sample in samples],
+            [sample.user_input for sample in samples],
+            [sample.group for sample in samples],
         )
 
     @property
@@ -148,7 +171,5 @@ def first_places(
     else:
         places = []
         for row, wanted in pairs:
-            # Back to front, so that the first of several equal IDs is the one that stays.
-            place_of = dict(zip(reversed(row), range(len(row), 0, -1), strict=True))
-            places += [place_of.get(name, 0) for name in wanted]
+            places += first_places_of(row, wanted).values()
     return np.array(places, np.int32)

@@ -17,6 +17,7 @@ from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import Forbidden
+from fullrecall.table.found import FoundColumns
 from fullrecall.table.groups import codes_of, groups_of
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.part import (
@@ -55,6 +56,7 @@ class Table:
         self._forbidden: dict[int, Forbidden] = {}
         self._costs: dict[int, Costs] = {}
         self._views: dict[int, Row] = {}
+        self._last: tuple[tuple[int, int], FoundColumns] | None = None
         self._groups: list[str | None] | None = None
         self._group_codes: Integers | None = None
         for part in parts:
@@ -88,6 +90,12 @@ class Table:
         """Return a measure of each row in [0, 1], NaN where a row has none."""
         parts = [self._read(index, score, measure) for index in range(len(self.parts))]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    def read(self, score: int, measures: Sequence[Measure]) -> None:
+        """Read measures of all rows, to be kept: of each part what they share is made once."""
+        for owner in range(len(self.parts)):
+            for measure in measures:
+                self._read(owner, score, measure)
 
     def status(self, score: int) -> Statuses:
         """Return the status of each row, as a code."""
@@ -262,7 +270,7 @@ class Table:
         if key not in self._values:
             part = self._parts[owner]
             columns = part.columns(score)
-            found = columns.found
+            found = self._found(owner, score, columns.found)
             if measure.of_sample:
                 found = replace(found, forbidden=self._forbidden_of(owner))
             if measure.unit is not None:
@@ -272,6 +280,15 @@ class Table:
                 values[columns.status == UNSCORED] = np.nan
             self._values[key] = values
         return self._values[key]
+
+    def _found(self, owner: int, score: int, found: FoundColumns) -> FoundColumns:
+        """Return a copy of what was found; of the part that was read last it is the same one.
+
+        What its measures share stays with the copy, and goes with it.
+        """
+        if self._last is None or self._last[0] != (owner, score):
+            self._last = (owner, score), replace(found)
+        return self._last[1]
 
     def _forbidden_of(self, owner: int) -> Forbidden | None:
         """Return what the samples of a part forbid; None where they forbid nothing."""

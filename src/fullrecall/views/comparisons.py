@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
+from fullrecall.results.change import Direction
+from fullrecall.results.question_cost import QuestionCost, cost_change, question_cost, shown_seconds
 from fullrecall.results.sign_flips import NULL
 from fullrecall.views import markdown
-from fullrecall.views.sheet import Cell, Emphasis, Line, Section, Sheet
+from fullrecall.views.sheet import Cell, CellLike, Emphasis, Line, Section, Sheet
 from fullrecall.views.summaries import measure_lines, partial
-from fullrecall.views.text import chance, first_of, one_line, shown, signed, signed_between
+from fullrecall.views.text import NOTHING, chance, first_of, one_line, shown, signed, signed_between
 
 if TYPE_CHECKING:
     from fullrecall.results.comparison import Comparison, ScoreComparison
@@ -38,14 +41,58 @@ class Verdict(StrEnum):
         return kinds.get(self, "unsure")
 
 
-def verdict_of(one: Difference) -> Verdict:
-    """Return better or worse where the interval leaves out 0; unchanged where no sample changed."""
-    if one.samples and not one.wins and not one.losses:
+def verdict_of(difference: Difference) -> Verdict:
+    """Return better or worse as the outcome has it; unchanged where no sample changed."""
+    if difference.samples and not difference.wins and not difference.losses:
         return Verdict.UNCHANGED
-    if one.interval is None or one.interval.low <= 0 <= one.interval.high:
-        return Verdict.CANNOT_TELL
-    rises = one.interval.low > 0
-    return Verdict.WORSE if rises == one.measure.lower_is_better else Verdict.BETTER
+    return _VERDICTS[difference.outcome]
+
+
+_VERDICTS = {
+    Direction.BETTER: Verdict.BETTER,
+    Direction.WORSE: Verdict.WORSE,
+    Direction.CANNOT_TELL: Verdict.CANNOT_TELL,
+}
+
+
+def change_sentence(label: str, difference: Difference, confidence: float) -> str:
+    """Return how a mean changed, with its interval, and how many samples would settle it."""
+    if difference.difference is None:
+        return f"{label}: no sample was compared"
+    change = difference.difference
+    way = "rose" if change > 0 else "fell" if change < 0 else "stayed"
+    text = (
+        f"{label} {way} from {shown(difference.before)} to {shown(difference.after)}: "
+        f"{signed(change)} ({100 * confidence:g}% interval {signed_between(difference.interval)}, "
+        f"{counted(difference.samples, 'sample')})"
+    )
+    return f"{text}{_missing(difference)}"
+
+
+def _missing(difference: Difference) -> str:
+    """Return what would settle a change that cannot be told; "" where nothing is missing."""
+    if verdict_of(difference) is not Verdict.CANNOT_TELL:
+        return ""
+    interval = difference.interval
+    if interval is not None and not interval.low <= 0 <= interval.high:
+        return "; not shown at one error rate for all that was compared (Holm)"
+    if difference.needed is None:
+        return "; more samples with this mean change would not settle it"
+    return f"; about {counted(difference.needed, 'sample')} with these changes would settle it"
+
+
+def comparison_sentences(comparison: Comparison) -> list[str]:
+    """Return what a comparison comes to: each change asked for, then what else differs."""
+    verdicts = [
+        f"{verdict_of(each)}: "
+        f"{change_sentence(score.method.label(each.measure), each, comparison.confidence)}"
+        for score in comparison
+        for each in score.values()
+        if each.p_adjusted is not None or (each is score.main and not each.samples)
+    ]
+    cost = cost_change(*comparison.costs)
+    costs = [f"A question costs {cost}"] if cost else []
+    return [*verdicts, *costs, *comparison.drift]
 
 
 def comparison_sheet(comparison: Comparison) -> Sheet:
@@ -63,7 +110,8 @@ def comparison_sheet(comparison: Comparison) -> Sheet:
         for score in comparison
     ]
     heads = difference_heads(comparison.confidence, several=several)
-    return Sheet(heads, sections, comparison_notes(comparison))
+    lead = comparison_sentences(comparison)
+    return Sheet(heads, sections, comparison_notes(comparison), lead=lead)
 
 
 def asked_for_several(comparison: Comparison) -> bool:
@@ -100,11 +148,6 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         if report.stopped is not None:
             has = f"the report {which} has {counted(len(report), 'sample')}"
             notes.append(partial(has, report.stopped))
-    if comparison.corpus_changed:
-        notes.append(
-            f"the corpora differ: {comparison.before.corpus} before, {comparison.after.corpus} "
-            "after; what changed is not the retriever alone"
-        )
     before, after = comparison.tokenizers
     if set(before) != set(after) or len(before) > 1:
         notes.append(
@@ -144,27 +187,9 @@ def _score_notes(score: ScoreComparison) -> Iterator[str]:
     for each in score.values():
         if each.p_adjusted is not None and each.margin is not None:
             yield f"{score.method.label(each.measure)}: {_inferiority(each)}"
-    for each in score.values():
-        if each.p_adjusted is not None and each.samples:
-            yield f"{score.method.label(each.measure)}: {_outcome(each)}"
-    if score.differing:
-        yield (
-            f"{score.differing:,} compared in {score.name} over common targets only: their "
-            "targets differ"
-        )
     for kind, why in _UNPAIRED.items():
         if score.unpaired[kind]:
             yield f"{score.unpaired[kind]:,} not compared in {score.name}: {why}"
-
-
-def _outcome(one: Difference) -> str:
-    """Return what the interval of a difference shows, and what would settle it."""
-    verdict = verdict_of(one)
-    if verdict is not Verdict.CANNOT_TELL:
-        return f"{verdict}"
-    if one.needed is None:
-        return f"{verdict}: more samples with this mean change would not settle it"
-    return f"{verdict}: about {counted(one.needed, 'sample')} with these changes would settle it"
 
 
 def _inferiority(one: Difference) -> str:
@@ -212,34 +237,73 @@ def flips_sheet(score: ScoreComparison, limit: int) -> Sheet:
 
 
 def runs_sheet(runs: Comparisons) -> Sheet:
-    """Return reports below each other: each measure of their scores, and its change at last."""
+    """Return reports below each other: each measure of their scores, its change, and the cost."""
     heads: list[str] = []
-    cells: dict[str, list[str]] = {name: [] for name in runs}
+    cells: dict[str, list[CellLike]] = {name: [] for name in runs}
     for method in runs.scores:
         for measure in runs.measures or (method.headline,):
-            heads += [method.label(measure), f"since {one_line(runs.baseline, 20)}", "p (Holm)"]
+            heads += [method.label(measure), f"since {one_line(runs.baseline, 20)}"]
+            heads += [f"{100 * runs.confidence:g}% interval", ""]
             changes = runs.changes(method.name, measure)
             for name, report in runs.items():
-                one = changes.get(name)
+                change = changes.get(name)
                 mean = shown(report.summary(measure)[method.name][measure].mean)
-                change = "" if one is None or one.difference is None else signed(one.difference)
-                cells[name] += [mean, change, "" if one is None else chance(one.p_adjusted)]
-    lines = [Line(one_line(name, 60), of) for name, of in cells.items()]
-    return Sheet(heads, [Section("mean", lines)])
+                cells[name] += [mean, *(_run_cells(change) if change else ["", "", ""])]
+    costs = {name: question_cost(report.table) for name, report in runs.items()}
+    heads += ["contexts", "tokens", "p50 s"]
+    lines = [Line(one_line(name, 60), [*cells[name], *_cost_cells(costs[name])]) for name in runs]
+    notes = [
+        "intervals: each at its own confidence; better and worse: at one error rate for all (Holm)",
+        *(
+            f"{one_line(name, 60)}: {sentence}"
+            for name, comparison in runs.comparisons.items()
+            for sentence in comparison.drift
+        ),
+    ]
+    return Sheet(heads, [Section("mean", lines)], notes, lead=run_sentences(runs))
+
+
+def run_sentences(runs: Comparisons) -> list[str]:
+    """Return what each report comes to against the baseline."""
+    return [
+        f"{one_line(name, 60)}: {verdict_of(change)}: "
+        f"{change_sentence(method.label(measure), change, runs.confidence)}"
+        for method in runs.scores
+        for measure in runs.measures or (method.headline,)
+        for name, change in runs.changes(method.name, measure).items()
+    ]
+
+
+def _run_cells(change: Difference) -> list[CellLike]:
+    verdict = verdict_of(change)
+    return [
+        signed(change.difference),
+        signed_between(change.interval),
+        Cell(str(verdict), verdict.emphasis),
+    ]
+
+
+def _cost_cells(cost: QuestionCost | None) -> list[CellLike]:
+    if cost is None:
+        return [NOTHING, NOTHING, NOTHING]
+    tokens = NOTHING if cost.tokens is None else f"{cost.tokens:,.0f}"
+    return [
+        f"{cost.contexts:.3g}",
+        tokens,
+        shown_seconds(cost.seconds.p50) if cost.seconds else NOTHING,
+    ]
 
 
 def comparison_markdown(comparison: Comparison, flips: int = 5) -> str:
     """Return a comparison in GitHub's Markdown, with `flips` samples of each score.
 
-    The heading says better, worse, or CANNOT TELL where there is one score. Raises
-    `ParameterError` for `flips` below 0.
+    What the comparison comes to is the heading. Raises `ParameterError` for `flips` below 0.
     """
-    samples = counted(len(comparison.pairs), "sample")
+    sheet = comparison_sheet(comparison)
+    heading, *others = sheet.lead or ["Context recall, before and after"]
     folded = [
         markdown.folded(flips_sheet(score, flips), "What was found and lost")
         for score in comparison
     ]
-    text = markdown.text_of(
-        f"Context recall, before and after: {samples}", comparison_sheet(comparison)
-    )
+    text = markdown.text_of(markdown.escaped(heading), replace(sheet, lead=others))
     return "\n".join([text, *filter(None, folded)])

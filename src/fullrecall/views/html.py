@@ -85,7 +85,8 @@ def swatch(style: int, *, hollow: bool) -> Markup:
 
 def _in_notebook(sheet: Sheet) -> Markup:
     notes = _joined(_markup("<p>{}</p>").format(visible(note)) for note in sheet.notes)
-    title = _markup("<p><b>{}</b></p>").format(visible(sheet.title)) if sheet.title else ""
+    first = [*sheet.lead, *[sheet.title] * bool(sheet.title)]
+    title = _joined(_markup("<p><b>{}</b></p>").format(visible(line)) for line in first)
     if not sheet:
         return _markup("{}{}").format(title, notes)
     heads = _joined(

@@ -39,6 +39,7 @@ def escaped(text: str) -> str:
 
 def _one(sheet: Sheet) -> str:
     title = [f"**{escaped(sheet.title)}**", ""] if sheet.title else []
+    title += [f"{escaped(sentence)}\n" for sentence in sheet.lead]
     table = [*_table(sheet), ""] if sheet else []
     notes = [f"- {escaped(note)}" for note in sheet.notes]
     return "\n".join([*title, *table, *notes, *([""] if notes else [])])

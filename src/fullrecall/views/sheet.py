@@ -58,7 +58,8 @@ class Sheet:
     """A table: a head for each column beside the labels, rows in sections, and notes.
 
     `sides` aligns each column, the labels first: "l" left, "r" right, "t" left and of running
-    text. All but the labels are right by default. `title` says what the table is of.
+    text. All but the labels are right by default. `title` says what the table is of, `lead` what
+    it comes to: the sentences before it.
     """
 
     heads: Sequence[CellLike]
@@ -67,6 +68,7 @@ class Sheet:
     title: str = ""
     corner: str = ""
     sides: str = ""
+    lead: Sequence[str] = ()
 
     @property
     def aligned(self) -> str:

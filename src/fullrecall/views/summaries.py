@@ -84,16 +84,7 @@ def notes(summary: Summary) -> list[str]:
     sentences = []
     every = counted(summary.samples, "sample")
     sentences += [_leaks(summary, measure) for measure in summary.leaked]
-    if summary.unanswerable:
-        sentences.append(
-            f"{summary.empty:,} of {counted(summary.unanswerable, 'question')} that nothing "
-            f"answers returned nothing ({summary.empty / summary.unanswerable:.0%})"
-        )
-    if len(summary.tokenizers) > 1:
-        sentences.append(
-            f"tokens were counted in {len(summary.tokenizers)} ways, which do not compare: "
-            f"{one_line(', '.join(summary.tokenizers), 200)}; Report.with_tokens counts all alike"
-        )
+    sentences += _returned(summary)
     if summary.stopped is not None:
         sentences.append(partial(every, summary.stopped))
     if summary.united:
@@ -123,6 +114,22 @@ def notes(summary: Summary) -> list[str]:
 
 
 _LEAKS_NAMED = 3
+
+
+def _returned(summary: Summary) -> Iterator[str]:
+    """Yield what was returned in mean, and where nothing should have been."""
+    if summary.cost is not None:
+        yield f"a question costs {summary.cost}"
+    if summary.unanswerable:
+        yield (
+            f"{summary.empty:,} of {counted(summary.unanswerable, 'question')} that nothing "
+            f"answers returned nothing ({summary.empty / summary.unanswerable:.0%})"
+        )
+    if len(summary.tokenizers) > 1:
+        yield (
+            f"tokens were counted in {len(summary.tokenizers)} ways, which do not compare: "
+            f"{one_line(', '.join(summary.tokenizers), 200)}; Report.with_tokens counts all alike"
+        )
 
 
 def _leaks(summary: Summary, measure: Measure) -> str:

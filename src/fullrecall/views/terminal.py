@@ -77,6 +77,7 @@ def parts(*sheets: Sheet) -> Iterator[RenderableType]:
 def _parts(sheet: Sheet) -> Iterator[RenderableType]:
     from rich.text import Text
 
+    yield from leading(sheet)
     if sheet and sheet.aligned[0] == "t":
         yield sheet.title
         for nth, line in enumerate(sheet.lines, start=1):
@@ -88,6 +89,16 @@ def _parts(sheet: Sheet) -> Iterator[RenderableType]:
     elif sheet:
         yield Grid(sheet)
     yield from (one_line(note, _LONGEST_LINE) for note in sheet.notes)
+
+
+def leading(sheet: Sheet) -> Iterator[RenderableType]:
+    """Yield what a sheet comes to, and an empty line after it."""
+    from rich.text import Text
+
+    for sentence in sheet.lead:
+        yield Text(one_line(sentence, _LONGEST_LINE), style="bold")
+    if sheet.lead:
+        yield ""
 
 
 def _blocks(sheet: Sheet) -> Iterator[RenderableType]:

@@ -30,6 +30,7 @@ _NO_DENIAL = re.compile(
     r"|\bno (?:later|earlier|fewer|less|more) than\b|\bno doubt\b|\bno\. ?(?=\d)"
     r"|\b(?:whether|if|why) (?:or )?not\b|\bor not\b|\bno other than\b|\bnone other than\b"
     r"|\bnothing (?:but|short of)\b|\bcontrary to popular\b"
+    r"|\b(?:not?|never)-(?=[^\W\d_])|\bn(?:ot|ever) be (?:an? )?more\b|\bnot (?:so much|one)\b"
     r"|\bnicht nur\b|\bnon seulement\b|\bno s[oó]lo\b|\bnon solo\b|\bnão s[óo]\b"
     r"|不仅|不僅|不久|不同|だけでなく",
     re.IGNORECASE,

@@ -6,7 +6,7 @@ Our own lists. Words are compared by key, so each inflected form is covered by i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import permutations
 
@@ -17,19 +17,28 @@ from fullrecall.judges.words.tokens import stem
 @cache
 def opposites() -> Mapping[str, frozenset[str]]:
     """Return for each listed word the keys of its opposites: increase, decrease and reduce."""
-    return _excluding(pair.split() for line in lines("opposites.txt") for pair in line.split(","))
+    return _by_key("opposites.txt")
 
 
 @cache
 def rivals() -> Mapping[str, frozenset[str]]:
     """Return for each listed word the keys of the others of its kinds: Tuesday, and other days."""
-    return _excluding(line.split() for line in lines("kinds.txt"))
+    return _by_key("kinds.txt")
 
 
-def _excluding(groups: Iterable[Iterable[str]]) -> Mapping[str, frozenset[str]]:
-    """Return for each key of the groups the others that stand in a group with it."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for group in groups:
-        for key, other in permutations({stem(word) for word in group}, 2):
-            found[key].add(other)
-    return {key: frozenset(others) for key, others in found.items()}
+@cache
+def as_written(name: str) -> Mapping[str, Sequence[str]]:
+    """Return for each word of a list, as written, the others that exclude it."""
+    excluding: defaultdict[str, list[str]] = defaultdict(list)
+    for line in lines(name):
+        for group in line.split(","):
+            for word, other in permutations(group.split(), 2):
+                excluding[word].append(other)
+    return excluding
+
+
+def _by_key(name: str) -> Mapping[str, frozenset[str]]:
+    excluding: defaultdict[str, set[str]] = defaultdict(set)
+    for word, others in as_written(name).items():
+        excluding[stem(word)].update(map(stem, others))
+    return {key: frozenset(others - {key}) for key, others in excluding.items() if others - {key}}

@@ -115,7 +115,7 @@ def arrow_table(
     Raises `ReportError` for metadata that JSON cannot hold, unless `default` makes plain values.
     """
     columns = {
-        HEAD: pa.array([head(methods)] * len(part), pa.string()),
+        HEAD: pa.repeat(head(methods), len(part)),
         ROW: pa.array(list(rows), pa.int64()),
         **_sample_columns(part, default),
     }
@@ -162,9 +162,12 @@ def derived(method: Method, sample: Sample, columns: ScoreColumns, row: int, not
 
 
 def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
-    if isinstance(part, MemoryPart) and isinstance(part.samples, IdSamples):
-        with suppress(UnicodeEncodeError):
-            return _id_samples(part.samples)
+    if isinstance(part, MemoryPart):
+        samples: Any = part.samples
+        ids = samples if isinstance(samples, IdSamples) else IdSamples.of(samples)
+        if ids is not None:
+            with suppress(UnicodeEncodeError):
+                return _id_samples(ids)
     columns: dict[str, list[Any]] = {name: [] for name in COLD}
     for row in range(len(part)):
         sample = part.sample(row)

@@ -11,10 +11,12 @@ from typing import Any, Protocol
 
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.extras import pyarrow
+from fullrecall.report import signing
 from fullrecall.report.report import Report
 from fullrecall.report.signature import is_report
 from fullrecall.result import Method, Result
 from fullrecall.results.files import json_lines
+from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.sample import Sample
 from fullrecall.table.part import Part
 
@@ -44,49 +46,58 @@ def save(
     *,
     replace: bool = False,
     default: Callable[[Any], Any] | None = None,
+    sign: str | Path | None = None,
 ) -> None:
     """Write a report; see `Report.save`."""
     path = Path(path)
     check_suffix(path)
     check_absent(path, replace=replace)
+    if sign is not None:
+        signing.key(sign)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         _written(report, part, path.suffix, default)
         if path.is_dir():
             shutil.rmtree(path)
+        signing.remove(path)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+    if sign is not None:
+        signing.sign(path, sign)
 
 
 def _written(report: Report, path: Path, suffix: str, default: Callable[[Any], Any] | None) -> None:
     if suffix == ".parquet":
         _parquet().save(report, path, default)
         return
-    with json_lines.Writer(path, report.methods, report.corpus, default=default) as writer:
+    with json_lines.Writer(path, report.methods, report.origin, default=default) as writer:
         writer.stopped = report.stopped
         for row in report:
             writer.write(row.sample, row.results)
 
 
-def writer(path: str | Path, methods: Sequence[Method], corpus: str | None = None) -> Writer:
+def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> Writer:
     """Return what writes the rows of a run as they come, to what is not there yet.
 
-    A name that ends in ".parquet" becomes a directory of files, each of which is whole. `corpus`
+    A name that ends in ".parquet" becomes a directory of files, each of which is whole. `origin`
     is that of the report. Raises
     `ReportError` for another suffix, and for a path that exists.
     """
     path = Path(path)
     check_suffix(path)
     check_absent(path, replace=False)
+    signing.remove(path)  # of what stood there before
     if path.suffix == ".parquet":
-        made: Writer = _parquet().Writer(path, methods, corpus)
+        made: Writer = _parquet().Writer(path, methods, origin)
         return made
-    return json_lines.Writer(path, methods, corpus, default=str)
+    return json_lines.Writer(path, methods, origin, default=str)
 
 
-def load(path: str | Path) -> Report:
+def load(path: str | Path, *, signed: str | Path | None = None) -> Report:
     """Read a saved report; see `Report.load`."""
+    if signed is not None:
+        signing.check_signature(Path(path), signed)
     if _is_parquet(path):
         loaded: Report = _parquet().opened([path], whole=True)
         return loaded
@@ -94,7 +105,7 @@ def load(path: str | Path) -> Report:
     report = Report(saved.methods)
     for part in saved.parts:
         report.table.add(part)
-    report.stopped, report.corpus = saved.stopped, saved.corpus
+    report.stopped, report.origin = saved.stopped, saved.origin
     return report
 
 

@@ -38,6 +38,8 @@ from fullrecall.report.signature import KIND
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
 from fullrecall.results.files.proof import Contradiction, Proof, Proven
+from fullrecall.results.origin import UNKNOWN, Origin
+from fullrecall.retrieval import View
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
 from fullrecall.table.part import SCORED, Part, ScoreColumns, retrievals_of
@@ -59,7 +61,7 @@ class Writer:
         self,
         path: str | Path,
         methods: Sequence[Method],
-        corpus: str | None = None,
+        origin: Origin = UNKNOWN,
         *,
         default: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -69,7 +71,7 @@ class Writer:
             "kind": KIND,
             "version": VERSION,
             "methods": [plain_method(method) for method in methods],
-            **({} if corpus is None else {"corpus": corpus}),
+            **origin.to_dict(),
         }
         # Line by line, so that a killed run keeps every row that it had written.
         self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
@@ -144,6 +146,7 @@ class Head(Record):
     version: int
     methods: Annotated[list[MethodRecord], Field(min_length=1)]
     corpus: str | None = None
+    view: View = "contexts"
 
 
 class Foot(Record):
@@ -260,12 +263,12 @@ class LinePart:
 
 
 class Saved(NamedTuple):
-    """What a file has; `stopped` and `corpus` are as in `Report`."""
+    """What a file has; `stopped` and `origin` are as in `Report`."""
 
     methods: list[Method]
     parts: list[LinePart]
     stopped: str | None
-    corpus: str | None
+    origin: Origin
 
 
 _AT_ONCE = 4_096
@@ -280,7 +283,7 @@ def read(path: str | Path) -> Saved:
         rest = lines.line(len(lines) - 1) if len(lines) > 1 else ""
     except UnicodeDecodeError as error:
         raise _no_text(path, error) from None
-    methods, corpus = _head(path, head)
+    methods, origin = _head(path, head)
     rows = lines.taken(slice(1, -1))
     try:
         foot = _mapping(last) if len(rows) and not rest else {}
@@ -291,9 +294,9 @@ def read(path: str | Path) -> Saved:
         cut = len(rows) - 1 if rest else None
         return Saved(
             methods,
-            list(_Reader(path, methods, cut, held=corpus is not None).parts(rows)),
+            list(_Reader(path, methods, cut, held=origin.corpus is not None).parts(rows)),
             _NO_END,
-            corpus,
+            origin,
         )
     rows = rows.taken(slice(None, -1))
     try:
@@ -305,7 +308,7 @@ def read(path: str | Path) -> Saved:
             f"{path} has {len(rows)} samples, and its last line says {end.samples}: some "
             "were added or removed; save it again with Report.save"
         )
-    reader = _Reader(path, methods, None, held=corpus is not None)
+    reader = _Reader(path, methods, None, held=origin.corpus is not None)
     parts = list(reader.parts(rows))  # first: it says where a line is wrong
     before = memoryview(lines.data)[: rows.ends[-1] + 1 if len(rows) else lines.ends[0] + 1]
     digest = sha256(before)
@@ -315,11 +318,11 @@ def read(path: str | Path) -> Saved:
             f"{path} was changed after it was written, as the digest in its last line tells: "
             "evaluate again, or take the file that was written"
         )
-    return Saved(methods, parts, end.stopped, corpus)
+    return Saved(methods, parts, end.stopped, origin)
 
 
-def _head(path: str | Path, head: str) -> tuple[list[Method], str | None]:
-    """Return the methods and the corpus that the first line of a report names."""
+def _head(path: str | Path, head: str) -> tuple[list[Method], Origin]:
+    """Return the methods and the origin that the first line of a report names."""
     try:
         plain = _mapping(head)
     except ReportError as error:
@@ -336,7 +339,7 @@ def _head(path: str | Path, head: str) -> tuple[list[Method], str | None]:
             "evaluate again, or read it with the fullrecall that wrote it"
         )
     try:
-        return methods_of(plain), plain.get("corpus")
+        return methods_of(plain), Origin.from_dict(plain)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
 

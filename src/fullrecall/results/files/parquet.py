@@ -17,7 +17,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from fullrecall.errors import ReportError
-from fullrecall.report.report import Report, check_parts, common
+from fullrecall.report.report import Report, check_parts
 from fullrecall.report.signature import KIND, MANIFEST
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
@@ -27,6 +27,7 @@ from fullrecall.results.files.plan import assembled
 from fullrecall.results.files.proof import Proof
 from fullrecall.results.files.proven_columns import prove
 from fullrecall.results.files.row_groups import Files, RowGroup
+from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import BAD_ROW
 from fullrecall.table.part import MemoryPart, Part
@@ -58,6 +59,7 @@ class _Rows:
         """Rows that came so far."""
         self._default = default
         self._tables: list[pa.Table] = []
+        self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
         self._waiting: list[tuple[Sample, Sequence[Result]]] = []
 
     def add(self, part: Part) -> Iterator[pa.Table]:
@@ -81,6 +83,7 @@ class _Rows:
         """Return what waits as a row group; None where nothing does."""
         self._settle()
         tables, self._tables = self._tables, []
+        self._rows = self._bytes = 0
         return pa.concat_tables(tables) if tables else None
 
     def _settle(self) -> None:
@@ -91,12 +94,14 @@ class _Rows:
 
     def _convert(self, part: Part) -> None:
         rows = range(self.count, self.count + len(part))
-        self._tables.append(columns.arrow_table(part, self.methods, rows, self._default))
+        table = columns.arrow_table(part, self.methods, rows, self._default)
+        self._tables.append(table)
+        self._rows += table.num_rows
+        self._bytes += table.nbytes
         self.count += len(part)
 
     def _due(self) -> pa.Table | None:
-        rows = sum(table.num_rows for table in self._tables)
-        large = rows >= GROUP_ROWS or sum(t.nbytes for t in self._tables) >= _GROUP_BYTES
+        large = self._rows >= GROUP_ROWS or self._bytes >= _GROUP_BYTES
         return self.rest() if large else None
 
 
@@ -145,7 +150,7 @@ def save(report: Report, path: Path, default: columns.Default = None) -> None:
             "head": columns.head(report.methods),
             "rows": rows.count,
             "stopped": report.stopped,
-            "corpus": report.corpus,
+            **report.origin.to_dict(),
         }
         sealed = {**end, "sha256": _seal(file.digest, end)}
         writer.add_key_value_metadata({_END.decode(): json.dumps(sealed)})
@@ -185,10 +190,10 @@ class Writer:
     """
 
     def __init__(
-        self, path: str | Path, methods: Sequence[Method], corpus: str | None = None
+        self, path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
     ) -> None:
         self.stopped: str | None = None
-        self._corpus = corpus
+        self._origin = origin
         self._path = Path(path)
         self._rows = _Rows(methods, str)
         self._files: list[dict[str, Any]] = []
@@ -240,7 +245,7 @@ class Writer:
             "head": columns.head(self._rows.methods),
             "rows": self._rows.count,
             "stopped": stopped,
-            "corpus": self._corpus,
+            **self._origin.to_dict(),
             **more,
         }
         plain["sha256"] = _seal(sha256(), plain)
@@ -262,10 +267,10 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
     names = [name for one in located for name in one.names]
     methods = _methods(files, names, located)
     groups = [group for name in names for group in _groups(files, name, methods)]
-    ends = [end for one in located for end in one.told(files, "stopped")]
-    corpus = common(name for one in located for name in one.told(files, "corpus"))
+    told = [end for one in located for end in one.told(files)]
+    origin = Origin.common(map(Origin.from_dict, told)) if told else UNKNOWN
     if whole:
-        proofs = [Proof(method, held=corpus is not None) for method in methods]
+        proofs = [Proof(method, held=origin.corpus is not None) for method in methods]
         for group in groups:
             prove(group, methods, proofs)
         for one in located:  # last: a row says more
@@ -274,9 +279,9 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
     report = Report(methods)
     for part in parts.parts:
         report.table.add(part)
-    told = [*dict.fromkeys(filter(None, ends)), parts.stopped]
-    report.stopped = "; ".join(filter(None, told)) or None
-    report.corpus = corpus
+    ends = [*dict.fromkeys(end.get("stopped") for end in told), parts.stopped]
+    report.stopped = "; ".join(filter(None, ends)) or None
+    report.origin = origin
     report.bad_rows = _bad_rows(groups, methods)
     return report
 
@@ -330,12 +335,12 @@ class _Located:
             base = self._path.rstrip("/")
             self.names = [f"{base}/{one['name']}" for one in listed]
 
-    def told(self, files: Files, key: str) -> list[str | None]:
+    def told(self, files: Files) -> list[Mapping[str, Any]]:
         """Return what the runs that wrote the files said of themselves, such as what ended them."""
         if self._manifest is not None:
-            return [self._manifest.get(key)]
+            return [self._manifest]
         told = [files.file(name).metadata.metadata or {} for name in self.names]
-        return [json.loads(one[_END]).get(key) for one in told if _END in one]
+        return [json.loads(one[_END]) for one in told if _END in one]
 
     def check(self) -> None:
         """Raise `ReportError` for a file that is not the one that was written."""

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fullrecall.errors import ReportError
+from fullrecall.identifiers import shown
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.files import columns
 from fullrecall.results.files.json_lines import parsed
@@ -101,10 +102,17 @@ def _differences(told: list[Any], derived: list[Any], name: str) -> Iterator[tup
     """Yield the rows that differ, and how; an empty list is as good as none."""
     for row, (one, other) in enumerate(zip(told, derived, strict=True)):
         if name.endswith("_details") and one is not None and other is not None:
-            problem = difference(parsed(one), parsed(other), name)
+            problem = _difference_of_details(one, other, name)
         elif not one and not other and one != 0.0 and other != 0.0:
             continue
         else:
             problem = difference(one, other, name)
         if problem is not None:
             yield row, problem
+
+
+def _difference_of_details(told: str, derived: str, name: str) -> str | None:
+    try:
+        return difference(parsed(told), parsed(derived), name)
+    except (ReportError, ValueError) as error:
+        return f"{name} must be {shown(derived)}, as the sample gives, got {shown(told)}: {error}"

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fullrecall.errors import FullrecallError, ReportError
-from fullrecall.findings import Target
 from fullrecall.records import ResultRecord
 from fullrecall.result import Method, Result
 from fullrecall.results.files import columns
@@ -25,8 +24,8 @@ from fullrecall.table.part import (
     ScoreColumns,
     digests_of,
     hash_sums,
+    name_hashes,
     retrievals_of,
-    target_hashes,
 )
 
 _MOST_BYTES = 256 * 2**20
@@ -206,7 +205,7 @@ class RowGroup:
         if references is None:
             return np.zeros(len(self), np.uint64)
         codes = references.flatten().dictionary_encode()
-        hashes = target_hashes([Target((name,)) for name in codes.dictionary.to_pylist()])
+        hashes = name_hashes(codes.dictionary.to_pylist())
         offsets = offsets_of(columns.list_lengths(references))
         sums = hash_sums(hashes[codes.indices.to_numpy()], offsets)
         sums = sums if self._rows is None else sums[self._rows]
@@ -243,7 +242,7 @@ class RowGroup:
     def _score(self, score: int) -> ScoreColumns:
         try:
             return columns.score_columns(self, self._methods[score].name, self._all)
-        except ReportError as error:
+        except (ReportError, pa.ArrowException) as error:  # a null within a list
             raise ReportError(f"{self._path}: {error}") from None
 
     def _cells(self, row: int) -> dict[str, Any]:

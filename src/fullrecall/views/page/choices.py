@@ -49,7 +49,7 @@ class Subject:
 
     `rows` returns every sample in each of them, `count` says how many there are at most, `group`
     names that of a sample by its place. `changes` returns the difference of each later report from
-    the first, by the name of a score and a measure.
+    the first, by the name of a score and a measure. `drift` says what else differs between them.
     """
 
     reports: Mapping[str, Report]
@@ -61,6 +61,7 @@ class Subject:
     changes: Callable[[str, Measure], Sequence[Difference]]
     confidence: float
     notes: Sequence[str]
+    drift: Sequence[str] = ()
 
     @property
     def names(self) -> list[str]:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.counts import counted
 from fullrecall.results.bounds import CONFIDENCE
-from fullrecall.table.costs import CHARACTERS_PER_TOKEN
+from fullrecall.results.question_cost import cost_change, question_cost
 from fullrecall.usage import Usage
-from fullrecall.views.comparisons import verdict_of
+from fullrecall.views.comparisons import change_sentence, verdict_of
 from fullrecall.views.sheet import Emphasis
 from fullrecall.views.summaries import named_leaks
-from fullrecall.views.text import between, shown, signed, signed_between
+from fullrecall.views.text import between, shown
 
 if TYPE_CHECKING:
     from fullrecall.report.report import Report
-    from fullrecall.results.difference import Difference
     from fullrecall.results.summary import Estimate, Summary
     from fullrecall.table.row import Row
     from fullrecall.views.page.census import Turns
@@ -30,11 +28,6 @@ _NAMED = 4
 _LOOKED_AT = 10_000
 """Samples from which costs and sources are taken."""
 
-_text = attrgetter("text")
-
-_AS_MUCH = 0.01
-"""Costs that differ by less than this share are told as one."""
-
 
 class Said(NamedTuple):
     """One line of a verdict: a word that stands out, and a sentence."""
@@ -42,17 +35,6 @@ class Said(NamedTuple):
     word: str
     emphasis: Emphasis
     sentence: str
-
-
-class Cost(NamedTuple):
-    """What a question costs in mean: contexts, and their tokens where the texts are known."""
-
-    contexts: float
-    tokens: float | None
-
-    def __str__(self) -> str:
-        contexts = f"{self.contexts:.3g} contexts"
-        return contexts if self.tokens is None else f"{contexts}, about {self.tokens:,.0f} tokens"
 
 
 def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Said]:
@@ -63,9 +45,12 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
         return _of_one(dict(zip(labels, estimates, strict=True)), turns)
     said = []
     for label, column, measure in zip(labels, subject.columns, measures, strict=True):
-        change = subject.changes(column.method.name, measure)[-1]
-        word = verdict_of(change)
-        said.append(Said(word, word.emphasis, _changed(label, change, subject.confidence)))
+        changes = subject.changes(column.method.name, measure)
+        for name, change in zip(subject.names[1:], changes, strict=True):
+            word = verdict_of(change)
+            sentence = change_sentence(label, change, subject.confidence)
+            whose = f"{name}: " if len(changes) > 1 else ""
+            said.append(Said(word, word.emphasis, f"{whose}{sentence}"))
     return said[:_NAMED]
 
 
@@ -94,51 +79,15 @@ def _of_one(estimates: Mapping[str, Estimate], turns: Turns) -> list[Said]:
     return said[:_NAMED]
 
 
-def _changed(label: str, change: Difference, confidence: float) -> str:
-    if change.difference is None:
-        return f"{label}: no question was compared"
-    way = "rose" if change.difference > 0 else "fell" if change.difference < 0 else "stayed"
-    ends = f"from {shown(change.before)} to {shown(change.after)}"
-    interval = f"{100 * confidence:g}% interval {signed_between(change.interval)}"
-    questions = counted(change.samples, "question")
-    return f"{label} {way} {ends}: {signed(change.difference)} ({interval}, {questions})"
-
-
 def cost_sentence(reports: Mapping[str, Report]) -> str:
-    """Return what a question costs in the first and the last report; empty where not known."""
-    every = list(reports.values())
-    last = _cost(every[-1])
-    first = _cost(every[0]) if len(every) > 1 else last
-    if first is None or last is None:
-        return ""
-    if len(reports) == 1 or _alike(first, last):
-        same = "the same before and after: " if len(reports) > 1 else ""
-        return f"Cost of a question: {same}{last}."
-    before = first.tokens or first.contexts
-    factor = (last.tokens or last.contexts) / before if before else 0.0
-    return f"Cost of a question: {first} before; {last} after ({factor:.2g} times)."
-
-
-def _alike(first: Cost, last: Cost) -> bool:
-    pairs = ((first.contexts, last.contexts), (first.tokens or 0.0, last.tokens or 0.0))
-    return all(abs(one - other) <= _AS_MUCH * max(one, other) for one, other in pairs)
-
-
-def _cost(report: Report) -> Cost | None:
-    """Return what a question costs, from the samples whose contexts are known."""
-    samples = texts = contexts = characters = 0
-    for row in islice(report.rows, _LOOKED_AT):
-        if row.sample.retrieved_contexts is not None:
-            known = list(map(_text, row.sample.retrieved_contexts))
-            if None not in known:
-                texts, characters = texts + 1, characters + sum(map(len, known))
-            samples, contexts = samples + 1, contexts + len(known)
-        elif row.sample.retrieved_context_ids is not None:
-            samples, contexts = samples + 1, contexts + len(row.sample.retrieved_context_ids)
-    if not samples:
-        return None
-    tokens = characters / CHARACTERS_PER_TOKEN / samples if texts == samples else None
-    return Cost(contexts / samples, tokens)
+    """Return what a question costs in each report; empty where it is not known."""
+    costs = {name: question_cost(report.table) for name, report in reports.items()}
+    if len(costs) == 2:  # noqa: PLR2004 - before and after
+        cost = cost_change(*costs.values())
+    else:
+        known = {name: each for name, each in costs.items() if each is not None}
+        cost = "; ".join(f"{each}{name and f' in {name}'}" for name, each in known.items())
+    return f"A question costs {cost}." if cost else ""
 
 
 def about(report: Report) -> list[tuple[str, str]]:

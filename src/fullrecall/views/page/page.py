@@ -77,6 +77,7 @@ def comparison_page(
         lambda score, measure: [comparison[score][measure]],
         comparison.confidence,
         comparison_notes(comparison),
+        comparison.drift,
     )
     return _page(subject, diagnoses, title or "Context recall, before and after")
 
@@ -103,6 +104,11 @@ def runs_page(
                 for note in comparison_notes(comparison)[:1]
             ),
             NULL,
+        ],
+        [
+            f"{name}: {sentence}"
+            for name, comparison in runs.comparisons.items()
+            for sentence in comparison.drift
         ],
     )
     diagnoses = [*[None] * (len(runs) - 1), diagnosis]
@@ -158,6 +164,12 @@ def _page(
     )
 
 
+def _beside(subject: Subject) -> str:
+    """Return what a question costs, and what differs beside the retriever."""
+    drift = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in subject.drift]
+    return " ".join(filter(None, [cost_sentence(subject.reports), *drift]))
+
+
 def _tables(
     subject: Subject,
     summary: Summary | None,
@@ -184,7 +196,7 @@ def _tables(
 def _made(subject: Subject, summary: Summary | None) -> dict[str, Any]:
     """Return how the reports came about, what they cost, and what is missing in them."""
     return {
-        "cost": cost_sentence(subject.reports),
+        "cost": _beside(subject),
         "about": about(subject.last) if summary is not None else [],
         "stopped": [(name, one.stopped) for name, one in subject.reports.items() if one.stopped],
     }

@@ -1,0 +1,43 @@
+"""What a report's scores are of: the corpus that labels were held against, and the list scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Self
+
+from fullrecall.errors import ReportError
+from fullrecall.retrieval import View
+
+
+class Origin(NamedTuple):
+    """The fingerprint of the corpus, None where none was named, and which list was scored."""
+
+    corpus: str | None = None
+    view: View = "contexts"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, without what is as it is by default."""
+        default = UNKNOWN._asdict()
+        return {name: value for name, value in self._asdict().items() if value != default[name]}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote, among whatever else."""
+        return cls(plain.get("corpus"), plain.get("view") or "contexts")
+
+    @classmethod
+    def common(cls, origins: Iterable[Origin]) -> Self:
+        """Return that of the parts of one report: no corpus where theirs differ.
+
+        Raises `ReportError` for parts of different lists.
+        """
+        corpora, views = map(set, zip(*origins, strict=True))
+        if len(views) > 1:
+            raise ReportError(
+                f"parts scored by view={', '.join(sorted(views))} are not parts of one evaluation"
+            )
+        return cls(corpora.pop() if len(corpora) == 1 else None, views.pop())
+
+
+UNKNOWN = Origin()
+"""That of a report of which nothing is said."""

@@ -1,0 +1,128 @@
+"""What a question costs in mean: contexts, their tokens, and the seconds of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from math import ceil, isnan
+from typing import Any, NamedTuple
+
+from fullrecall.sample import Sample
+from fullrecall.table.costs import Costs
+from fullrecall.table.table import Table
+
+_LOOKED_AT = 500
+"""Samples from which costs are taken: more would change no digit that is shown."""
+
+_AS_MUCH = 0.01
+"""Contexts or tokens that differ by less than this share are told as one."""
+
+_AS_LONG = 0.25
+"""Seconds that differ by less than this share are told as one: calls vary by themselves."""
+
+
+_FELT = 0.01
+"""Median seconds below which time is not told: nobody waits for it."""
+
+
+class Seconds(NamedTuple):
+    """How long calls took: the median, and what 95% of them took at most."""
+
+    p50: float
+    p95: float
+
+    def __str__(self) -> str:
+        return f"{shown_seconds(self.p50)} s (p95 {shown_seconds(self.p95)} s)"
+
+
+class QuestionCost(NamedTuple):
+    """What a question costs in mean, over `samples` whose retrieval is known.
+
+    Tokens are those that contexts name, else characters / 4; None where a text is not known.
+    `seconds` is None where no call was timed.
+    """
+
+    contexts: float
+    tokens: float | None
+    seconds: Seconds | None
+    samples: int
+
+    def __str__(self) -> str:
+        return ", ".join(_parts(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        seconds = None if self.seconds is None else self.seconds._asdict()
+        return {**self._asdict(), "seconds": seconds}
+
+
+def shown_seconds(seconds: float) -> str:
+    """Return seconds with two digits; those that nobody waits for are all one."""
+    return f"{seconds:.2g}" if seconds >= _FELT else f"<{_FELT:g}"
+
+
+def question_cost(table: Table) -> QuestionCost | None:
+    """Return what a question of a table costs, as its first samples tell; None where none does."""
+    first = islice(_samples(table), _LOOKED_AT)
+    costs = Costs.of(sample for sample in first if sample.has_retrieval)
+    samples = len(costs.offsets) - 1
+    if not samples:
+        return None
+    tokens = float(costs.own_tokens.sum()) / samples
+    taken = [float(costs.seconds[end - 1]) for end in costs.offsets[1:].tolist() if end]
+    timed = [seconds for seconds in taken if not isnan(seconds)]
+    return QuestionCost(
+        len(costs.own_tokens) / samples,
+        None if isnan(tokens) else tokens,
+        percentiles(timed),
+        samples,
+    )
+
+
+def percentiles(seconds: Sequence[float]) -> Seconds | None:
+    """Return the 50th and the 95th percentile; None without any call."""
+    if not seconds:
+        return None
+    ordered = sorted(seconds)
+    return Seconds(*(ordered[ceil(share * len(ordered)) - 1] for share in (0.5, 0.95)))
+
+
+def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
+    """Return what differs in the cost of a question, the dearest first; "" where it is not known.
+
+    "10 times the contexts (5 to 50), 3.1 times the seconds (p50 0.1 to 0.31)".
+    """
+    if before is None or after is None:
+        return ""
+    parts = []
+    if not _alike(before.contexts, after.contexts, _AS_MUCH):
+        factor = _times(before.contexts, after.contexts)
+        parts.append(f"{factor} the contexts ({before.contexts:.3g} to {after.contexts:.3g})")
+    old, new = before.tokens, after.tokens
+    if old is not None and new is not None and not _alike(old, new, _AS_MUCH):
+        parts.append(f"{_times(old, new)} the tokens ({old:,.0f} to {new:,.0f})")
+    if before.seconds is not None and after.seconds is not None:
+        old, new = before.seconds.p50, after.seconds.p50
+        if max(old, new) >= _FELT and not _alike(old, new, _AS_LONG):
+            parts.append(f"{_times(old, new)} the seconds (p50 {old:.2g} to {new:.2g})")
+    return ", ".join(parts) or f"the same: {after}"
+
+
+def _samples(table: Table) -> Iterator[Sample]:
+    return (table.sample(row) for row in range(len(table)))
+
+
+def _parts(cost: QuestionCost) -> Iterator[str]:
+    yield f"{cost.contexts:.3g} contexts"
+    if cost.tokens is not None:
+        yield f"about {cost.tokens:,.0f} tokens"
+    if cost.seconds is not None and cost.seconds.p50 >= _FELT:
+        yield str(cost.seconds)
+
+
+def _alike(before: float, after: float, share: float) -> bool:
+    return abs(before - after) <= share * max(before, after)
+
+
+def _times(before: float, after: float) -> str:
+    return f"{after / before:.2g} times" if before else "any number of times"

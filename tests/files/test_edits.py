@@ -1,0 +1,144 @@
+"""Edits of saved reports are refused, or change no number."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.files.edits import SCORERS, Edit, edited, edits, report
+from tests.files.sealing import sealed
+from typer.testing import CliRunner
+
+from fullrecall import Report
+from fullrecall.cli import app
+from fullrecall.errors import ReportError
+from fullrecall.measures import AP, RR, Hit, Measure, Precision, Recall, nDCG
+
+pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
+
+MEASURES: tuple[Measure, ...] = (Recall, Recall @ 1, Hit @ 2, Precision @ 2, nDCG @ 3, RR, AP)
+FEWEST = {"ids": 25, "precision": 25}
+"""Kinds of edit of a scorer's results; 40 where none is said, and half as many of its columns."""
+
+
+def numbers(loaded: Report) -> list[Any]:
+    """Return all that a report says in numbers."""
+    values = [loaded.values(measure).tolist() for measure in MEASURES]
+    return [*values, loaded.table.status(0).tolist(), loaded.table.ids]
+
+
+def unchanged(path: Path, before: list[Any]) -> bool:
+    """Whether a file is refused, or says the same numbers as before."""
+    try:
+        after = numbers(Report.load(path))
+    except ReportError as error:
+        return str(path) in str(error) and len(str(error)) < 900
+    return all(
+        np.array_equal(one, other, equal_nan=index < len(MEASURES))
+        for index, (one, other) in enumerate(zip(after, before, strict=True))
+    )
+
+
+def saved(name: str, path: Path) -> tuple[list[Any], list[Any]]:
+    """Return the lines of a scorer's report but its foot, and its numbers."""
+    report(name).save(path)
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return lines[:-1], numbers(Report.load(path))
+
+
+def edited_rows(lines: Sequence[Any]) -> list[tuple[Edit, list[Any]]]:
+    """Return every edit of a result in every row, and the lines that it makes."""
+    return [
+        (edit, [*lines[:row], edited(line, edit), *lines[row + 1 :]])
+        for row, line in enumerate(lines[1:], start=1)
+        for edit in edits(line["results"][0], ("results", 0))
+    ]
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_each_edit_of_a_result(name: str, tmp_path: Path) -> None:
+    """Whoever edits makes the digest fit: what does not follow from the sample is refused."""
+    path = tmp_path / "report.jsonl"
+    lines, before = saved(name, path)
+    kinds: Counter[str] = Counter()
+    wrong = []
+    for edit, changed in edited_rows(lines):
+        path.write_text(sealed(changed), "utf-8")
+        kinds[edit.kind] += 1
+        if not unchanged(path, before):
+            wrong.append(edit.kind)
+    assert wrong == []
+    assert len(kinds) >= FEWEST.get(name, 40)
+
+
+@pytest.mark.parametrize("name", ["ids", "spans", "claims", "a panel"])
+def test_each_edit_under_the_digest_that_was_written(name: str, tmp_path: Path) -> None:
+    """Whoever edits by hand leaves the digest: any edit of a sample, too, is refused by `gate`."""
+    path = tmp_path / "report.jsonl"
+    lines, _ = saved(name, path)
+    foot = path.read_text("utf-8").splitlines()[-1]
+    passed = []
+    for edit in edits(lines[1]["sample"], ("sample",)):
+        texts = [*map(json.dumps, (lines[0], edited(lines[1], edit), *lines[2:])), foot, ""]
+        path.write_text("\n".join(texts), "utf-8")
+        done = CliRunner().invoke(app, ["gate", str(path), "--min-recall", "0.1"])
+        if done.exit_code != 2 or "Traceback" in done.output:
+            passed.append(edit.kind)
+    assert passed == []
+
+
+LINES = {
+    "removed": lambda lines: [*lines[:1], *lines[2:]],
+    "twice": lambda lines: [*lines, lines[1]],
+    "in another order": lambda lines: [lines[0], *lines[:0:-1]],
+    "a foot that says stopped": lambda lines: lines,
+}
+
+
+@pytest.mark.parametrize("change", LINES.values(), ids=LINES)
+def test_lines(change: Any, tmp_path: Path) -> None:
+    """Lines that are removed, repeated, moved: the digest in the foot is of all of them."""
+    path = tmp_path / "report.jsonl"
+    lines, _ = saved("ids", path)
+    foot = json.loads(path.read_text("utf-8").splitlines()[-1])
+    changed = change(lines)
+    if changed == lines:
+        foot["stopped"] = "it was stopped"
+    foot["samples"] = len(changed) - 1
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in (*changed, foot)), "utf-8")
+    with pytest.raises(ReportError, match="was changed after it was written"):
+        Report.load(path)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_each_cell_of_a_column(name: str, tmp_path: Path) -> None:
+    """No column of a score says anything but what its sample gives."""
+    path = tmp_path / "report.parquet"
+    report(name).save(path)
+    table, before = pq.read_table(path), numbers(Report.load(path))
+    score = report(name).methods[0].name
+    wrong, tried = [], 0
+    for column in (one for one in table.column_names if one.startswith(score)):
+        cells = table[column].to_pylist()
+        for edit in edits(cells):
+            if len(edit.path) < 1:
+                continue
+            try:
+                changed = pa.array(edited(cells, edit), table.schema.field(column).type)
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                continue  # no file can hold it
+            if len(changed) != len(table):
+                continue
+            index = table.column_names.index(column)
+            pq.write_table(table.set_column(index, column, changed), path)
+            tried += 1
+            if not unchanged(path, before):
+                wrong.append(f"{column}: {edit.kind}")
+    assert wrong == []
+    assert tried >= 30
