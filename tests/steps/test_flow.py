@@ -501,3 +501,26 @@ def test_a_reference_may_name_any_id_of_a_document(program: Any, docs: Any) -> N
     for reference in ("a", "parent", "z"):
         sample = Sample(reference_context_ids=[reference]).with_retrieval(record)
         assert IdRecall().score(sample).score == (0.0 if reference == "z" else 1.0)
+
+
+def test_equal_texts_are_told_apart_by_their_order(program: Any) -> None:
+    """Of documents of one text that lost their IDs all are known; of some, which is not."""
+    found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
+    program.function("number", found, [Context("Yes."), Context("Yes.")])
+    assert program.ids() == ["x", "y"]
+
+
+def test_some_of_several_equal_texts_are_unscored(program: Any) -> None:
+    """Unless a step has dropped the others before."""
+    found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
+    program.function("drop IDs", found, [Context("Yes.")])
+    assert "which of them they are is unknown" in str(program.retrieval().error)
+
+
+def test_of_equal_texts_those_in_use_are_meant(program: Any) -> None:
+    """What a step has dropped is no longer in question."""
+    found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
+    kept = program.function("keep the last", found, found[1:])
+    program.function("number", [Context("Yes.")], "Source 1", answers=True)
+    assert kept
+    assert program.ids() == ["y"]

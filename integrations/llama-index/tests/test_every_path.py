@@ -13,7 +13,11 @@ import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
+from llama_index.core.query_engine import (
+    CitationQueryEngine,
+    CustomQueryEngine,
+    RetrieverQueryEngine,
+)
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
@@ -199,3 +203,21 @@ def test_a_version_that_reports_otherwise_is_unscored(monkeypatch: pytest.Monkey
         selfcheck.broken.cache_clear()
     assert "llama-index-core 0." in (found.error or "")
     assert "spans have no callers" in (found.error or "")
+
+
+@pytest.mark.parametrize("text", ["Yes.", text_of("the same")])
+@pytest.mark.parametrize(("most", "expected"), [(2, "b a"), (1, "b")])
+def test_cited_sources_of_one_text(text: str, most: int, expected: str) -> None:
+    """Sources that are numbered for citation lose their IDs: their order tells them apart."""
+
+    class Twins(Brings):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            return [NodeWithScore(node=TextNode(id_=own, text=text)) for own in self.names]
+
+    engine = CitationQueryEngine.from_args(
+        None,  # type: ignore[arg-type]  # the index, which a retriever stands for
+        retriever=Twins("a", "b"),
+        llm=MockLLM(max_tokens=5),
+        node_postprocessors=[Keeps(top_n=most)],
+    )
+    assert listed(observed(engine).retrieve(SAMPLE)) == expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from fullrecall.steps.step import DocumentCopy, Step
@@ -69,17 +69,17 @@ class Documents:
         self._by_text: dict[str, Document] = {}
         self._passages: dict[tuple[int, str], Passage] = {}
 
-    def passage(self, copy: DocumentCopy, view: View) -> Passage:
+    def passage(self, copy: DocumentCopy, view: View, nth: int = 0) -> Passage:
         """Return the passage that this is a copy of; `view` is what it may be made of.
 
         By the object, while its ID or its text is as before; by ID and text; by text among the
         documents in view; by text anywhere if it has no ID; by a text in view that contains it,
-        or that it contains.
+        or that it contains. Of several documents with its text it is the `nth` (from 0).
         """
         known = self._by_copy_object.get(id(copy))
         if known is not None:
             return known[1]
-        document = self._known(copy, view)
+        document = self._known(copy, view, nth)
         if document is None:
             document = Document(copy)
             self._by_text.setdefault(copy.text, document)
@@ -97,11 +97,15 @@ class Documents:
         self._by_copy_object[id(copy)] = (copy, found)
         return found
 
+    def is_known(self, copy: DocumentCopy) -> bool:
+        """Return whether a copy is of an object that was seen before."""
+        return id(copy) in self._by_copy_object or copy.token in self._by_object
+
     def with_text(self, text: str) -> Document | None:
         """Return the first document of this text."""
         return self._by_text.get(text)
 
-    def _known(self, copy: DocumentCopy, view: View) -> Document | None:
+    def _known(self, copy: DocumentCopy, view: View, nth: int) -> Document | None:
         document = self._by_object.get(copy.token) if copy.token else None
         if document is not None and (
             copy.text == document.text or copy.id in document.ids or _overlap(copy.text, document)
@@ -111,7 +115,7 @@ class Documents:
             document = self._by_copy.get((copy.id, copy.text))
             if document is not None:
                 return document
-        document = view.with_text(copy.text)
+        document = view.with_text(copy.text, nth)
         if document is None and copy.id is None and copy.text:
             document = self._by_text.get(copy.text)
         return document or view.overlapping(copy.text)
@@ -123,10 +127,11 @@ class View:
     `passages` is gone through when it is first needed: most copies are known without it.
     """
 
-    def __init__(self, passages: Iterable[Passage] = ()) -> None:
+    def __init__(self, passages: Iterable[Passage] = (), wider: View | None = None) -> None:
         self._source = passages
+        self._wider = wider
         self._listed: list[Passage] | None = None
-        self._texts: dict[str, Document] | None = None
+        self._texts: dict[str, list[Document]] | None = None
 
     @property
     def passages(self) -> list[Passage]:
@@ -135,17 +140,26 @@ class View:
             self._listed = list(self._source)
         return self._listed
 
-    def with_text(self, text: str) -> Document | None:
-        """Return the first document in view that has this text."""
+    def of_text(self, text: str) -> Sequence[Document]:
+        """Return the documents in view that have this text; without any, those further away."""
         if self._texts is None:
             self._texts = {}
             for passage in self.passages:
-                self._texts.setdefault(passage.text, passage.document)
-        return self._texts.get(text) if text else None
+                documents = self._texts.setdefault(passage.text, [])
+                if passage.document not in documents:
+                    documents.append(passage.document)
+        near = self._texts.get(text, ()) if text else ()
+        return near if near or self._wider is None else self._wider.of_text(text)
+
+    def with_text(self, text: str, nth: int = 0) -> Document | None:
+        """Return the nth document in view that has this text, the last one if there are fewer."""
+        documents = self.of_text(text)
+        return documents[min(nth, len(documents) - 1)] if documents else None
 
     def overlapping(self, text: str) -> Document | None:
         """Return the first document in view whose text contains this one, or stands in it."""
-        return next(self._all_overlapping(text), None)
+        near = next(self._all_overlapping(text), None)
+        return near if near or self._wider is None else self._wider.overlapping(text)
 
     def _all_overlapping(self, text: str) -> Iterator[Document]:
         if not self.passages:
@@ -164,7 +178,7 @@ class CertainView(View):
     def __init__(self, view: View) -> None:
         super().__init__(_lazily(view))
 
-    def with_text(self, text: str) -> Document | None:  # noqa: ARG002 - equal texts overlap
+    def with_text(self, text: str, nth: int = 0) -> Document | None:  # noqa: ARG002
         """Return None: equal texts prove nothing by themselves."""
         return None
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fullrecall.steps.documents import (
@@ -14,7 +15,7 @@ from fullrecall.steps.documents import (
     View,
 )
 from fullrecall.steps.handed import Bucket, HandedList, Scope, Signature, signature_of
-from fullrecall.steps.step import ITEM, DocumentList, Path, Step
+from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Path, Step
 from fullrecall.steps.tree import Tree
 from fullrecall.steps.words import PassageIndex
 
@@ -47,6 +48,7 @@ class Flow:
     - `touched`: the IDs of the steps that documents passed through.
     - `lost`: what retrievers returned to steps that failed.
     - `nameless`: a step that made documents of others and told no more than new IDs of them.
+    - `unnamed`: a step that had fewer documents without an ID than there are of their text.
     - `prompts_seen`: whether a model was asked, other than by a retriever.
     """
 
@@ -57,6 +59,7 @@ class Flow:
         self.prompts_seen = False
         self.lost: list[HandedList] = []
         self.nameless: Step | None = None
+        self.unnamed: Step | None = None
         self.root = tree.root
         self._tree = tree
         self._lost = lost
@@ -86,13 +89,15 @@ class Flow:
 
     def _begin(self, step: Step) -> None:
         scope = self._scope(step)
-        before = View(passage for handed in scope.lists() for passage in handed.passages)
-        certain = CertainView(before)
+        every = View(passage for handed in scope.lists() for passage in handed.passages)
+        in_use = (handed for handed in scope.lists() if not handed.replaced)
+        before = View((passage for handed in in_use for passage in handed.passages), every)
+        certain = CertainView(every)
         answers = step.answers and not any(over.answers for over in self._tree.above(step))
         given = [
             _Group(each.path, passages)
             for each in step.given
-            if (passages := self._given(each, before, certain, answers=answers)) is not None
+            if (passages := self._given(each, step, before, certain, answers=answers)) is not None
         ]
         for group in given:
             self._unite(group, step, scope, answers=answers)
@@ -109,7 +114,7 @@ class Flow:
         return any(over.retrieves for over in self._tree.above(step))
 
     def _given(
-        self, listed: DocumentList, before: View, certain: View, *, answers: bool
+        self, listed: DocumentList, step: Step, before: View, certain: View, *, answers: bool
     ) -> tuple[Passage, ...] | None:
         known = self._known_lists.get(id(listed))
         if known is not None:
@@ -121,13 +126,33 @@ class Flow:
         ):
             return None
         passages = tuple(
-            self._documents.passage(copy, before if copy.id is None else certain)
-            for copy in listed.documents
+            self._documents.passage(copy, before if copy.id is None else certain, nth)
+            for copy, nth in self._numbered(listed, step, before)
         )
         for passage in passages:
             passage.document.from_outside = passage.document.origin is None
         self._known_lists[id(listed)] = (listed, passages)
         return passages
+
+    def _numbered(
+        self, listed: DocumentList, step: Step, view: View
+    ) -> Iterator[tuple[DocumentCopy, int]]:
+        """Yield copies, each with the number of those before it that have its text and no ID.
+
+        Where there are fewer of them than documents of this text, which ones they are is unknown.
+        """
+        counts = Counter(copy.text for copy in listed.documents if copy.id is None)
+        numbers: Counter[str] = Counter()
+        for copy in listed.documents:
+            if copy.id is not None or not listed.certain:
+                yield copy, 0
+                continue
+            if not self._documents.is_known(copy):
+                ids = {document.id for document in view.of_text(copy.text)}
+                if len(ids) > counts[copy.text]:
+                    self.unnamed = self.unnamed or step
+            yield copy, numbers[copy.text]
+            numbers[copy.text] += 1
 
     def _known_texts(self, listed: DocumentList) -> bool:
         return bool(listed.documents) and all(
@@ -242,7 +267,10 @@ class Flow:
         for listed in step.returned:
             if not (listed.certain or self._are_documents(step, listed, view)):
                 continue
-            passages = tuple(self._documents.passage(copy, view) for copy in listed.documents)
+            passages = tuple(
+                self._documents.passage(copy, view, nth)
+                for copy, nth in self._numbered(listed, step, view)
+            )
             for passage in passages:
                 self._note_source(step, passage, given_documents)
                 if step.kind in ("retriever", "tool") and passage.document not in handled:

@@ -162,15 +162,9 @@ class _Record:
         counting = self._failures.counting
         if counting and (failed_calls == "unscored" or not self._kept):
             return self._failed(counting)
-        unknown = self._unknown()
+        unknown = self._unknown() or self._unnamed()
         if unknown is not None:
             return unknown
-        nameless = self._flow.nameless
-        if nameless is not None:
-            return (
-                f"{nameless.name} returned documents under new IDs and without texts: which of "
-                "those that it was given they are is unknown"
-            )
         dark = [name for name in self._dark_tools() if name not in other_tools]
         if dark:
             names = ", ".join(map(repr, dark[:3]))
@@ -192,6 +186,21 @@ class _Record:
             around = [*self._tree.above(step), *self._tree.below(step)]
             if not any(each.returned for each in around if each is not self._tree.root):
                 return f"{step.name} returned nothing that can be read as documents"
+        return None
+
+    def _unnamed(self) -> str | None:
+        """Return which step returned documents of which the IDs are unknown, if there is one."""
+        unnamed, nameless = self._flow.unnamed, self._flow.nameless
+        if unnamed is not None:
+            return (
+                f"{unnamed.name} had documents without IDs, of whose texts there are several: "
+                "which of them they are is unknown"
+            )
+        if nameless is not None:
+            return (
+                f"{nameless.name} returned documents under new IDs and without texts: which of "
+                "those that it was given they are is unknown"
+            )
         return None
 
     def _ambiguous(self) -> str | None:
