@@ -246,10 +246,9 @@ def _with_question(row: Row) -> Row:
 
 
 def _is_conversation(value: object) -> bool:
-    is_list = isinstance(value, Sequence) and not isinstance(value, str) and bool(value)
-    return is_list and all(
-        isinstance(message, Mapping) and "content" in message for message in value
-    )  # type: ignore[attr-defined]
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        return False
+    return all(isinstance(message, Mapping) and "content" in message for message in value)
 
 
 def _message(message: Row) -> dict[str, str]:
