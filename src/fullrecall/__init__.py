@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as type checkers know it: `typing` would be most of the import
 if TYPE_CHECKING:
     from fullrecall.batches import BatchScorer
     from fullrecall.calibration import Label, calibrate
@@ -97,7 +97,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _MODULES:
         from fullrecall.lazy import missing
 

@@ -108,7 +108,7 @@ def _narwhals_frame(
         bool: nw.Boolean(),
         "ranks": nw.List(nw.Int64()),
     }
-    by_name = {name: [row[place] for row in cells] for place, name in enumerate(kinds)}
+    by_name = {name: [row[position] for row in cells] for position, name in enumerate(kinds)}
     schema = {name: types[kind] for name, kind in kinds.items()}
     try:
         import_module(backend)  # narwhals names no library that is missing
@@ -149,10 +149,10 @@ def _decoded(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     import narwhals as nw
     import pyarrow as pa
 
-    for place, field in enumerate(table.schema):
+    for position, field in enumerate(table.schema):
         if pa.types.is_list(field.type) and pa.types.is_dictionary(field.type.value_type):
-            plain = pa.list_(field.type.value_type.value_type)
-            table = table.set_column(place, field.name, table.column(place).cast(plain))
+            unpacked = pa.list_(field.type.value_type.value_type)
+            table = table.set_column(position, field.name, table.column(position).cast(unpacked))
     decoded: nw.DataFrame[Any] = nw.from_native(table)
     return decoded
 

@@ -153,10 +153,14 @@ def id_at(item: Any, id_key: IdKey) -> Any:
     else:
         path, name = id_key.split("."), repr(id_key)
         holders = [item, *(holder for own in METADATA if (holder := _get(item, own)) is not None)]
-        holders += [held for own in INNER for held in (_get(item, own),) if _has_fields(held)]
+        holders += [
+            content for own in INNER for content in (_get(item, own),) if _has_fields(content)
+        ]
         if isinstance(item, Context):
             holders = [item.metadata, item]
-        value = next((held for each in holders if (held := _at(each, path)) is not None), None)
+        value = next(
+            (content for holder in holders if (content := _at(holder, path)) is not None), None
+        )
     if value is None:
         raise ValueError(f"a context has nothing at {name}: {shown(item)}")
     return value
@@ -334,21 +338,21 @@ def _array_rows(result: object) -> Iterable[object] | None:
     if type(result) is tuple and len(result) == 2 and all(map(_is_matrix, result)):  # noqa: PLR2004
         return _numbers_found(*result)
     lists: Any = result
-    is_several = type(lists) is list and lists and all(type(each) is list for each in lists)
+    is_several = type(lists) is list and lists and all(type(inner) is list for inner in lists)
     if is_several and not _are_unnamed(lists):
-        found: list[object] = _of_one_query(lists)  # Milvus
-        return found
+        rows: list[object] = _of_one_query(lists)  # Milvus
+        return rows
     return None
 
 
 def _scored_rows(documents: Any, scores: Any) -> list[object]:
     """Return BM25S's documents, which are what its corpus has, or positions, with their scores."""
-    found = zip(_of_one_query(documents.tolist()), _of_one_query(scores.tolist()), strict=True)
+    rows = zip(_of_one_query(documents.tolist()), _of_one_query(scores.tolist()), strict=True)
     return [
-        {**each, "score": score}
-        if isinstance(each, Mapping)
-        else {"text" if isinstance(each, str) else "id": each, "score": score}
-        for each, score in found
+        {**row, "score": score}
+        if isinstance(row, Mapping)
+        else {"text" if isinstance(row, str) else "id": row, "score": score}
+        for row, score in rows
     ]
 
 
@@ -356,8 +360,8 @@ def _numbers_found(distances: Any, numbers: Any) -> list[object]:
     """Return FAISS's positions of one query; what stands before them may be distances."""
     if (distances.dtype.kind, numbers.dtype.kind) != ("f", "i"):
         raise InputError("expected a pair of distances and ids, as FAISS returns it")
-    found: list[object] = _of_one_query(numbers.tolist())
-    return found
+    rows: list[object] = _of_one_query(numbers.tolist())
+    return rows
 
 
 def _of_one_query(results: Sequence[Any]) -> Any:
@@ -379,8 +383,8 @@ def _columns(result: Mapping[str, Any]) -> list[object]:
     if all(map(_is_list, columns["id"])):
         _of_one_query(columns["id"])
         columns = {name: column[0] for name, column in columns.items() if column is not None}
-    given = {name: column for name, column in columns.items() if column is not None}
-    return [dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True)]
+    present = {name: column for name, column in columns.items() if column is not None}
+    return [dict(zip(present, row, strict=True)) for row in zip(*present.values(), strict=True)]
 
 
 def _is_list(value: object) -> bool:
@@ -427,13 +431,13 @@ def _metadata(row: object, inner: object) -> dict[str, Any]:
         if value is None:
             value = _get(inner, name)
         if isinstance(value, Mapping):
-            return {str(key): each for key, each in value.items()}
+            return {str(key): content for key, content in value.items()}
     return {}
 
 
 def _first(row: object, names: Sequence[str]) -> Any:
-    found = (_get(row, name) for name in names)
-    return next((value for value in found if value is not None and value != ""), None)
+    values = (_get(row, name) for name in names)
+    return next((value for value in values if value is not None and value != ""), None)
 
 
 def _get(row: object, name: str) -> Any:

@@ -116,18 +116,18 @@ def test_a_sample_that_misses_much_is_cut(file: Callable[..., Path]) -> None:
         (
             (),
             (
-                "Scored id_recall; --scorer offers span_recall, text_recall, entity_recall, "
-                "claim_recall, too."
+                "Scored id_recall; --scorer offers span_recall, text_recall, claim_recall, "
+                "entity_recall, too."
             ),
         ),
         (
             ("reference_context_ids",),
-            "Scored span_recall; --scorer offers text_recall, entity_recall, claim_recall, too.",
+            "Scored span_recall; --scorer offers text_recall, claim_recall, entity_recall, too.",
         ),
         (("reference_contexts", "reference"), "Scored id_recall. "),
         (
             ("reference_contexts", "reference_context_ids"),
-            "Scored entity_recall; --scorer offers claim_recall, too.",
+            "Scored claim_recall; --scorer offers entity_recall, too.",
         ),
     ],
 )

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from fullrecall import Sample
+from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.read import from_rows, read, text_files
 
@@ -211,3 +211,37 @@ def test_what_is_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError) as error:
         list(read(wide, rename={"missing": "id"}))
     assert len(str(error.value)) < 700
+
+
+def test_evaluate_reads_rows_as_files_are_read() -> None:
+    """Usual names in any case, and other tools' rows, need no reader of their own."""
+    rows: list[dict[str, Any]] = [
+        {"Question": "q", "Expected": ["d1", "d2"], "Retrieved IDs": ["d1"]},
+        {"inputs": {"question": "q"}, "outputs": {"expected_ids": ["d1"]}, "retrieved_ids": ["d1"]},
+        {"question": "q", "relevant": "d1;d3", "retrieved_ids": ["d3", "d1"], "notes": None},
+    ]
+    report = evaluate(rows, IdRecall(), progress=False)
+    assert [row.results[0].score for row in report] == [0.5, 1.0, 1.0]
+    assert [row.sample for row in report] == list(from_rows(rows))
+
+
+def test_a_file_of_deepeval_is_known_by_its_columns(tmp_path: Path) -> None:
+    """There `context` is what should be retrieved; beside others it may be what was."""
+    case = {"input": "q", "expected_output": "a", "retrieval_context": ["b"], "context": ["c"]}
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps([case]), encoding="utf-8")
+    (sample,) = read(path)
+    assert sample == Sample(
+        user_input="q", reference="a", retrieved_contexts=["b"], reference_contexts=["c"]
+    )
+    with pytest.raises(InputError, match="unknown field 'context'"):
+        one({"input": "q", "context": ["c"]})
+
+
+def test_a_short_row_and_a_long_one_say_what_to_mend(tmp_path: Path) -> None:
+    """Neither is guessed at."""
+    path = tmp_path / "s.csv"
+    for row, told in (("q,d1", "an empty cell as nothing"), ("q,d1,d2,d3", "hold the delimiter")):
+        path.write_text(f"question,retrieved_ids,expected_ids\n{row}\n", encoding="utf-8")
+        with pytest.raises(InputError, match=told):
+            list(read(path))

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 from langchain_core.vectorstores import InMemoryVectorStore
 from langsmith import evaluate as langsmith_evaluate
-from test_agents import KINDS, Script
 
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.measures import Leak, Recall, calls, seconds, tokens
@@ -30,6 +29,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:create_react_agent has been moved"),
     pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
 ]
+
+KINDS = pytest.mark.parametrize("kind", ["create_agent", "create_react_agent"])
+
+
+class Script(GenericFakeChatModel):
+    """A chat model that follows a script and takes tools."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        """Return itself: the script knows the tools."""
+        return self
+
 
 _LENGTHS = {name: 4 * (20 + 7 * nth) for nth, name in enumerate("abcdefghij")}
 """The characters of each document: whole tokens, and no two sums of them alike by chance."""

@@ -10,6 +10,7 @@ from fullrecall.errors import InputError, MissingExtraError
 
 _IN_PYTHON = (
     (re.compile(r"rename=\{'([^']+)': None\}"), r"--rename \1="),
+    (re.compile(r"rename=\{'([^']+)': '([^']+)'\}"), r"--rename \1=\2"),
     (re.compile(r"rename=\{…: None\}"), "--rename COLUMN="),
     (re.compile(r"read\(path, format='(\w+)'\)"), r"--format \1"),
     (re.compile(r"pass format="), "pass --format"),

@@ -99,17 +99,15 @@ def possible(first: Sample) -> list[ScorerName]:
     """Return each scorer that `first` has the fields for, the one to take by default in front.
 
     That is the most direct: IDs before passages, passages before claims, claims before names.
-    Spans need no threshold and hold for any chunking, so they come before similar texts. Judging
-    takes longer than counting: a reference answer that nobody split into claims comes last.
+    Spans need no threshold and hold for any chunking, so they come before similar texts. By the
+    reference answer's claims ragas, deepeval, and LangSmith's evaluators measure recall, too.
     """
-    judged = first.reference_claims is not None
     by_rank = (
         ScorerName.ID,
         ScorerName.SPAN,
         ScorerName.TEXT,
-        *([ScorerName.CLAIM] if judged else []),
+        ScorerName.CLAIM,
         ScorerName.ENTITY,
-        *([] if judged else [ScorerName.CLAIM]),
     )
     return [name for name in by_rank if _allowed(name, first)]
 

@@ -248,17 +248,17 @@ def _own_methods(documented_class: type, public_classes: set[int]) -> Iterator[t
         if id(base) in public_classes
         for ancestor in base.__mro__
     }
-    seen: set[str] = set()
+    names_seen: set[str] = set()
     for owner in documented_class.__mro__:
         for name, member in vars(owner).items():
-            if name.startswith("_") or name in seen or not _is_method(member):
+            if name.startswith("_") or name in names_seen or not _is_method(member):
                 continue
             inherited = {
                 _docstring(vars(base)[name]) for base in public_bases if name in vars(base)
             }
             if _docstring(member) not in inherited:
                 yield name, member
-        seen.update(vars(owner))
+        names_seen.update(vars(owner))
 
 
 def _is_method(member: object) -> bool:

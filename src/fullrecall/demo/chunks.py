@@ -35,8 +35,8 @@ def _pieces(text: str) -> Iterator[str]:
     rest = text.strip()
     while len(rest) > CHUNK_SIZE:
         breaks = [
-            (len(found[0].strip(" ")), found.start())
-            for found in _BREAKS.finditer(rest, CHUNK_SIZE // 2, CHUNK_SIZE + 1)
+            (len(gap[0].strip(" ")), gap.start())
+            for gap in _BREAKS.finditer(rest, CHUNK_SIZE // 2, CHUNK_SIZE + 1)
         ]
         _, end = max(breaks, default=(0, CHUNK_SIZE))
         yield rest[:end].strip()

@@ -78,8 +78,8 @@ class Demonstration:
 
     def worded(self, name: str, wording: str) -> Report:
         """Return the part of a report that has the questions of one wording."""
-        report, asked = self.reports[name], self.wordings[wording]
-        return Report.of(report.methods, [row for row in report if row.sample.id in asked])
+        report, ids = self.reports[name], self.wordings[wording]
+        return Report.of(report.methods, [row for row in report if row.sample.id in ids])
 
 
 def missing_packages() -> tuple[str, ...]:
@@ -105,8 +105,8 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     # Before the frameworks: some of what they import patches the standard library, and with it
     # the documentation that this reads.
     texts = documents()
-    asked = {"plain": questions("plain"), "hard": questions("hard")}
-    samples = [sample for of_wording in asked.values() for sample in of_wording]
+    by_wording = {"plain": questions("plain"), "hard": questions("hard")}
+    samples = [sample for of_wording in by_wording.values() for sample in of_wording]
     chunks = chunked(texts)
     trigrams = TrigramSearch(chunks)
     searches = {"FTS5": full_text.FullTextSearch(chunks), "trigrams": trigrams}
@@ -116,7 +116,7 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     }
     retrievers |= _joined(chunks, depth)
     with _untraced():
-        reports = {name: _report(samples, one) for name, one in retrievers.items()}
+        reports = {name: _report(samples, retriever) for name, retriever in retrievers.items()}
         lists = {
             name: {row.sample.id: row.sample.retrieved_contexts or () for row in report}
             for name, report in reports.items()
@@ -128,7 +128,9 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
         documents=len(texts),
         chunks=len(chunks),
         targets=sum(len(sample.reference_context_ids or ()) for sample in samples),
-        wordings={name: frozenset(one.id for one in those) for name, those in asked.items()},
+        wordings={
+            name: frozenset(sample.id for sample in those) for name, those in by_wording.items()
+        },
         reports=reports,
         diagnosis=diagnose(reports["hybrid"], k=k, corpus=corpus, scorers=IdRecall()),
     )
@@ -144,8 +146,8 @@ def _joined(chunks: Sequence[Chunk], depth: int) -> dict[str, RetrieverLike]:
     for joining in JOINING:
         if all(map(_is_installed, joining.needs)):
             with _undisturbed():
-                made = import_module(joining.module)
-            joined[joining.name] = made.retriever(chunks, depth)
+                module = import_module(joining.module)
+            joined[joining.name] = module.retriever(chunks, depth)
     return joined
 
 

@@ -25,19 +25,19 @@ class FullTextSearch:
 
     def __call__(self, question: str, k: int) -> list[tuple[str, str, float]]:
         """Return the `k` chunks that share most weight of words with the question."""
-        asked = [
+        terms = [
             part
             for word in words(question)
             if word not in STOP_WORDS
             for part in _WORD.findall(word)
         ]
-        if not asked:
+        if not terms:
             return []
         # SQLite's scores are the lower the better; equal ones keep the order of the chunks.
         return self._database.execute(
             "select source, body, -rank from chunks where chunks match ? "
             "order by rank, rowid limit ?",
-            (" OR ".join(f'"{word}"' for word in dict.fromkeys(asked)), k),
+            (" OR ".join(f'"{word}"' for word in dict.fromkeys(terms)), k),
         ).fetchall()
 
 

@@ -55,9 +55,9 @@ class Reranker:
     """Scores a chunk by the words and by the trigrams that it shares with the question."""
 
     def __init__(self, chunks: Sequence[Chunk], trigrams: TrigramSearch) -> None:
-        self._places = {chunk.text: place for place, chunk in enumerate(chunks)}
+        self._positions = {chunk.text: position for position, chunk in enumerate(chunks)}
         self._words = [frozenset(content_words(chunk.text)) for chunk in chunks]
-        self._seen = Counter(word for words in self._words for word in words)
+        self._document_counts = Counter(word for words in self._words for word in words)
         self._trigrams = trigrams
 
     def reranked(self, question: str, contexts: Sequence[Context]) -> list[Context]:
@@ -67,15 +67,17 @@ class Reranker:
         alike = self._trigrams.similarities(question)
 
         def score(context: Context) -> float:
-            place = self._places[context.text or ""]
-            shared = sum(weight for word, weight in weights.items() if word in self._words[place])
-            return shared / whole + float(alike[place])
+            position = self._positions[context.text or ""]
+            shared = sum(
+                weight for word, weight in weights.items() if word in self._words[position]
+            )
+            return shared / whole + float(alike[position])
 
         return sorted(contexts, key=lambda context: -score(context))
 
     def _weight(self, word: str) -> float:
         """Return BM25's inverse document frequency: rare words count more."""
-        count = self._seen[word]
+        count = self._document_counts[word]
         return log(1 + (len(self._words) - count + 0.5) / (count + 0.5))
 
 

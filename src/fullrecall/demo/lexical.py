@@ -57,10 +57,10 @@ def retriever(chunks: Sequence[Chunk], depth: int) -> RetrieverLike:
 
 def stems(texts: list[str]) -> list[list[str]]:
     """Return each text's words without stop words, by their stems: "copying" is "copi", as copy."""
-    found: list[list[str]] = bm25s.tokenize(
+    tokens: list[list[str]] = bm25s.tokenize(
         texts, stopwords="en", stemmer=_stemmed, return_ids=False, show_progress=False
     )
-    return found
+    return tokens
 
 
 def _stemmed(words: Iterable[str]) -> list[str]:

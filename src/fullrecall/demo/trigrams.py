@@ -19,9 +19,11 @@ class TrigramSearch:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
         counts = [trigrams(chunk.text) for chunk in chunks]
-        seen = Counter(gram for count in counts for gram in count)
-        self._numbers = {gram: number for number, gram in enumerate(seen)}
-        weights = np.log((1 + len(chunks)) / (1 + np.array([*seen.values()], dtype=float))) + 1
+        document_counts = Counter(gram for count in counts for gram in count)
+        self._numbers = {gram: number for number, gram in enumerate(document_counts)}
+        weights = (
+            np.log((1 + len(chunks)) / (1 + np.array([*document_counts.values()], dtype=float))) + 1
+        )
         sizes = np.array([*map(len, counts)])
         grams = np.fromiter((self._numbers[g] for c in counts for g in c), int, sizes.sum())
         times = np.fromiter((n for c in counts for n in c.values()), float, sizes.sum())
@@ -31,7 +33,7 @@ class TrigramSearch:
         order = np.argsort(grams, kind="stable")
         self._weights = weights
         self._holders, self._values = holders[order], (values / lengths[holders])[order]
-        self._starts = np.searchsorted(grams[order], np.arange(len(seen) + 1))
+        self._starts = np.searchsorted(grams[order], np.arange(len(document_counts) + 1))
 
     def __call__(self, question: str, k: int) -> list[dict[str, object]]:
         """Return the `k` chunks that are most alike, the most alike first."""
@@ -39,38 +41,38 @@ class TrigramSearch:
         best = np.argsort(-alike, kind="stable")[:k]
         return [
             {
-                "id": self._chunks[place].source,
-                "text": self._chunks[place].text,
-                "score": float(alike[place]),
+                "id": self._chunks[position].source,
+                "text": self._chunks[position].text,
+                "score": float(alike[position]),
             }
-            for place in best
-            if alike[place] > 0
+            for position in best
+            if alike[position] > 0
         ]
 
     def similarities(self, question: str) -> NDArray[np.float64]:
         """Return the cosine of a question with each chunk, in [0, 1]."""
-        found = np.zeros(len(self._chunks))
-        asked = {g: n for g, n in trigrams(question).items() if g in self._numbers}
+        sums = np.zeros(len(self._chunks))
+        counts = {g: n for g, n in trigrams(question).items() if g in self._numbers}
         square = 0.0
-        for gram, times in asked.items():
+        for gram, times in counts.items():
             number = self._numbers[gram]
             weight = (1 + np.log(times)) * self._weights[number]
             square += weight**2
             part = slice(self._starts[number], self._starts[number + 1])
-            found[self._holders[part]] += weight * self._values[part]
-        return found / np.sqrt(square) if square else found
+            sums[self._holders[part]] += weight * self._values[part]
+        return sums / np.sqrt(square) if square else sums
 
 
 def trigrams(text: str) -> Counter[str]:
     """Return how often each trigram stands in the words of a text that are not stop words."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for word in words(text):
         if word not in STOP_WORDS:
-            found.update(_of_word(word))
-    return found
+            counts.update(_of_word(word))
+    return counts
 
 
 @lru_cache(maxsize=100_000)
 def _of_word(word: str) -> tuple[str, ...]:
     padded = f" {word} "
-    return tuple(padded[place : place + 3] for place in range(len(padded) - 2))
+    return tuple(padded[position : position + 3] for position in range(len(padded) - 2))

@@ -423,8 +423,10 @@ def as_sample_at(item: object, position: int) -> Sample:
     if isinstance(item, Sample):
         return item
     if type(item) is dict or isinstance(item, Mapping):
+        from fullrecall.read.rows import Columns, sample_of
+
         try:
-            return Sample(**item)
+            return sample_of(item, Columns(None))
         except InputError as error:
             raise error.at(line=position) from None
     raise InputError(

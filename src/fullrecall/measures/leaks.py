@@ -25,21 +25,23 @@ class LeakMeasure(Measure):
     of_sample = True
     lower_is_better = True
 
-    def values(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def values(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether each row leaks; `zero_division`, or NaN, where nothing could."""
         import numpy as np
 
         from fullrecall.table.paid import leaks_within
 
-        values = np.full(len(found), np.nan if self.zero_division is None else self.zero_division)
-        forbidden = found.forbidden
+        values = np.full(
+            len(outcomes), np.nan if self.zero_division is None else self.zero_division
+        )
+        forbidden = outcomes.forbidden
         if forbidden is None:
             return values
         at_stake = forbidden.at_stake
         if isinstance(self.k, Budget):
-            leaks, known = leaks_within(found, self.k)
-            values[at_stake & ~known] = np.nan
-            at_stake = at_stake & known
+            leaks, is_known = leaks_within(outcomes, self.k)
+            values[at_stake & ~is_known] = np.nan
+            at_stake = at_stake & is_known
         else:
             leaks = forbidden.leaks(self.k)
         values[at_stake] = leaks[at_stake]

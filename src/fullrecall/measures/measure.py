@@ -89,15 +89,15 @@ class Measure:
         """
         raise NotImplementedError
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the value of each row that has a target; what stands in other rows is ignored."""
-        return found.each(
+        return outcomes.each(
             lambda row, retrieved: _checked(
                 self, self.count(self.countable(findings_of(row)), retrieved)
             )
         )
 
-    def values(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+    def values(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the value of each row in [0, 1]; `zero_division`, or NaN, without a target.
 
         NaN also where what a budget pays for is not known.
@@ -105,13 +105,13 @@ class Measure:
         if isinstance(self.k, Budget):
             from fullrecall.table import paid
 
-            left, known = paid.within(found, self.k)
+            left, is_known = paid.within(outcomes, self.k)
             values: Floats = self.whole.values(
                 left, lambda row: paid.findings_of(left, row, findings_of(row))
             )
-            values[~known] = float("nan")
+            values[~is_known] = float("nan")
             return values
-        counted = self.counted(found)
+        counted = self.counted(outcomes)
         column: Floats = counted.defined(self.formula(counted, findings_of), self.zero_division)
         return column
 
@@ -132,9 +132,9 @@ class Measure:
 
         return self.value(FoundRow.of(findings, retrieved), lambda _: findings)
 
-    def counted(self, found: Found) -> Found:
+    def counted(self, outcomes: Found) -> Found:
         """Return what this measure counts of what was found: all, unless it has a `min_grade`."""
-        return found
+        return outcomes
 
     def countable(self, findings: Findings) -> Findings:
         """Return the findings that this measure counts: all, unless it has a `min_grade`."""
@@ -145,10 +145,10 @@ class Measure:
 
     def __call__(self, **parameters: Any) -> Self:
         """Return this measure with other parameters: `Recall(min_grade=2)`."""
-        known = [each.name for each in fields(self) if each.name != "k"]
+        names = [each.name for each in fields(self) if each.name != "k"]
         for name in parameters:
-            if name not in known:
-                way = "write measure @ k" if name == "k" else f"choose one of {', '.join(known)}"
+            if name not in names:
+                way = "write measure @ k" if name == "k" else f"choose one of {', '.join(names)}"
                 raise ParameterError(f"{self.text} has no parameter {name!r}: {way}")
         return replace(self, **parameters)
 
@@ -167,13 +167,13 @@ class Measure:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults, `k` apart."""
-        given = ((each, getattr(self, each.name)) for each in fields(self) if each.name != "k")
-        return {each.name: value for each, value in given if value != each.default}
+        settings = ((each, getattr(self, each.name)) for each in fields(self) if each.name != "k")
+        return {each.name: value for each, value in settings if value != each.default}
 
     @property
     def name(self) -> str:
         """The text form, which `parse` reads: `recall@5`, `ndcg(gain=exponential)@10`."""
-        inside = ",".join(f"{name}={_plain(value)}" for name, value in self.parameters.items())
+        inside = ",".join(f"{name}={_as_text(value)}" for name, value in self.parameters.items())
         cut = "" if self.k is None else f"@{self.k}"
         return f"{self.text}({inside}){cut}" if inside else f"{self.text}{cut}"
 
@@ -257,9 +257,9 @@ class GradedMeasure(Measure):
         ):
             raise ParameterError(f"min_grade must be a number above 0, got {grade!r}")
 
-    def counted(self, found: Found) -> Found:
+    def counted(self, outcomes: Found) -> Found:
         """Return what was found of the targets that have at least `min_grade`."""
-        return found if self.min_grade is None else found.graded(self.min_grade)
+        return outcomes if self.min_grade is None else outcomes.graded(self.min_grade)
 
     def countable(self, findings: Findings) -> Findings:
         """Return the findings whose target has at least `min_grade`."""
@@ -275,7 +275,7 @@ def check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
         raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
 
 
-def _plain(value: object) -> str:
+def _as_text(value: object) -> str:
     return str(value).removesuffix(".0")
 
 
@@ -290,10 +290,10 @@ def _check_class(kind: type[Measure]) -> None:
             f'{kind.__name__}.text must be a name such as "found_first", in lowercase letters, '
             f"digits and _, got {text!r}"
         )
-    taken = next((own for own in kind.__mro__[1:] if getattr(own, "text", None) == text), None)
-    if taken is not None:
+    namesake = next((own for own in kind.__mro__[1:] if getattr(own, "text", None) == text), None)
+    if namesake is not None:
         raise ParameterError(
-            f"{kind.__name__}.text is {text!r}, the name of {taken.__name__}: choose another"
+            f"{kind.__name__}.text is {text!r}, the name of {namesake.__name__}: choose another"
         )
     try:
         inspect.signature(kind.count).bind(None, (), 0)

@@ -25,10 +25,10 @@ class RRMeasure(GradedMeasure):
     text = "rr"
     written = "RR"
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the reciprocal of the first relevant rank."""
-        within = 1.0 * (found.relevant_within(self.top) > 0)
-        return found.share(within, found.first_relevant)
+        within = 1.0 * (outcomes.relevant_within(self.top) > 0)
+        return outcomes.share(within, outcomes.first_relevant)
 
 
 class APMeasure(GradedMeasure):
@@ -42,11 +42,11 @@ class APMeasure(GradedMeasure):
     text = "ap"
     written = "AP"
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the mean precision at the ranks of the targets within the first k."""
-        rises = found.rises(self.top)
+        rises = outcomes.rises(self.top)
         sums = rises.sums(lambda rise, relevant, contexts: rise * relevant / contexts)
-        return found.share(sums, found.targets)
+        return outcomes.share(sums, outcomes.targets)
 
 
 class ContextPrecisionMeasure(GradedMeasure):
@@ -60,10 +60,12 @@ class ContextPrecisionMeasure(GradedMeasure):
     text = "context_precision"
     written = "ContextPrecision"
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the mean precision at the relevant ranks within the first k."""
-        seen = found.precisions(self.top)
-        return found.share(seen.sums(lambda relevant, contexts: relevant / contexts), seen.counts)
+        seen = outcomes.precisions(self.top)
+        return outcomes.share(
+            seen.sums(lambda relevant, contexts: relevant / contexts), seen.counts
+        )
 
 
 class NDCGMeasure(Measure):
@@ -95,10 +97,10 @@ class NDCGMeasure(Measure):
         super().__post_init__()
         check_choice(self.gain, "gain", get_args(Gain))
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the discounted gain over that of the ideal order."""
-        gains, ideal = found.gains(self.top, self._worth)
-        return found.share(gains.sums(_discounted), ideal.sums(_discounted))
+        gains, ideal = outcomes.gains(self.top, self._worth)
+        return outcomes.share(gains.sums(_discounted), ideal.sums(_discounted))
 
     def _worth(self, grade: float) -> float:
         """Return what a target gains."""

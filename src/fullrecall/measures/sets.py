@@ -48,12 +48,12 @@ class RecallMeasure(GradedMeasure):
         if self.denominator == "k" and self.weight != "equal":
             raise ParameterError('denominator="k" counts targets: leave weight out')
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
-            return recall(found, self.top, self.weight)
-        most = found.least(self.top * found.lists, found.targets)
-        return found.share(found.credit_sums(self.top), most)
+            return recall(outcomes, self.top, self.weight)
+        most = outcomes.least(self.top * outcomes.lists, outcomes.targets)
+        return outcomes.share(outcomes.credit_sums(self.top), most)
 
 
 class PrecisionMeasure(GradedMeasure):
@@ -82,12 +82,12 @@ class PrecisionMeasure(GradedMeasure):
         super().__post_init__()
         check_choice(self.denominator, "denominator", get_args(Denominator))
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return relevant contexts among the first k, over the denominator."""
-        divisor = found.contexts_within(self.top)
+        divisor = outcomes.contexts_within(self.top)
         if self.top is not None and self.denominator == "k":
-            divisor = self.top * found.lists
-        return found.share(found.relevant_within(self.top), divisor)
+            divisor = self.top * outcomes.lists
+        return outcomes.share(outcomes.relevant_within(self.top), divisor)
 
 
 class F1Measure(PrecisionMeasure):
@@ -96,10 +96,10 @@ class F1Measure(PrecisionMeasure):
     text = "f1"
     written = "F1"
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return 2PR / (P + R); 0.0 where both are."""
-        precision, share = super().formula(found, findings_of), recall(found, self.top)
-        return found.share(2 * precision * share, precision + share)
+        precision, share = super().formula(outcomes, findings_of), recall(outcomes, self.top)
+        return outcomes.share(2 * precision * share, precision + share)
 
 
 class HitMeasure(GradedMeasure):
@@ -108,9 +108,9 @@ class HitMeasure(GradedMeasure):
     text = "hit"
     written = "Hit"
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return whether the first relevant rank is within k."""
-        return 1.0 * (found.relevant_within(self.top) > 0)
+        return 1.0 * (outcomes.relevant_within(self.top) > 0)
 
 
 class AllFoundMeasure(GradedMeasure):
@@ -122,16 +122,16 @@ class AllFoundMeasure(GradedMeasure):
     text = "all_found"
     written = "AllFound"
 
-    def formula(self, found: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return whether no target is left."""
-        return 1.0 * (found.found_within(self.top) == found.targets)
+        return 1.0 * (outcomes.found_within(self.top) == outcomes.targets)
 
 
-def recall(found: Found, k: int | None, weight: Weight = "equal") -> Numbers:
+def recall(outcomes: Found, k: int | None, weight: Weight = "equal") -> Numbers:
     """Return the mean credit of the targets within the first `k` ranks, by their weight."""
-    weights = None if weight == "equal" else getattr(found, weight)
-    whole = found.targets if weights is None else found.sums(weights)
-    return found.share(found.credit_sums(k, weights), whole)
+    weights = None if weight == "equal" else getattr(outcomes, weight)
+    whole = outcomes.targets if weights is None else outcomes.sums(weights)
+    return outcomes.share(outcomes.credit_sums(k, weights), whole)
 
 
 Recall = RecallMeasure()

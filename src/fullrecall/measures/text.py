@@ -98,16 +98,16 @@ def parse_threshold(text: str) -> Threshold:
 
 
 def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     numeric = {each.name for each in fields(measure) if "float" in str(each.type)}
     for part in filter(None, map(str.strip, inside.split(","))):
         name, sign, value = (piece.strip() for piece in part.partition("="))
-        if not sign or name in given:
+        if not sign or name in parameters:
             raise ParameterError(
                 f"expected name=value once each in {measure.text}(…), got {part!r}"
             )
-        given[name] = _number(value, float) if name in numeric else value.strip("'\"")
-    return given
+        parameters[name] = _number(value, float) if name in numeric else value.strip("'\"")
+    return parameters
 
 
 def _cut(text: str) -> Cut:

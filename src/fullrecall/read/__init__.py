@@ -14,7 +14,6 @@ from fullrecall import lazy
 if TYPE_CHECKING:
     from fullrecall.read.contexts import read_contexts
     from fullrecall.read.csv_files import read_csv
-    from fullrecall.read.deepeval import from_test_cases
     from fullrecall.read.documents import Document, Documents, documents_of
     from fullrecall.read.formats import read
     from fullrecall.read.frames import from_rows
@@ -37,7 +36,6 @@ __all__ = [
     "from_qrels_run",
     "from_rows",
     "from_spans",
-    "from_test_cases",
     "read",
     "read_contexts",
     "read_csv",
@@ -62,7 +60,6 @@ _MODULES = {
     "from_qrels_run": "qrels_run",
     "from_rows": "frames",
     "from_spans": "traces",
-    "from_test_cases": "deepeval",
     "read": "formats",
     "read_contexts": "contexts",
     "read_csv": "csv_files",

@@ -19,7 +19,7 @@ _QRELS = (".tsv", ".tsv.gz", *_ENDINGS)
 
 def is_beir(folder: Path) -> bool:
     """Return whether a folder has questions and judgments as BEIR or MTEB has them."""
-    return _one(folder / "queries", _ENDINGS) is not None and (folder / "qrels").is_dir()
+    return _existing(folder / "queries", _ENDINGS) is not None and (folder / "qrels").is_dir()
 
 
 def read_beir(folder: Path, split: str) -> Iterator[Sample]:
@@ -27,15 +27,15 @@ def read_beir(folder: Path, split: str) -> Iterator[Sample]:
 
     Raises `InputError` for a split that is not there, and for a judged query without a text.
     """
-    asked = _one(folder / "queries", _ENDINGS)
-    qrels = _one(folder / "qrels" / split, _QRELS)
-    if asked is None or qrels is None:
+    questions_path = _existing(folder / "queries", _ENDINGS)
+    qrels = _existing(folder / "qrels" / split, _QRELS)
+    if questions_path is None or qrels is None:
         there = sorted(path.name.partition(".")[0] for path in (folder / "qrels").iterdir())
         raise InputError(f"no judgments of the split {split!r}: choose one of {', '.join(there)}")
-    texts = {str(row.get("_id", row.get("id"))): row.get("text") for row in _rows(asked)}
+    texts = {str(row.get("_id", row.get("id"))): row.get("text") for row in _rows(questions_path)}
     for query, grades in _grades(qrels).items():
         if query not in texts:
-            raise InputError(f"the query {query!r} of {qrels.name} is not in {asked.name}")
+            raise InputError(f"the query {query!r} of {qrels.name} is not in {questions_path.name}")
         yield Sample(id=query, user_input=texts[query], reference_context_ids=grades)
 
 
@@ -48,11 +48,11 @@ def read_qrels(path: FilePath) -> Iterator[Sample]:
 def _grades(path: Path) -> Mapping[str, Mapping[str, float]]:
     if path.name.endswith((".tsv", ".tsv.gz")):
         return judgments(str(path))
-    found: dict[str, dict[str, float]] = {}
+    judged: dict[str, dict[str, float]] = {}
     for row in _rows(path):
-        grades = found.setdefault(str(row["query-id"]), {})
+        grades = judged.setdefault(str(row["query-id"]), {})
         grades[str(row["corpus-id"])] = float(row.get("score", 1))
-    return found
+    return judged
 
 
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -61,6 +61,6 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
     return (row for _, row in rows)
 
 
-def _one(stem: Path, endings: tuple[str, ...]) -> Path | None:
+def _existing(stem: Path, endings: tuple[str, ...]) -> Path | None:
     paths = (stem.with_name(stem.name + ending) for ending in endings)
     return next((path for path in paths if path.is_file()), None)

@@ -54,9 +54,9 @@ def _bracketed(column: str, text: str) -> object:
     try:
         return parsed(text)
     except InputError as error:
-        found = _python_list(text)
-        if found is not None:
-            return found
+        items = _python_list(text)
+        if items is not None:
+            return items
         hint = ""
         if error.problem.startswith("not JSON"):
             hint = (
@@ -76,14 +76,14 @@ def _python_list(text: str) -> list[object] | None:
     if len(text) > _LONGEST_PYTHON:
         return None
     try:
-        found = ast.literal_eval(text)
+        items = ast.literal_eval(text)
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         strings = sum(token.type == tokenize.STRING for token in tokens)
     except (ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
         return None
-    if not isinstance(found, list) or strings != _count(found):
+    if not isinstance(items, list) or strings != _count(items):
         return None
-    return found
+    return items
 
 
 def _count(value: object) -> int:
@@ -91,7 +91,7 @@ def _count(value: object) -> int:
     if isinstance(value, str):
         return 1
     if isinstance(value, dict):
-        return sum(_count(key) + _count(held) for key, held in value.items())
+        return sum(_count(key) + _count(content) for key, content in value.items())
     return sum(map(_count, value)) if isinstance(value, (list, tuple)) else 0
 
 
@@ -105,7 +105,7 @@ def separated_ids(text: str) -> list[str] | None:
         return None
     parts = [part.strip() for part in text.split(there[0])] if there else [text]
     ids = [part for part in parts if part]
-    if any(one.lower() in _NOTHING for one in ids):
+    if any(name.lower() in _NOTHING for name in ids):
         return None
     return ids if ids and all(map(_is_id, ids)) else None
 

@@ -58,7 +58,7 @@ def _context(row: dict[str, object]) -> Context:
             more[key] = value
         elif value is not None:
             fields[own] = value
-    given = fields.get("metadata")
-    if more and (given is None or isinstance(given, dict)):
-        fields["metadata"] = {**more, **(given or {})}
+    metadata = fields.get("metadata")
+    if more and (metadata is None or isinstance(metadata, dict)):
+        fields["metadata"] = {**more, **(metadata or {})}
     return Context(**fields)  # type: ignore[arg-type]

@@ -64,7 +64,7 @@ def _csv_rows(
             if not any(cell.strip() for cell in cells):
                 continue  # spreadsheets leave rows of bare delimiters at the end
             if len(cells) != len(header):
-                raise InputError(_too_many(cells, header), line=line)
+                raise InputError(_wrong_width(cells, header), line=line)
             row: dict[str, object] = {
                 column: cell for column, cell in zip(header, cells, strict=True) if cell.strip()
             }
@@ -96,15 +96,15 @@ def sheet_rows(
             if not any(cell.strip() for cell in cells):
                 continue
             if any(cell.strip() for cell in cells[len(header) :]):
-                raise InputError(_too_many(cells, header), line=line)
+                raise InputError(_wrong_width(cells, header), line=line)
             yield line, dict(zip_longest(header, cells[: len(header)], fillvalue=""))
 
 
-def _too_many(cells: Sequence[str], header: Sequence[str]) -> str:
-    return (
-        f"the row has {len(cells)} cells, the header {len(header)}: quote cells that hold the "
-        "delimiter or a line break"
-    )
+def _wrong_width(cells: Sequence[str], header: Sequence[str]) -> str:
+    way_out = "quote cells that hold the delimiter or a line break"
+    if len(cells) < len(header):
+        way_out = f"{way_out}, and write an empty cell as nothing between delimiters"
+    return f"the row has {len(cells)} cells, the header {len(header)}: {way_out}"
 
 
 def csv_records(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.errors import InputError, MissingExtraError
+from fullrecall.hits import context_of
 from fullrecall.identifiers import as_id, shown
 
 DocumentsLike: TypeAlias = "str | Path | Iterable[Any] | Mapping[Any, str]"
@@ -46,20 +47,20 @@ class Documents:
     for what is not a document and for an ID that names two texts.
     """
 
-    given: Any
+    origin: Any
 
     def __iter__(self) -> Iterator[Document]:
-        seen: dict[str, int] = {}
-        for document in _read(self.given):
+        fingerprints: dict[str, int] = {}
+        for document in _read(self.origin):
             fingerprint = hash(document.text)
-            if document.id not in seen:
-                seen[document.id] = fingerprint
+            if document.id not in fingerprints:
+                fingerprints[document.id] = fingerprint
                 yield document
-            elif seen[document.id] != fingerprint:
+            elif fingerprints[document.id] != fingerprint:
                 raise InputError(f"the ID {document.id!r} names two texts: use unique IDs")
 
 
-def documents_of(given: DocumentsLike | Documents) -> Documents:
+def documents_of(origin: DocumentsLike | Documents) -> Documents:
     """Return what is given as documents.
 
     - A folder: its `.txt`, `.md`, `.rst`, `.html` and `.jsonl` files, also in folders below it;
@@ -71,29 +72,29 @@ def documents_of(given: DocumentsLike | Documents) -> Documents:
 
     Raises `InputError` for a path that is not there or holds no documents, and for anything else.
     """
-    if isinstance(given, Documents):
-        return given
-    if isinstance(given, (str, os.PathLike)):
-        path = Path(given)
+    if isinstance(origin, Documents):
+        return origin
+    if isinstance(origin, (str, os.PathLike)):
+        path = Path(origin)
         if not path.exists():
             raise InputError("no such file or folder", path=str(path))
         if path.is_dir() and not any(_files(path)):
             raise InputError(f"has no file that ends in {', '.join(ENDINGS)}", path=str(path))
         return Documents(path)
-    if not isinstance(given, Iterable) or isinstance(given, (bytes, Context)):
-        raise InputError(f"documents: expected a folder or an iterable, got {shown(given)}")
-    return Documents(list(given) if isinstance(given, Iterator) else given)
+    if not isinstance(origin, Iterable) or isinstance(origin, (bytes, Context)):
+        raise InputError(f"documents: expected a folder or an iterable, got {shown(origin)}")
+    return Documents(list(origin) if isinstance(origin, Iterator) else origin)
 
 
-def _read(given: Any) -> Iterator[Document]:
-    if isinstance(given, Path):
-        yield from _in_folder(given) if given.is_dir() else _in_file(given, given.name)
-    elif isinstance(given, Mapping):
-        for name, item in given.items():
+def _read(origin: Any) -> Iterator[Document]:
+    if isinstance(origin, Path):
+        yield from _in_folder(origin) if origin.is_dir() else _in_file(origin, origin.name)
+    elif isinstance(origin, Mapping):
+        for name, item in origin.items():
             document = _document(item, repr(name)) if not isinstance(item, str) else None
             yield Document(as_id(name), item if document is None else document.text)
     else:
-        for position, item in enumerate(given):
+        for position, item in enumerate(origin):
             yield _document(item, str(position))
 
 
@@ -148,37 +149,26 @@ def html_text(page: str) -> str:
     return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
-def _document(item: Any, place: str) -> Document:
-    if isinstance(item, str):
-        return Document(f"text-{_digest(item)}", item)
-    if isinstance(item, Mapping):
-        fields = {str(name): value for name, value in item.items()}
-        metadata = fields.get("metadata") or {}
-        return _made(fields.get, metadata, place, item)
-    metadata = getattr(item, "metadata", None)
-    own = metadata if isinstance(metadata, Mapping) else {}
-    return _made(lambda name: getattr(item, name, None), own, place, item)
-
-
-_TEXTS = ("text", "page_content", "content")
-_IDS = ("id", "id_", "_id", "doc_id", "node_id")
-
-
-def _made(field: Any, metadata: Mapping[str, Any], place: str, item: object) -> Document:
-    text = next((value for name in _TEXTS if isinstance(value := field(name), str)), None)
-    if text is None:
-        raise InputError(f"documents, item {place}: expected a text, got {shown(item)}")
-    given = next((value for name in _IDS if (value := field(name)) is not None), None)
-    if given is None and (source := metadata.get("source") or field("source")) is not None:
-        page = metadata.get("page")
-        given = f"{source}" if page is None else f"{source}#page={page}"
-        metadata = {}
-    source = metadata.get("source") or field("source")
+def _document(item: Any, position: str) -> Document:
+    """Return one item as a document; its ID is its own, else its source, else of its text."""
     try:
-        own = as_id(given) if given is not None else f"text-{_digest(text)}"
-        return Document(own, text, None if source is None else as_id(source))
+        context = context_of(item)
+        source = context.source or context.metadata.get("source") or _field(item, "source")
+        source = None if source is None else as_id(source)
     except ValueError as error:
-        raise InputError(f"documents, item {place}: {error}") from None
+        raise InputError(f"documents, item {position}: {error}") from None
+    if context.text is None:
+        raise InputError(f"documents, item {position}: expected a text, got {shown(item)}")
+    if context.id is not None:
+        return Document(context.id, context.text, source)
+    if source is None:
+        return Document(f"text-{_digest(context.text)}", context.text)
+    page = context.metadata.get("page")
+    return Document(source if page is None else f"{source}#page={page}", context.text)
+
+
+def _field(item: Any, name: str) -> Any:
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
 
 def _digest(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.read.strict_json import parsed
+from fullrecall.sample import Sample
 
 Row = Mapping[str, Any]
 
@@ -25,6 +26,9 @@ class Form(NamedTuple):
     read: Callable[[Row], dict[str, Any]] | None = None
 
 
+_SAMPLE_NAMES = frozenset(
+    {name for field, others in Sample.names().items() for name in (field, *others)}
+) - {"id"}
 _ANSWERS = frozenset({"answer", "output", "response", "expected", "expected_output", "result"})
 
 
@@ -41,6 +45,8 @@ def _langsmith(row: Row) -> dict[str, Any]:
         fields["reference" if name in _ANSWERS else name] = value
     if metadata.get("group") is not None:
         fields["group"] = metadata["group"]
+    # Beside them a user may have put what was retrieved; of an export's own columns none is known.
+    fields |= {name: value for name, value in row.items() if name in _SAMPLE_NAMES - {"metadata"}}
     more = {name: value for name, value in metadata.items() if name not in ("id", "group")}
     return {**fields, "metadata": more} if more else fields
 
@@ -65,6 +71,7 @@ def _langsmith_columns(row: Row) -> dict[str, Any]:
         }
 
     return _langsmith({
+        **{name: value for name, value in row.items() if name in _SAMPLE_NAMES},
         "id": row.get("id"),
         "inputs": under("input_", "inputs."),
         "outputs": under("output_", "outputs."),
@@ -124,7 +131,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
                 "id": "name",
                 "metadata": "additional_metadata",
             },
-            frozenset({"input", "context", "expected_output"}),
+            frozenset({"input"}),
         ),
         "langsmith": Form(
             {
@@ -160,10 +167,12 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 )
 """The forms whose rows are recognized; LlamaIndex's EmbeddingQA, BEIR and TREC are files."""
 
-_OPTIONAL = frozenset({
-    "name", "metadata", "additional_metadata", "source_file", "actual_output", "retrieval_context",
-    "tools_called", "expected_tools", "comments", "custom_column_key_values",
+_OF_DEEPEVAL = frozenset({"expected_output", "actual_output", "retrieval_context"})
+_BESIDE = frozenset({
+    "metadata", "source_file", "tools_called", "expected_tools", "comments",
+    "custom_column_key_values",
 })  # fmt: skip
+"""What deepeval has beside the fields of a sample."""
 
 
 def fields_of(row: Row) -> Row:
@@ -173,9 +182,30 @@ def fields_of(row: Row) -> Row:
         return _with_question(row)
     if form.read is not None:
         return _with_question(form.read(row))
-    theirs = {path: ours for ours, path in form.fields.items()}
-    found = {theirs[name]: value for name, value in row.items() if name in theirs}
-    return _with_question(found)
+    fields = {ours: row[theirs] for ours, theirs in form.fields.items() if theirs in row}
+    if row.get("metadata") is not None:
+        fields["metadata"] = row["metadata"]
+    return _with_question(fields)
+
+
+def attributes_of(row: object) -> Row | None:
+    """Return the fields of a test case or golden of deepeval by its names; None for any other.
+
+    It is not dumped: that would make one text of a retrieved context and its source.
+    """
+    if type(row).__module__.partition(".")[0] != "deepeval":
+        return None
+    values = {name: getattr(row, name, None) for name in FORMS["deepeval"].fields.values()}
+    values["metadata"] = getattr(row, "metadata", None)
+    values["retrieval_context"] = (
+        [
+            {"text": item.context, "source": item.source} if hasattr(item, "source") else item
+            for item in values["retrieval_context"] or ()
+        ]
+        if values["retrieval_context"] is not None
+        else None
+    )
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _form_of(row: Row) -> Form | None:
@@ -184,7 +214,8 @@ def _form_of(row: Row) -> Form | None:
         if FORMS[name].known_by <= names:
             return FORMS[name]
     deepeval = FORMS["deepeval"]
-    if deepeval.known_by <= names <= deepeval.known_by | _OPTIONAL:
+    of_deepeval = {*deepeval.fields.values(), *_BESIDE}
+    if deepeval.known_by <= names <= of_deepeval and not _OF_DEEPEVAL.isdisjoint(names):
         return deepeval
     if any(str(name).startswith(("input_", "inputs.")) for name in names) and any(
         str(name).startswith(("output_", "outputs.")) for name in names
@@ -202,11 +233,11 @@ def _with_question(row: Row) -> Row:
     name = next((n for n in _QUESTIONS if _is_conversation(row.get(n))), None)
     if name is None:
         return row
-    messages = [_message(one) for one in row[name]]
-    asked = [at for at, one in enumerate(messages) if one["role"] in _USERS]
-    if not asked:
+    messages = [_message(message) for message in row[name]]
+    user_turns = [at for at, message in enumerate(messages) if message["role"] in _USERS]
+    if not user_turns:
         raise InputError(f"{name} has no message of a user", field=name)
-    last = asked[-1]
+    last = user_turns[-1]
     fields = {key: value for key, value in row.items() if key != name}
     kept = fields.get("metadata") or {}
     if isinstance(kept, Mapping) and last:
@@ -215,13 +246,14 @@ def _with_question(row: Row) -> Row:
 
 
 def _is_conversation(value: object) -> bool:
-    is_list = isinstance(value, Sequence) and not isinstance(value, str) and bool(value)
-    return is_list and all(isinstance(one, Mapping) and "content" in one for one in value)  # type: ignore[attr-defined]
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        return False
+    return all(isinstance(message, Mapping) and "content" in message for message in value)
 
 
-def _message(one: Row) -> dict[str, str]:
-    role = str(one.get("role") or one.get("type") or "").lower()
-    return {"role": role, "content": str(one["content"] or "")}
+def _message(message: Row) -> dict[str, str]:
+    role = str(message.get("role") or message.get("type") or "").lower()
+    return {"role": role, "content": str(message["content"] or "")}
 
 
 def set_at(row: dict[str, Any], path: str, value: Any) -> None:

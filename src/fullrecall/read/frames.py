@@ -29,7 +29,7 @@ def from_rows(
     are not given. Raises `InputError` with the row's number (from 1).
     """
     columns = Columns(rename, id_key=id_key, lists_are_texts=is_frame(rows))
-    cell = without_gaps if _is_hugging_face(rows) or is_frame(rows) else _plain
+    cell = without_gaps if _is_hugging_face(rows) or is_frame(rows) else _unwrapped
     samples = to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
     return _explained(samples) if _package(rows) == "dask" else samples
 
@@ -49,16 +49,16 @@ def without_gaps(value: object) -> object:
     Arrow stores a mapping as a struct of every key that *any* row has: a row's `{"d1": 3}` comes
     back as `{"d1": 3, "d2": None}`.
     """
-    value = _plain(value)
+    value = _unwrapped(value)
     if isinstance(value, Mapping):
-        return {key: without_gaps(held) for key, held in value.items() if held is not None}
+        return {key: without_gaps(content) for key, content in value.items() if content is not None}
     if not isinstance(value, list) or _is_flat(value):
         return value
     holds = any(isinstance(item, (Mapping, list)) for item in value)
     return [without_gaps(item) for item in value] if holds else value
 
 
-def _plain(value: object) -> object:
+def _unwrapped(value: object) -> object:
     """Return arrays, tensors, NumPy scalars and rows of Spark, also in lists, as plain values."""
     convert = getattr(value, "tolist", None)
     if convert is not None:
@@ -68,7 +68,7 @@ def _plain(value: object) -> object:
         as_dict = getattr(value, "asDict", None)  # a Row of Spark, which is a tuple
         return value if as_dict is None else as_dict(recursive=True)
     items = cast("list[object]", value)
-    return items if _is_flat(items) else [_plain(item) for item in items]
+    return items if _is_flat(items) else [_unwrapped(item) for item in items]
 
 
 _FLAT = frozenset({str, int, float, bool, type(None)})

@@ -47,27 +47,31 @@ def _samples(path: str, columns: Columns, *, renamed: bool) -> Iterator[Sample]:
     if begun == "[":
         yield from to_samples(_objects(text), columns)
         return
-    found = _parsed(text)
-    if isinstance(found, dict) and found.keys() >= set(EMBEDDING_QA_KEYS):
+    document = _parsed(text)
+    if isinstance(document, dict) and document.keys() >= set(EMBEDDING_QA_KEYS):
         convert = from_embedding_qa
-    elif isinstance(found, dict) and isinstance(found.get(LABELLED_RAG_KEY), list):
+    elif isinstance(document, dict) and isinstance(document.get(LABELLED_RAG_KEY), list):
         convert = from_labelled_rag
-    elif isinstance(found, dict) and isinstance(found.get("data"), list):
-        yield from to_samples(enumerate(_squad_rows(found["data"]), start=1), columns)
+    elif isinstance(document, dict) and isinstance(document.get("data"), list):
+        yield from to_samples(enumerate(_squad_rows(document["data"]), start=1), columns)
         return
     else:
-        raise InputError(_not_samples(found))
+        raise InputError(_not_samples(document))
     if renamed:
         raise InputError("rename is for an array of rows, and this is a LlamaIndex data set")
-    yield from convert(found)
+    yield from convert(document)
 
 
 def _squad_rows(data: list[Any]) -> Iterator[object]:
     """Yield the questions of SQuAD's file, each with its paragraph."""
     for article in data:
         for paragraph in article.get("paragraphs", ()) if isinstance(article, dict) else ():
-            for asked in paragraph.get("qas", ()):
-                yield {**asked, "context": paragraph.get("context"), "title": article.get("title")}
+            for question in paragraph.get("qas", ()):
+                yield {
+                    **question,
+                    "context": paragraph.get("context"),
+                    "title": article.get("title"),
+                }
 
 
 def _objects(text: str) -> Iterator[tuple[int, object]]:
@@ -90,28 +94,28 @@ def _parsed(text: str) -> object:
         raise InputError(error.problem + hint, line=error.line) from None
 
 
-def _not_samples(found: object) -> str:
+def _not_samples(document: object) -> str:
     meant = (
         "expected an array of objects, or LlamaIndex's EmbeddingQA (an object with "
         f"{', '.join(EMBEDDING_QA_KEYS)}) or LabelledRag (with {LABELLED_RAG_KEY})"
     )
-    if not isinstance(found, dict):
-        return f"{meant}; got {type(found).__name__} {shown(found)}"
+    if not isinstance(document, dict):
+        return f"{meant}; got {type(document).__name__} {shown(document)}"
     hint = ""
-    if found and found.keys() <= FIELDS.keys():
-        hint = _COLUMNS if _is_by_columns(found) else ": one sample is still an array, [{…}]"
-    keys = ", ".join(map(repr, list(found)[:8]))
+    if document and document.keys() <= FIELDS.keys():
+        hint = _COLUMNS if _is_by_columns(document) else ": one sample is still an array, [{…}]"
+    keys = ", ".join(map(repr, list(document)[:8]))
     return f"{meant}; got an object with {f'the keys {keys}' if keys else 'no keys'}{hint}"
 
 
-def _is_by_columns(found: dict[str, object]) -> bool:
+def _is_by_columns(document: dict[str, object]) -> bool:
     """Whether each field holds a whole column: as pandas writes it, or as a dict of lists."""
-    values = list(found.values())
+    values = list(document.values())
     if all(isinstance(value, dict) for value in values):
         return True
     lengths = {len(value) if isinstance(value, list) else -1 for value in values}
     # Of a single sample, IDs and contexts are lists too, but its texts are not.
     return len(lengths) == 1 and any(
         FIELDS[name] in ("id", "user_input", "reference", "response") and isinstance(value, list)
-        for name, value in found.items()
+        for name, value in document.items()
     )

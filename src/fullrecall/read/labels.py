@@ -28,7 +28,7 @@ def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
     column `rater` says so. Raises `InputError`, with the file and the line, for what is no label
     and for a claim that one rater labels twice.
     """
-    names = [existing_file(one) for one in (path, *more)]
+    names = [existing_file(file) for file in (path, *more)]
     stems = Counter(Path(name).stem for name in names)
     labels: list[Label] = []
     for name in names:
@@ -44,7 +44,7 @@ def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
 
 def _labels(name: str, rater: str) -> Iterator[Label]:
     is_csv = name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-    seen: dict[tuple[str, ...], int] = {}
+    first_lines: dict[tuple[str, ...], int] = {}
     with closing(_csv_rows(name) if is_csv else json_lines(name, MAX_LINE_BYTES)) as rows:
         for line, row in rows:
             try:
@@ -52,7 +52,7 @@ def _labels(name: str, rater: str) -> Iterator[Label]:
             except InputError as error:
                 raise error.at(line=line) from None
             about = (label.item,) if label.item else (label.sample, label.target)
-            first = seen.setdefault((label.rater, *about), line)
+            first = first_lines.setdefault((label.rater, *about), line)
             if first != line:
                 raise InputError(
                     f"this claim is labeled on line {first:,} already: keep one of the two, or "
@@ -78,18 +78,18 @@ def _label(row: dict[str, object], rater: str) -> Label:
     for name, value in texts.items():
         if not isinstance(value, str | None):
             raise InputError(f"{name} must be a text, got {shown(value)}", field=name)
-    given = {name: str(value or "") for name, value in texts.items()}
-    item = given["item"].strip()
-    if not item and not (given["sample"] and given["claim"]):
+    cells = {name: str(value or "") for name, value in texts.items()}
+    item = cells["item"].strip()
+    if not item and not (cells["sample"] and cells["claim"]):
         raise InputError("no claim named: expected an item, or a sample and a claim", field="item")
     drawn = row.get("probability")
     if isinstance(drawn, str):
         drawn = drawn.strip() or None
     return Label(
-        given["sample"],
-        given["claim"],
+        cells["sample"],
+        cells["claim"],
         as_label(row.get("label")),
         None if drawn is None else as_probability(drawn),
         item,
-        given["rater"].strip() or rater,
+        cells["rater"].strip() or rater,
     )

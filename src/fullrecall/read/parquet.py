@@ -69,11 +69,11 @@ def parquet_rows(
             _file(opened) as file,
         ):
             header = file.schema_arrow.names
-            wanted = header
+            kept_columns = header
             if columns is not None:
                 columns.check_header(header)
-                wanted = [column for column in header if columns.field(column) is not None]
-            yield from arrow_rows(_batches(file, wanted, batch_size))
+                kept_columns = [column for column in header if columns.field(column) is not None]
+            yield from arrow_rows(_batches(file, kept_columns, batch_size))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"not a Parquet file that can be read: {error}") from error
 

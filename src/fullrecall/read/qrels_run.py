@@ -57,19 +57,19 @@ def _sample(query: str, grades: Any, scores: Mapping[Any, Any] | None, ties: Tie
         raise InputError(f"qrels: query {query!r}: {error.problem}", field="qrels") from None
 
 
-def _queries(given: object, name: str) -> dict[str, Mapping[Any, Any]]:
+def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
     """Return the documents of each query; raise `InputError` where there are none."""
-    dump = getattr(given, "to_dict", None)
-    queries = dump() if callable(dump) else given
+    dump = getattr(queries_like, "to_dict", None)
+    queries = dump() if callable(dump) else queries_like
     if not isinstance(queries, Mapping):
         raise InputError(
-            f"{name} must be {{query: {{document: number}}}}, got {type(given).__name__} "
-            f"{shown(given)}: read_trec reads the files of trec_eval",
+            f"{name} must be {{query: {{document: number}}}}, got {type(queries_like).__name__} "
+            f"{shown(queries_like)}: read_trec reads the files of trec_eval",
             field=name,
         )
     if not queries:
         raise InputError(f"{name} holds no queries", field=name)
-    found: dict[str, Mapping[Any, Any]] = {}
+    by_id: dict[str, Mapping[Any, Any]] = {}
     for query, documents in queries.items():
         if not isinstance(documents, Mapping):
             raise InputError(
@@ -81,10 +81,10 @@ def _queries(given: object, name: str) -> dict[str, Mapping[Any, Any]]:
             key = as_id(query)
         except ValueError as error:
             raise InputError(f"{name}: {error}", field=name) from None
-        if key in found:
+        if key in by_id:
             raise InputError(f"{name}: two queries are named {key!r}", field=name)
-        found[key] = documents
-    return found
+        by_id[key] = documents
+    return by_id
 
 
 def _ranked(scores: Mapping[Any, Any], ties: Ties) -> list[str]:

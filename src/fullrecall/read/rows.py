@@ -9,7 +9,7 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import IdKey, check_id_key, id_at
 from fullrecall.identifiers import shown
 from fullrecall.read.cells import AMBIGUOUS, LISTS, ambiguous, list_cell
-from fullrecall.read.forms import fields_of
+from fullrecall.read.forms import attributes_of, fields_of
 from fullrecall.sample import Sample
 
 Rename: TypeAlias = Mapping[str, str | None]
@@ -89,8 +89,12 @@ class Columns:
             return column
         usual = self._usual.get(column)
         if usual is None:
-            plain = "_".join(column.strip().lower().replace("-", " ").split())
-            usual = plain if plain in FIELDS or plain in AMBIGUOUS else _USUAL.get(plain, column)
+            normalized = "_".join(column.strip().lower().replace("-", " ").split())
+            usual = (
+                normalized
+                if normalized in FIELDS or normalized in AMBIGUOUS
+                else _USUAL.get(normalized, column)
+            )
             self._usual[column] = usual
         return usual
 
@@ -188,11 +192,7 @@ def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None =
     """Return the sample of one row; raise `InputError`, not placed yet, where it is none."""
     if isinstance(row, Sample):
         return row
-    if type(row).__module__.partition(".")[0] == "deepeval":
-        raise InputError(
-            f"{type(row).__name__} is deepeval's: fullrecall.read.from_test_cases reads these"
-        )
-    values = as_mapping(row)
+    values = attributes_of(row) or as_mapping(row)
     if cell is not None:
         values = {column: cell(value) for column, value in values.items()}
     if not columns.is_renamed:

@@ -23,11 +23,11 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     # nothing tells which of the two was meant.
     values = dict(pairs)
     if len(values) < len(pairs):
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in pairs:
-            if key in seen:
+            if key in keys:
                 raise _DuplicateKeyError(key)
-            seen.add(key)
+            keys.add(key)
     return values
 
 

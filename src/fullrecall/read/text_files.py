@@ -130,13 +130,13 @@ def _as_utf8(file: BufferedReader) -> BinaryIO:
 
 def _whole(file: BinaryIO) -> bytes:
     """Return all of a file; raise `InputError` where it outgrows the limit."""
-    found = _read(file, MAX_TEXT_BYTES + 1, None, whole=True)
-    if len(found) > MAX_TEXT_BYTES:
+    content = _read(file, MAX_TEXT_BYTES + 1, None, whole=True)
+    if len(content) > MAX_TEXT_BYTES:
         raise InputError(
             f"holds more than {MAX_TEXT_BYTES >> 20:,} MiB as one text, unpacked: save it as JSON "
             "Lines or Parquet, which are read row by row"
         )
-    return found
+    return content
 
 
 def _file(path: str) -> BufferedReader:

@@ -94,13 +94,13 @@ class Joined:
         labeled = _Labeled(references)
         met: set[int] = set()
         for sample in samples:
-            place = labeled.place_of(sample)
-            if place is None:
+            position = labeled.place_of(sample)
+            if position is None:
                 self.left_out += 1
                 self.unasked += sample.user_input is None
             else:
-                met.add(place)
-                yield _merged(sample, labeled.references[place])
+                met.add(position)
+                yield _merged(sample, labeled.references[position])
         for unmet, reference in enumerate(labeled.references):
             if unmet not in met:
                 yield reference.with_retrieval(Retrieval(error="no trace asks this question"))
@@ -113,13 +113,18 @@ class _Labeled:
         self.references = list(references)
         self._by_id: dict[str, int] = {}
         self._by_question: dict[str, list[int]] = {}
-        for place, one in enumerate(self.references):
-            if one.id is not None and self._by_id.setdefault(one.id, place) != place:
+        for position, reference in enumerate(self.references):
+            if (
+                reference.id is not None
+                and self._by_id.setdefault(reference.id, position) != position
+            ):
                 raise InputError(
-                    f"two references have the id {one.id!r}: keep one", line=place + 1, field="id"
+                    f"two references have the id {reference.id!r}: keep one",
+                    line=position + 1,
+                    field="id",
                 )
-            if one.user_input is not None:
-                self._by_question.setdefault(_folded(one.user_input), []).append(place)
+            if reference.user_input is not None:
+                self._by_question.setdefault(_folded(reference.user_input), []).append(position)
 
     def place_of(self, sample: Sample) -> int | None:
         """Return which references are a sample's; raise `InputError` where its question has two."""
@@ -127,14 +132,14 @@ class _Labeled:
             return self._by_id[sample.id]
         if sample.user_input is None:
             return None
-        asked = self._by_question.get(_folded(sample.user_input), [])
-        if len(asked) > 1:
+        positions = self._by_question.get(_folded(sample.user_input), [])
+        if len(positions) > 1:
             raise InputError(
-                f"{len(asked)} references ask {shown(sample.user_input)}: name the sample's id in "
-                "the trace, in the span attribute fullrecall.sample_id",
+                f"{len(positions)} references ask {shown(sample.user_input)}: name the sample's id "
+                "in the trace, in the span attribute fullrecall.sample_id",
                 field="user_input",
             )
-        return asked[0] if asked else None
+        return positions[0] if positions else None
 
 
 def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> Joined:
@@ -153,9 +158,9 @@ _RETRIEVED = ("retrieved_contexts", "retrieved_context_ids", "retrieval", "respo
 
 
 def _merged(sample: Sample, reference: Sample) -> Sample:
-    seen = sample.to_dict()
-    fields = {n: held for n, held in reference.to_dict().items() if n not in _RETRIEVED}
-    fields |= {name: seen[name] for name in _RETRIEVED if name in seen}
+    traced = sample.to_dict()
+    fields = {n: value for n, value in reference.to_dict().items() if n not in _RETRIEVED}
+    fields |= {name: traced[name] for name in _RETRIEVED if name in traced}
     fields.setdefault("user_input", sample.user_input)
     if "id" not in fields:
         fields["id"] = sample.id
@@ -176,7 +181,7 @@ def _samples(
     except InputError as error:
         raise error.at(path=path) from error.__cause__
     # Phoenix gives the newest first.
-    order = sorted(traces, key=lambda one: min(step.start for step in traces[one]))
+    order = sorted(traces, key=lambda name: min(step.start for step in traces[name]))
     for trace_id in order:
         yield sample_of(trace_id, traces.pop(trace_id), reading)
 

@@ -71,7 +71,7 @@ def _samples(qrels: str, run: str, order: RunOrder) -> Iterator[Sample]:
 def _check_ranks(rankings: dict[str, _Ranking], run: str, order: RunOrder) -> None:
     """Refuse ranks that order nothing; warn where the other column says otherwise."""
     if order == "rank":
-        constant = next((query for query, one in rankings.items() if one.is_constant), None)
+        constant = next((query for query, ranking in rankings.items() if ranking.is_constant), None)
         if constant is not None:
             raise InputError(
                 f"query {constant!r} has rank {rankings[constant].ranks[0]} on all of its "
@@ -79,7 +79,7 @@ def _check_ranks(rankings: dict[str, _Ranking], run: str, order: RunOrder) -> No
                 "order='score'",
                 path=run,
             )
-    differing = [query for query, one in rankings.items() if one.disagrees]
+    differing = [query for query, ranking in rankings.items() if ranking.disagrees]
     if differing:
         other = "rank" if order == "score" else "score"
         warnings.warn(

@@ -46,18 +46,18 @@ class _Set:
     def contexts(self, sample: Sample) -> list[str]:
         """Return the texts of the references, as demands."""
         groups = sample.reference_contexts or ()
-        return [context.text for group in groups for context in self._taken(group) if context.text]
+        return [context.text for group in groups for context in self._kept(group) if context.text]
 
     def ids(self, sample: Sample) -> dict[str, float]:
         """Return the IDs of the references with their grades, as demands."""
         references = sample.reference_context_ids or ()
-        found: dict[str, float] = {}
+        grades: dict[str, float] = {}
         for reference in references:
-            for name in self._taken(reference.any_of):
-                found[name] = max(reference.grade, found.get(name, reference.grade))
-        return found
+            for name in self._kept(reference.any_of):
+                grades[name] = max(reference.grade, grades.get(name, reference.grade))
+        return grades
 
-    def _taken(self, group: Sequence[Any]) -> Sequence[Any]:
+    def _kept(self, group: Sequence[Any]) -> Sequence[Any]:
         return group if self.alternatives == "all" else group[:1]
 
     def text(self, name: str, sample: str) -> str:
@@ -105,57 +105,59 @@ def _rows(name: str) -> Callable[[_Set], tuple[Any, list[str]]]:
     """Return what writes the rows of a form, by the table of fields that also reads them."""
     form = FORMS[name]
 
-    def written(given: _Set) -> tuple[Any, list[str]]:
+    def written(testset: _Set) -> tuple[Any, list[str]]:
         rows = []
-        for number, sample in given.numbered():
+        for number, sample in testset.numbered():
             values = {
                 "id": number,
                 "group": sample.group,
                 "user_input": sample.user_input,
                 "reference": sample.reference,
-                "reference_contexts": given.contexts(sample),
-                "reference_context_ids": list(given.ids(sample)),
+                "reference_contexts": testset.contexts(sample),
+                "reference_context_ids": list(testset.ids(sample)),
             }
             row: dict[str, Any] = {}
             for ours, path in form.fields.items():
                 if ours in values:
                     set_at(row, path, values[ours])
             rows.append(row)
-        return rows, given.notes(ids="reference_context_ids" in form.fields, contexts=True)
+        return rows, testset.notes(ids="reference_context_ids" in form.fields, contexts=True)
 
     return written
 
 
-def _embedding_qa(given: _Set) -> tuple[Any, list[str]]:
-    queries, relevant, corpus = {}, {}, dict(given.texts)
-    for name, sample in given.numbered():
+def _embedding_qa(testset: _Set) -> tuple[Any, list[str]]:
+    queries, relevant, corpus = {}, {}, dict(testset.texts)
+    for name, sample in testset.numbered():
         queries[name] = sample.user_input
-        relevant[name] = list(given.ids(sample))
-        corpus |= {one: given.text(one, name) for one in given.ids(sample)}
+        relevant[name] = list(testset.ids(sample))
+        corpus |= {
+            document_id: testset.text(document_id, name) for document_id in testset.ids(sample)
+        }
     value = {"queries": queries, "corpus": corpus, "relevant_docs": relevant, "mode": "text"}
-    return value, [*given.notes(ids=True, contexts=False), *_answers_left_out(given)]
+    return value, [*testset.notes(ids=True, contexts=False), *_answers_left_out(testset)]
 
 
-def _labelled_rag(given: _Set) -> tuple[Any, list[str]]:
+def _labelled_rag(testset: _Set) -> tuple[Any, list[str]]:
     by = {"model_name": "", "type": "ai"}
-    rows, notes = _rows("labelled_rag")(given)
-    for row, sample in zip(rows, given.samples, strict=True):
+    rows, notes = _rows("labelled_rag")(testset)
+    for row, sample in zip(rows, testset.samples, strict=True):
         row["reference_answer"] = row["reference_answer"] or ""
         row |= {"query_by": _writer(sample) or by, "reference_answer_by": _writer(sample) or by}
-    if any(sample.reference_context_ids for sample in given.samples):
+    if any(sample.reference_context_ids for sample in testset.samples):
         notes.append("reference IDs are left out: recall is by text there")
     return {"examples": rows}, notes
 
 
 def _writer(sample: Sample) -> dict[str, str] | None:
-    made = sample.metadata.get("testset")
-    model = made.get("model") if isinstance(made, Mapping) else None
+    origin = sample.metadata.get("testset")
+    model = origin.get("model") if isinstance(origin, Mapping) else None
     return {"model_name": str(model), "type": "ai"} if model else None
 
 
-def _langsmith(given: _Set) -> tuple[Any, list[str]]:
+def _langsmith(testset: _Set) -> tuple[Any, list[str]]:
     rows = []
-    for name, sample in given.numbered():
+    for name, sample in testset.numbered():
         kept = {n: v for n, v in sample.to_dict().items() if n.startswith("reference")}
         extra = {"id": name, "group": sample.group, **sample.metadata}
         metadata = {key: value for key, value in extra.items() if value is not None}
@@ -165,34 +167,34 @@ def _langsmith(given: _Set) -> tuple[Any, list[str]]:
     return rows, []
 
 
-def _deepeval(given: _Set) -> tuple[Any, list[str]]:
-    rows, notes = _rows("deepeval")(given)
-    for row, (name, sample) in zip(rows, given.numbered(), strict=True):
+def _deepeval(testset: _Set) -> tuple[Any, list[str]]:
+    rows, notes = _rows("deepeval")(testset)
+    for row, (name, sample) in zip(rows, testset.numbered(), strict=True):
         del row["name"]
-        row["source_file"] = next(iter(given.ids(sample)), None)
+        row["source_file"] = next(iter(testset.ids(sample)), None)
         row["additional_metadata"] = {"id": name, **sample.metadata}
     return rows, notes
 
 
-def _hotpotqa(given: _Set) -> tuple[Any, list[str]]:
+def _hotpotqa(testset: _Set) -> tuple[Any, list[str]]:
     """Return questions with their documents as pages of one sentence each."""
-    rows, _ = _rows("hotpotqa")(given)
-    for row, (name, sample) in zip(rows, given.numbered(), strict=True):
-        titles = list(given.ids(sample))
+    rows, _ = _rows("hotpotqa")(testset)
+    for row, (name, sample) in zip(rows, testset.numbered(), strict=True):
+        titles = list(testset.ids(sample))
         row["supporting_facts"] = [[title, 0] for title in titles]
-        row["context"] = [[title, [given.text(title, name)]] for title in titles]
-    notes = given.notes(ids=True, contexts=False)
+        row["context"] = [[title, [testset.text(title, name)]] for title in titles]
+    notes = testset.notes(ids=True, contexts=False)
     return rows, [*notes, "each document is one page of one sentence"]
 
 
-def _squad(given: _Set) -> tuple[Any, list[str]]:
+def _squad(testset: _Set) -> tuple[Any, list[str]]:
     """Return a question with its paragraph, and where the quote stands in it."""
-    rows, _ = _rows("squad")(given)
+    rows, _ = _rows("squad")(testset)
     several = 0
-    for row, (name, sample) in zip(rows, given.numbered(), strict=True):
-        ids, quotes = list(given.ids(sample)), given.contexts(sample)
+    for row, (name, sample) in zip(rows, testset.numbered(), strict=True):
+        ids, quotes = list(testset.ids(sample)), testset.contexts(sample)
         several += len(ids) > 1
-        paragraph = given.text(ids[0], name) if ids else next(iter(quotes), "")
+        paragraph = testset.text(ids[0], name) if ids else next(iter(quotes), "")
         answer = sample.reference or ""
         at = max(0, paragraph.find(answer))
         is_there = bool(answer) and answer in paragraph
@@ -201,67 +203,68 @@ def _squad(given: _Set) -> tuple[Any, list[str]]:
             {"text": quotes[:1] or [paragraph], "answer_start": [0]} if paragraph else
             {"text": [], "answer_start": []}
         )  # fmt: skip
-    notes = given.notes(ids=True, contexts=False)
+    notes = testset.notes(ids=True, contexts=False)
     if several:
         notes.append(f"{several:,} samples have several references: the first alone is there")
     return rows, notes
 
 
-def _beir(given: _Set) -> tuple[Any, list[str]]:
-    corpus = [{"_id": name, "title": "", "text": text} for name, text in given.texts.items()]
-    queries = [{"_id": name, "text": sample.user_input} for name, sample in given.numbered()]
+def _beir(testset: _Set) -> tuple[Any, list[str]]:
+    corpus = [{"_id": name, "title": "", "text": text} for name, text in testset.texts.items()]
+    queries = [{"_id": name, "text": sample.user_input} for name, sample in testset.numbered()]
     lines = ["query-id\tcorpus-id\tscore"]
-    lines += [f"{name}\t{one}\t{grade:g}" for name, one, grade in _judged(given)]
+    lines += [f"{name}\t{document_id}\t{grade:g}" for name, document_id, grade in _judged(testset)]
     value = {"corpus": corpus, "queries": queries, "qrels": "\n".join(lines) + "\n"}
-    notes = given.notes(ids=True, contexts=False, grades=True)
+    notes = testset.notes(ids=True, contexts=False, grades=True)
     if not corpus:
         notes.append("corpus.jsonl is empty: pass documents= to fill it")
-    return value, [*notes, *_answers_left_out(given)]
+    return value, [*notes, *_answers_left_out(testset)]
 
 
-def _mteb(given: _Set) -> tuple[Any, list[str]]:
-    value, notes = _beir(given)
+def _mteb(testset: _Set) -> tuple[Any, list[str]]:
+    value, notes = _beir(testset)
     judged = [
-        {"query-id": name, "corpus-id": one, "score": grade} for name, one, grade in _judged(given)
+        {"query-id": name, "corpus-id": document_id, "score": grade}
+        for name, document_id, grade in _judged(testset)
     ]
     return {**value, "qrels": judged}, notes
 
 
-def _trec(given: _Set) -> tuple[Any, list[str]]:
-    for name, one, _ in _judged(given):
-        if any(c.isspace() for c in name + one):
-            raise InputError(f"TREC's files cannot hold the whitespace in {one or name!r}")
-    lines = [f"{name} 0 {one} {grade:g}\n" for name, one, grade in _judged(given)]
-    notes = given.notes(ids=True, contexts=False, grades=True)
-    return "".join(lines), [*notes, "questions are left out", *_answers_left_out(given)]
+def _trec(testset: _Set) -> tuple[Any, list[str]]:
+    for name, document_id, _ in _judged(testset):
+        if any(c.isspace() for c in name + document_id):
+            raise InputError(f"TREC's files cannot hold the whitespace in {document_id or name!r}")
+    lines = [f"{name} 0 {document_id} {grade:g}\n" for name, document_id, grade in _judged(testset)]
+    notes = testset.notes(ids=True, contexts=False, grades=True)
+    return "".join(lines), [*notes, "questions are left out", *_answers_left_out(testset)]
 
 
-def _judged(given: _Set) -> Iterator[tuple[str, str, float]]:
-    for name, sample in given.numbered():
-        for one, grade in given.ids(sample).items():
-            yield name, one, grade
+def _judged(testset: _Set) -> Iterator[tuple[str, str, float]]:
+    for name, sample in testset.numbered():
+        for document_id, grade in testset.ids(sample).items():
+            yield name, document_id, grade
 
 
-def _answers_left_out(given: _Set) -> list[str]:
-    answers = any(sample.reference for sample in given.samples)
+def _answers_left_out(testset: _Set) -> list[str]:
+    answers = any(sample.reference for sample in testset.samples)
     return ["reference answers are left out"] if answers else []
 
 
-def _own_rows(given: _Set) -> tuple[Any, list[str]]:
+def _own_rows(testset: _Set) -> tuple[Any, list[str]]:
     """Return rows of one form, as columns need it, which `read` reads back."""
     rows = []
-    for name, sample in given.numbered():
-        plain = {"id": name, **sample.to_dict()}
+    for name, sample in testset.numbered():
+        fields = {"id": name, **sample.to_dict()}
         if sample.reference_context_ids is not None:
-            plain["reference_context_ids"] = [
+            fields["reference_context_ids"] = [
                 {"any_of": list(r.any_of), "grade": r.grade} for r in sample.reference_context_ids
             ]
         if sample.reference_claims is not None:
-            plain["reference_claims"] = [
+            fields["reference_claims"] = [
                 {"text": claim.text, "importance": "vital" if claim.vital else "okay"}
                 for claim in sample.reference_claims
             ]
-        rows.append(plain)
+        rows.append(fields)
     names = dict.fromkeys(key for row in rows for key in row)
     return [{key: row.get(key) for key in names} for row in rows], []
 
@@ -323,10 +326,10 @@ def write(
     value, notes = _FORMATS[format](_Set(list(from_rows(samples)), alternatives, texts))
     if format == "hugging_face":
         value = _dataset(value)
-    made = Written(format, value, tuple(notes))
+    exported = Written(format, value, tuple(notes))
     if path is not None:
-        _write(made, Path(path))
-    return made
+        _write(exported, Path(path))
+    return exported
 
 
 def _as_context(item: Any) -> Context:
@@ -343,31 +346,31 @@ def _dataset(rows: Sequence[Mapping[str, Any]]) -> Any:
     return Dataset.from_list(list(rows))
 
 
-def _write(made: Written, path: Path) -> None:
-    if made.format == "hugging_face":
-        made.value.save_to_disk(str(path))
-    elif made.format == "parquet":
+def _write(exported: Written, path: Path) -> None:
+    if exported.format == "hugging_face":
+        exported.value.save_to_disk(str(path))
+    elif exported.format == "parquet":
         try:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError:
             raise MissingExtraError("pyarrow", "parquet", "Writing Parquet") from None
-        pq.write_table(pa.Table.from_pylist(made.value), path)
-    elif made.format in ("beir", "mteb"):
+        pq.write_table(pa.Table.from_pylist(exported.value), path)
+    elif exported.format in ("beir", "mteb"):
         (path / "qrels").mkdir(parents=True, exist_ok=True)
         for name in ("corpus", "queries"):
-            written(_lines(made.value[name]), path / f"{name}.jsonl")
-        qrels = made.value["qrels"]
-        if made.format == "mteb":
+            written(_lines(exported.value[name]), path / f"{name}.jsonl")
+        qrels = exported.value["qrels"]
+        if exported.format == "mteb":
             written(_lines(qrels), path / "qrels" / "test.jsonl")
         else:
             written(qrels, path / "qrels" / "test.tsv")
-    elif made.format == "trec":
-        written(made.value, path)
-    elif path.suffix == ".jsonl" and isinstance(made.value, list):
-        written(_lines(made.value), path)
+    elif exported.format == "trec":
+        written(exported.value, path)
+    elif path.suffix == ".jsonl" and isinstance(exported.value, list):
+        written(_lines(exported.value), path)
     else:
-        written(json.dumps(made.value, indent=1) + "\n", path)
+        written(json.dumps(exported.value, indent=1) + "\n", path)
 
 
 def _lines(rows: Iterable[Any]) -> str:

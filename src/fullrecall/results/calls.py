@@ -92,11 +92,13 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
 def over_tokens(table: Table, score: int, measure: Measure) -> dict[int, float]:
     """Return the mean of a measure within some budgets of tokens, ascending; empty if unknown."""
     tokens = [table.costs(owner).tokens for owner, part in enumerate(table.parts) if part.has_texts]
-    known = np.concatenate(tokens) if tokens else np.zeros(0)
-    known = known[~np.isnan(known)]
-    if not len(known):
+    token_costs = np.concatenate(tokens) if tokens else np.zeros(0)
+    token_costs = token_costs[~np.isnan(token_costs)]
+    if not len(token_costs):
         return {}
-    budgets = [each for each in budgets_to("tokens", known.max()) if each.amount >= known.min()]
+    budgets = [
+        each for each in budgets_to("tokens", token_costs.max()) if each.amount >= token_costs.min()
+    ]
     means = {}
     for budget in [*budgets[:: ceil(len(budgets) / _MOST_BUDGETS)], budgets[-1]]:
         values = table.values(score, measure @ budget)
@@ -118,13 +120,13 @@ def _last_changes(columns: list[Floats], most: int) -> Integers:
 
 def _new_targets(table: Table, score: int, costs: list[Costs], count: int) -> Integers:
     """Return how many targets were found in full within each of the first calls, and not before."""
-    found = np.zeros(count + 1, np.int64)
+    counts = np.zeros(count + 1, np.int64)
     for part, cost in zip(table.parts, costs, strict=True):
         columns = replace(part.columns(score).found, costs=cost)
         for number in range(1, count + 1):
-            within, known = paid.within(columns, calls(number))
-            found[number] += int(within.found_within(None)[known].sum())
-    new: Integers = np.diff(found)
+            within, is_known = paid.within(columns, calls(number))
+            counts[number] += int(within.found_within(None)[is_known].sum())
+    new: Integers = np.diff(counts)
     return new
 
 

@@ -39,20 +39,20 @@ def leaked(table: Table, k: int | None = None) -> Iterator[Leaked]:
         row += len(part)
 
 
-def _of(sample: Sample, position: int, k: int | None) -> Iterator[Leaked]:
-    label = sample.id or f"#{position}"
-    for place in forbidden_places(sample) or ():
-        rank = rank_at(sample, place)
+def _of(sample: Sample, row_number: int, k: int | None) -> Iterator[Leaked]:
+    label = sample.id or f"#{row_number}"
+    for position in forbidden_places(sample) or ():
+        rank = rank_at(sample, position)
         if k is None or rank <= k:
-            name = (sample.retrieved_context_ids or ())[place - 1]
-            yield Leaked(label, sample.user_input, name, rank, _step(sample, place))
+            name = (sample.retrieved_context_ids or ())[position - 1]
+            yield Leaked(label, sample.user_input, name, rank, _step(sample, position))
 
 
-def _step(sample: Sample, place: int) -> str | None:
+def _step(sample: Sample, position: int) -> str | None:
     """Return the name of the step that first brought a context."""
     if sample.retrieval is None or sample.retrieved_contexts is None:
         return None
-    context = sample.retrieved_contexts[place - 1]
+    context = sample.retrieved_contexts[position - 1]
     return next(_sources(sample.retrieval.calls, context), None)
 
 

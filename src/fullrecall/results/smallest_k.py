@@ -101,7 +101,7 @@ def smallest_k(
     shown = totals_at(at)
     values = shown.counts(0.0).low
     alpha = alpha_of(confidence) / search.tests
-    found = SmallestK(
+    answer = SmallestK(
         search.k,
         target,
         confidence,
@@ -121,7 +121,7 @@ def smallest_k(
         "",
         search.tested,
     )
-    return replace(found, reason="; ".join(filter(None, [_reason(found), search.note])))
+    return replace(answer, reason="; ".join(filter(None, [_reason(answer), search.note])))
 
 
 def _cuts(table: Table, score: int, unit: Unit | None, largest: float | None) -> list[Cut]:
@@ -136,8 +136,8 @@ def _cuts(table: Table, score: int, unit: Unit | None, largest: float | None) ->
             getattr(table.costs(owner), unit)[np.repeat(rows, np.diff(table.costs(owner).offsets))]
             for owner, rows in enumerate(_by_part(table, scored))
         ]
-        known = np.concatenate(costs) if costs else np.zeros(0)
-        return [*budgets_to(unit, known[~np.isnan(known)].max(initial=0.0))]
+        spent = np.concatenate(costs) if costs else np.zeros(0)
+        return [*budgets_to(unit, spent[~np.isnan(spent)].max(initial=0.0))]
     if unit == "seconds":
         budget = seconds(largest)
     else:
@@ -202,47 +202,47 @@ def _tokens(table: Table, score: int, k: Cut) -> float | None:
             continue
         costs, columns = table.costs(owner), part.columns(score)
         if isinstance(k, Budget):
-            within, known = costs.within(k)
+            within, is_known = costs.within(k)
         else:
             nth = np.arange(len(costs.own_tokens)) - costs.offsets[costs.rows]
             within = nth < columns.found.cut(k)[costs.rows]
-            known = np.ones(len(part), np.bool_)
+            is_known = np.ones(len(part), np.bool_)
         tokens = row_sums(np.where(within, costs.own_tokens, 0.0), costs.offsets)
-        sums.append(tokens[known & (columns.status == SCORED)])
+        sums.append(tokens[is_known & (columns.status == SCORED)])
     tokens = np.concatenate(sums) if sums else np.zeros(0)
     known_tokens = tokens[~np.isnan(tokens)]
     return float(known_tokens.mean()) if len(known_tokens) else None
 
 
-def _reason(found: SmallestK) -> str:
-    what = found.score if found.measure == Recall else f"{found.score}.{found.measure.name}"
-    sure = f"{100 * found.confidence:g}% confidence"
-    if found.mean is None or found.lower is None:
+def _reason(answer: SmallestK) -> str:
+    what = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
+    sure = f"{100 * answer.confidence:g}% confidence"
+    if answer.mean is None or answer.lower is None:
         return f"{what}: no sample has a score"
-    lower = f"at least {rounded_down(found.lower):.3f} ({sure})"
-    unscored = f"; {found.unscored:,} unscored count as 0 in the bound" if found.unscored else ""
-    on = f"mean {found.mean:.3f}, {counted(found.samples, 'sample')}{unscored}"
-    if found.k is not None:
-        where = _words(found.k) if isinstance(found.k, Budget) else f"k = {found.k}"
-        return f"{what} reaches {found.target:g} at {where}: {lower}, {on}{_price(found)}"
-    kind = "budget" if isinstance(found.largest, Budget) else "k"
-    start = f"{what} reaches {found.target:g} at no {kind} up to {_words(found.largest)}"
-    if found.mean < found.target:
-        if found.falls:
-            return f"{start}: the highest mean is {found.mean:.3f}, at {_words(found.at)}"
+    lower = f"at least {rounded_down(answer.lower):.3f} ({sure})"
+    unscored = f"; {answer.unscored:,} unscored count as 0 in the bound" if answer.unscored else ""
+    on = f"mean {answer.mean:.3f}, {counted(answer.samples, 'sample')}{unscored}"
+    if answer.k is not None:
+        where = _words(answer.k) if isinstance(answer.k, Budget) else f"k = {answer.k}"
+        return f"{what} reaches {answer.target:g} at {where}: {lower}, {on}{_price(answer)}"
+    kind = "budget" if isinstance(answer.largest, Budget) else "k"
+    start = f"{what} reaches {answer.target:g} at no {kind} up to {_words(answer.largest)}"
+    if answer.mean < answer.target:
+        if answer.falls:
+            return f"{start}: the highest mean is {answer.mean:.3f}, at {_words(answer.at)}"
         return (
-            f"{start}: the mean at {_words(found.largest)} is {found.mean:.3f}; retrieve more, or "
-            "retrieve better"
+            f"{start}: the mean at {_words(answer.largest)} is {answer.mean:.3f}; retrieve more, "
+            "or retrieve better"
         )
     enough = (
         "more samples with these values would not show it"
-        if found.needed is None
-        else f"about {counted(found.needed, 'sample')} with these values would show it"
+        if answer.needed is None
+        else f"about {counted(answer.needed, 'sample')} with these values would show it"
     )
-    return f"{start}: {lower} at {_words(found.at)}, {on}; {enough}"
+    return f"{start}: {lower} at {_words(answer.at)}, {on}; {enough}"
 
 
-def _price(found: SmallestK) -> str:
-    if found.tokens is None:
+def _price(answer: SmallestK) -> str:
+    if answer.tokens is None:
         return ""
-    return f"; about {found.tokens:,.0f} tokens ({found.tokens_are}) per question"
+    return f"; about {answer.tokens:,.0f} tokens ({answer.tokens_are}) per question"

@@ -51,9 +51,9 @@ _GRACE_SECONDS = 5.0
 class ThreadBoundError(Exception):
     """Raised in place of what says that an object belongs to another thread."""
 
-    def __init__(self, found: Retrieval) -> None:
-        super().__init__(found.error)
-        self.found = found
+    def __init__(self, retrieval: Retrieval) -> None:
+        super().__init__(retrieval.error)
+        self.retrieval = retrieval
 
 
 @dataclass(slots=True, eq=False)
@@ -182,14 +182,14 @@ class Asker:
             if not pending:
                 break
             sample, call, is_asked = pending[0]
-            found = (yield from self._found(calls, sample, call)) if is_asked else None
+            retrieval = (yield from self._outcome(calls, sample, call)) if is_asked else None
             is_first &= not is_asked
             pending.popleft()
-            yield _with(sample, found)
+            yield _with(sample, retrieval)
         if error is not None:
             raise error
 
-    def _found(
+    def _outcome(
         self, calls: _Calls, sample: Sample, call: _Call | None
     ) -> Generator[_Step, Any, Retrieval]:
         """Return what a call returned, wherever it can be made."""
@@ -205,7 +205,7 @@ class Asker:
         try:
             return self._ask(sample)
         except ThreadBoundError as error:
-            return error.found
+            return error.retrieval
 
     def _bound(self) -> float | None:
         bounds = (self.timeout, self.seconds_left())
@@ -214,33 +214,33 @@ class Asker:
     def _ask(self, sample: Sample) -> Retrieval:
         began = perf_counter()
         try:
-            found = as_retrieval(self.retriever.retrieve(sample), sample)
-            is_bound = is_thread_bound(found)
+            retrieval = as_retrieval(self.retriever.retrieve(sample), sample)
+            is_bound = is_thread_bound(retrieval)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises
-            found, is_bound = failed(error), belongs_elsewhere(str(error))
+            retrieval, is_bound = failed(error), belongs_elsewhere(str(error))
         if is_bound:
-            raise ThreadBoundError(found)
-        return _timed(found, began)
+            raise ThreadBoundError(retrieval)
+        return _timed(retrieval, began)
 
     async def _aask(self, sample: Sample) -> Retrieval:
         bound, began = self._bound(), perf_counter()
         limit = asyncio.timeout(bound)
         try:
             async with limit:
-                found = as_retrieval(await self.retriever.aretrieve(sample), sample)
+                retrieval = as_retrieval(await self.retriever.aretrieve(sample), sample)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises
             return _late(bound) if limit.expired() else failed(error)
-        if is_thread_bound(found) and not is_asynchronous(self.retriever):
-            raise ThreadBoundError(found)
-        return _timed(found, began)
+        if is_thread_bound(retrieval) and not is_asynchronous(self.retriever):
+            raise ThreadBoundError(retrieval)
+        return _timed(retrieval, began)
 
 
-def _timed(found: Retrieval, began: float) -> Retrieval:
-    """Return a record with the seconds of its call; what a retriever of the user's returned else.
+def _timed(retrieval: Retrieval, began: float) -> Retrieval:
+    """Return a record with the seconds of its call.
 
     Calls wait for each other where several run at once: `max_concurrency=1` measures one by one.
     """
-    return found.lasting(perf_counter() - began) if isinstance(found, Retrieval) else found
+    return retrieval.lasting(perf_counter() - began)
 
 
 # --- waiting, in a thread and in an event loop
@@ -249,12 +249,12 @@ def _timed(found: Retrieval, began: float) -> Retrieval:
 def _result(call: _Call, seconds: float | None) -> _Outcome:
     """Return what a call returned, None where it is late."""
     try:
-        found: Retrieval = call.future.result(None if call.worker is None else seconds)
+        retrieval: Retrieval = call.future.result(None if call.worker is None else seconds)
     except ThreadBoundError as error:
         return error
     except TimeoutError:
         return None
-    return found
+    return retrieval
 
 
 async def _aresult(call: _Call, seconds: float | None) -> _Outcome:
@@ -265,10 +265,10 @@ async def _aresult(call: _Call, seconds: float | None) -> _Outcome:
     if not future.done():
         return None
     try:
-        found: Retrieval = future.result()
+        retrieval: Retrieval = future.result()
     except ThreadBoundError as error:
         return error
-    return found
+    return retrieval
 
 
 def _drawn(items: Iterator[Sample]) -> Sample | _End:
@@ -307,9 +307,9 @@ async def _asynchronous(
             yield some
 
 
-def _with(sample: Sample, found: Retrieval | None) -> Sample:
-    if found is not None:
-        return sample.with_retrieval(found)
+def _with(sample: Sample, retrieval: Retrieval | None) -> Sample:
+    if retrieval is not None:
+        return sample.with_retrieval(retrieval)
     if sample.user_input is None:
         return sample.with_retrieval(Retrieval(error="the sample has no user_input to ask"))
     return sample.with_retrieval(Retrieval(error="the run's deadline passed before it was asked"))
@@ -423,25 +423,25 @@ class _Threads(_Calls):
         self._function = function
         self._workers: list[_Worker] = []
         self._idle: list[_Worker] = []
-        self._place = "any"
+        self._thread_choice = "any"
 
     def room(self, most: int, *, is_first: bool) -> int:
         """Return how many calls may be under way: one until the first has returned."""
-        return 1 if is_first or self._place != "any" else most
+        return 1 if is_first or self._thread_choice != "any" else most
 
     def start(self, sample: Sample) -> _Call | None:
         """Start a call in a thread."""
-        if self._place == "own":
+        if self._thread_choice == "own":
             return None
         call = _Call(sample)
-        worker = self._workers[0] if self._place == "first" else self._free()
+        worker = self._workers[0] if self._thread_choice == "first" else self._free()
         worker.put(call)
         return call
 
     def again(self, call: _Call) -> _Call | None:
         """Start a call again in the first thread, or leave it to the caller's own."""
         first = self._workers[0]
-        self._place = "own" if call.worker is first or first.is_stuck else "first"
+        self._thread_choice = "own" if call.worker is first or first.is_stuck else "first"
         return self.start(call.sample)
 
     def close(self) -> None:

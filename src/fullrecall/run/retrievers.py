@@ -225,14 +225,14 @@ _THREAD_BOUND = (
 """What libraries raise where an object is used in another thread than its own."""
 
 
-def is_thread_bound(found: Retrieval | Iterable[Any]) -> bool:
+def is_thread_bound(retrieval: Retrieval | Iterable[Any]) -> bool:
     """Return whether a call failed for an object that belongs to another thread.
 
     An adapter records what a call raised; a fallback that answered in its place changes nothing.
     """
-    if not isinstance(found, Retrieval):
+    if not isinstance(retrieval, Retrieval):
         return False  # contexts alone, which a retriever may return, tell of no failure
-    errors = [found.error, *(call.error for root in found.calls for call in root.walk())]
+    errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
     return any(error is not None and belongs_elsewhere(error) for error in errors)
 
 

@@ -51,7 +51,7 @@ class Costs:
     def of(cls, samples: Iterable[Sample]) -> Costs:
         """Return the costs of samples."""
         counts: list[int] = []
-        made: list[int] = []
+        call_counts: list[int] = []
         columns: tuple[list[float], ...] = ([], [], [], [])
         counted_by: Counter[str] = Counter()
         for sample in samples:
@@ -59,7 +59,7 @@ class Costs:
             numbers = _call_numbers(sample, count)
             own = _own_tokens(sample, count)
             counts.append(count)
-            made.append(_calls_made(sample, numbers))
+            call_counts.append(_calls_made(sample, numbers))
             columns[0].extend(numbers)
             columns[1].extend(_tokens(sample, numbers, own))
             columns[2].extend(_seconds(sample, count))
@@ -73,7 +73,7 @@ class Costs:
             tokens,
             seconds,
             own_tokens,
-            np.array(made, np.int64),
+            np.array(call_counts, np.int64),
             counted_by,
         )
 
@@ -149,8 +149,8 @@ def tokenizer_of(context: Context) -> str | None:
 def _calls_made(sample: Sample, numbers: Sequence[float]) -> int:
     """Return how many calls were made, those that returned nothing new or failed included."""
     record = sample.retrieval
-    made = 0 if record is None else len(record.calls)
-    return int(max([1.0, float(made), *(number for number in numbers if not isnan(number))]))
+    call_counts = 0 if record is None else len(record.calls)
+    return int(max([1.0, float(call_counts), *(number for number in numbers if not isnan(number))]))
 
 
 def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> Sequence[float]:
@@ -189,7 +189,7 @@ def _read_by_call(sample: Sample) -> Sequence[float] | None:
 
 
 def _seconds(sample: Sample, count: int) -> Sequence[float]:
-    known = None if sample.retrieval is None else sample.retrieval.seconds
-    if known is None:
+    end_times = None if sample.retrieval is None else sample.retrieval.seconds
+    if end_times is None:
         return [_UNKNOWN] * count
-    return [_UNKNOWN if second is None else second for second in known]
+    return [_UNKNOWN if second is None else second for second in end_times]

@@ -42,7 +42,7 @@ class Forbidden:
             unanswerable.append(sample.answerable is False)
             empty.append(not sample.retrieved_context_ids)
             places.append(row or ())
-            ranks.append([rank_at(sample, place) for place in row or ()])
+            ranks.append([rank_at(sample, position) for position in row or ()])
         return cls(
             np.array(forbids, np.bool_),
             np.array(at_stake, np.bool_),
@@ -70,14 +70,14 @@ def forbidden_places(sample: Sample) -> Sequence[int] | None:
     if sample.answerable is False:
         return range(1, len(ids) + 1)
     forbidden = frozenset(sample.forbidden)
-    places = {place for place, name in enumerate(ids, start=1) if name in forbidden}
-    known = not (ids and forbidden) or any(ids)
-    for place, context in enumerate(_retrieved(sample), start=1):
-        held = [holds(context, each) for each in sample.forbidden_contexts or ()]
-        if True in held:
-            places.add(place)
-        known = known and None not in held
-    return sorted(places) if places or known else None
+    places = {position for position, name in enumerate(ids, start=1) if name in forbidden}
+    is_known = not (ids and forbidden) or any(ids)
+    for position, context in enumerate(_retrieved(sample), start=1):
+        matches = [holds(context, each) for each in sample.forbidden_contexts or ()]
+        if True in matches:
+            places.add(position)
+        is_known = is_known and None not in matches
+    return sorted(places) if places or is_known else None
 
 
 def holds(context: Context, forbidden: Context) -> bool | None:
@@ -102,11 +102,16 @@ def holds(context: Context, forbidden: Context) -> bool | None:
     return read_in([forbidden], [context.text]) != ("no",)
 
 
-def _overlap(one: Context, other: Context) -> bool:
-    if one.start is None or one.end is None or other.start is None or other.end is None:
+def _overlap(context: Context, forbidden: Context) -> bool:
+    if (
+        context.start is None
+        or context.end is None
+        or forbidden.start is None
+        or forbidden.end is None
+    ):
         return False
-    within = max(one.start, other.start) < min(one.end, other.end)
-    return one.source == other.source and within
+    within = max(context.start, forbidden.start) < min(context.end, forbidden.end)
+    return context.source == forbidden.source and within
 
 
 def _retrieved(sample: Sample) -> Iterable[Context]:
@@ -117,6 +122,6 @@ def _retrieved(sample: Sample) -> Iterable[Context]:
     return (Context(id=name) if name else Context("") for name in ids)
 
 
-def rank_at(sample: Sample, place: int) -> int:
+def rank_at(sample: Sample, position: int) -> int:
     """Return the rank of the context at a 1-based place."""
-    return place if sample.ranks is None else sample.ranks[place - 1]
+    return position if sample.ranks is None else sample.ranks[position - 1]
