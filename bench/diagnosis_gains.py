@@ -336,6 +336,8 @@ def holds(change: Change, measured: float) -> bool:
 
 def demo(pages: int = 900) -> list[Setting]:
     """Return the demo's two retrievers over a part of its collection."""
+    from langchain_core.documents import Document as Page
+
     from fullrecall.collections import documents, questions
     from fullrecall.collections.stdlib import Document
     from fullrecall.demo import dense, lexical
@@ -352,7 +354,8 @@ def demo(pages: int = 900) -> list[Setting]:
 
     def bm25(contexts: Sequence[Context]) -> Search:
         chunks = chunked([Document(str(c.id), c.text or "") for c in contexts])
-        retriever = lexical.LexicalRetriever.over(chunks, DEPTH)
+        pages = [Page(c.text, metadata={"source": c.source, "number": c.number}) for c in chunks]
+        retriever = lexical.LexicalRetriever.over(pages, DEPTH)
 
         def search(asked: str, k: int) -> Sequence[Context]:
             if not asked.strip():

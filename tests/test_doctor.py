@@ -236,7 +236,7 @@ def test_a_store_is_tried_where_it_is_to_be(played: Played, tmp_path: Path) -> N
     assert list(place.iterdir()) == []
     wrong = played.doctor("--directory", str(tmp_path / "nowhere"))
     assert wrong.returncode == 2
-    assert "does not exist" in " ".join(wrong.stderr.replace("│", " ").split())  # folded anywhere
+    assert "no directory" in " ".join(wrong.stderr.replace("│", " ").split())  # folded anywhere
 
 
 def test_a_store_that_keeps_nothing_is_broken(

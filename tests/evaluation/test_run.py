@@ -89,7 +89,7 @@ class TestOptions:
 
     def test_an_option_that_is_none_is_refused(self) -> None:
         """As every function refuses what it does not take."""
-        with pytest.raises(TypeError, match="max_concurency"):
+        with pytest.raises(ParameterError, match="did you mean max_concurrency"):
             evaluate([], IdRecall(), max_concurency=3)  # type: ignore[call-arg]
         with pytest.raises(ParameterError, match="sink must be a function or None, got 3"):
             evaluate([], IdRecall(), sink=3)  # type: ignore[arg-type]

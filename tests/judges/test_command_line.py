@@ -42,12 +42,11 @@ def test_the_built_in_judge_needs_nothing(tmp_path: Path) -> None:
 
 
 def test_claims_given_are_judged_without_asking(tmp_path: Path) -> None:
-    """Where the samples have claims, claim recall is among the default scorers."""
+    """Where the samples have claims or a reference answer, claim recall is the default scorer."""
     with_claims = {**ROW, "reference_claims": ["The Eiffel Tower is in Paris."]}
-    for row, expected in ((ROW, False), (with_claims, True)):
+    for row in (ROW, with_claims):
         result = run("evaluate", file_of(tmp_path, row), "--json")
-        names = {score["name"] for score in json.loads(result.stdout)["scores"]}
-        assert ("claim_recall" in names) is expected
+        assert [score["name"] for score in json.loads(result.stdout)["scores"]] == ["claim_recall"]
 
 
 def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:

@@ -56,9 +56,11 @@ _QUESTIONS_FILES: Final = {
 # the name does.
 _FEWEST_WORDS: Final = 4
 _SIGNATURE_ONLY: Final = re.compile(r"\w+\([^()]*\)")
-# Functions which `sys` and `threading` offer for replacement; what is found there says what runs
-# Python (a test runner, a notebook), not what Python's documentation is.
-_HOOKS: Final = frozenset({"breakpointhook", "displayhook", "excepthook", "unraisablehook"})
+# Functions which `sys`, `threading` and `warnings` offer for replacement; what is found there says
+# what runs Python (a test runner, a notebook), not what Python's documentation is.
+_HOOKS: Final = frozenset(
+    {"breakpointhook", "displayhook", "excepthook", "showwarning", "unraisablehook"}
+)
 _MODULE_RANK: Final = (False, False, False, 0)
 # A default that lists what the process holds just now, such as its logging handlers.
 _LIVE_LIST: Final = re.compile(r"\[<weakref[^\]]*\]")

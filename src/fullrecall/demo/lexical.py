@@ -18,22 +18,18 @@ from langchain_fullrecall import observed
 
 
 class LexicalRetriever(BaseRetriever):
-    """Returns the `depth` chunks with the highest BM25 score, fewer if fewer share a word."""
+    """Returns the `depth` documents with the highest BM25 score, fewer if fewer share a word."""
 
-    chunks: list[Document]
+    documents: list[Document]
     index: Any
     depth: int
 
     @classmethod
-    def over(cls, chunks: Sequence[Chunk], depth: int) -> Self:
-        """Return a retriever over `chunks`."""
+    def over(cls, documents: Sequence[Document], depth: int) -> Self:
+        """Return a retriever over `documents`."""
         index = bm25s.BM25()
-        index.index(stems([chunk.text for chunk in chunks]), show_progress=False)
-        documents = [
-            Document(chunk.text, metadata={"source": chunk.source, "number": chunk.number})
-            for chunk in chunks
-        ]
-        return cls(chunks=documents, index=index, depth=depth)
+        index.index(stems([each.page_content for each in documents]), show_progress=False)
+        return cls(documents=list(documents), index=index, depth=depth)
 
     def _get_relevant_documents(
         self,
@@ -47,12 +43,16 @@ class LexicalRetriever(BaseRetriever):
         scores = self.index.get_scores(words)
         # bm25s's own top k leaves the order of equal scores to the machine; this sort does not.
         best = np.argsort(-scores, kind="stable")[: self.depth]
-        return [self.chunks[position] for position in best if scores[position] > 0]
+        return [self.documents[position] for position in best if scores[position] > 0]
 
 
 def retriever(chunks: Sequence[Chunk], depth: int) -> RetrieverLike:
     """Return the lexical retriever as `evaluate` takes it."""
-    return observed(LexicalRetriever.over(chunks, depth), id_key="source")
+    documents = [
+        Document(chunk.text, metadata={"source": chunk.source, "number": chunk.number})
+        for chunk in chunks
+    ]
+    return observed(LexicalRetriever.over(documents, depth), id_key="source")
 
 
 def stems(texts: list[str]) -> list[list[str]]:

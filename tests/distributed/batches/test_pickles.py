@@ -11,6 +11,7 @@ from tests.distributed.batches.made import ERRORS, EVERY_SCORER, FOUND, JUDGES, 
 
 import fullrecall
 from fullrecall import BatchScorer, LLMJudge, errors, scorers
+from fullrecall.errors import ParameterError
 from fullrecall.models import Completion
 
 
@@ -33,7 +34,7 @@ class TestPickling:
     def test_every_scorer_with_every_judge(self, each: Scored, judge: str) -> None:
         """After use too: a copy has the same method, asks the same, and scores the same."""
         if not each.takes_judge and judge != "none":
-            with pytest.raises(TypeError, match="judge"):
+            with pytest.raises(ParameterError, match="judge"):
                 each.scorer(judge=JUDGES[judge]())
             return
         scorer = each.scorer(judge=JUDGES[judge]()) if each.takes_judge else each.scorer()
