@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from tests.files import made
 
-from fullrecall import BatchScorer, IdRecall, Report, evaluate
+from fullrecall import BatchScorer, Context, IdRecall, Report, Sample, evaluate
 from fullrecall.errors import ReportError
+from fullrecall.retrieval import Retrieval
 from fullrecall.table.row import Row
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
@@ -155,3 +156,15 @@ def test_rows_without_numbers_have_no_plan(tmp_path: Path) -> None:
     assert len(Report.open(tmp_path / "a.parquet")) == ROWS
     with pytest.raises(ReportError, match="needs numbered rows"):
         Report.open(tmp_path / "a.parquet", rows=ROWS)
+
+
+def test_how_long_a_retriever_took_makes_no_other_content(tmp_path: Path) -> None:
+    """A part that was retrieved again has the same rows, whatever the calls took."""
+    for name, seconds in (("a", 0.25), ("b", 0.75)):
+        retrieved = Retrieval([Context("oak", id="d1")], seconds=[seconds])
+        sample = Sample(user_input="q", expected_ids=["d1"]).with_retrieval(retrieved)
+        evaluate([sample], IdRecall(), progress=False).save(tmp_path / f"{name}.parquet")
+    tables = [pq.read_table(tmp_path / f"{name}.parquet") for name in ("a", "b")]
+    assert tables[0]["retrieval"] != tables[1]["retrieval"]
+    report = Report.open([tmp_path / "a.parquet", tmp_path / "b.parquet"], rows=1)
+    assert (report.complete, len(report)) == (True, 1)

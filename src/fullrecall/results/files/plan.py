@@ -148,6 +148,8 @@ def _digests(group: RowGroup) -> list[tuple[str, str]]:
         for name, value in cells.items():
             if name.endswith("_details") and value is not None:
                 cells[name] = {**json.loads(value), "usage": None}
+            elif name == "retrieval" and value is not None:
+                cells[name] = {**json.loads(value), "seconds": None}
         content = json.dumps(cells, sort_keys=True, default=str)
         digests.append(tuple(sha256(text.encode()).hexdigest() for text in (content, whole)))
     return digests  # type: ignore[return-value]
