@@ -183,7 +183,9 @@ def _renamed(pairs: Iterable[str]) -> dict[str, str | None]:
 
 def _pairs(text: str) -> list[tuple[str, str]]:
     """Return the pairs of `a=b,c=d`; what stands before an = may hold commas, as columns may."""
-    if re.fullmatch(f"{_PAIR}(?:,{_PAIR})*", text) is None:
+    # Several pairs end as one does, and what stands before the last = may be anything: one is asked
+    # for. A pattern of several would take time exponential in a text that is no pair.
+    if re.fullmatch(_PAIR, text) is None:
         raise typer.BadParameter(f"must be OLD=NEW, got {text!r}", param_hint="--rename")
     return [(one["old"], one["new"]) for one in re.finditer(_NAMED_PAIR, text)]
 

@@ -22,8 +22,9 @@ DELIMITERS = (",", ";", "\t")
 _PARTS = re.compile(r"([;,\t\r\n])")
 
 # East Asian spreadsheets take the fullwidth forms too.
-_FORMULA = re.compile("[\\s'\"\u200b\ufeff]*[=+\\-@\uff1d\uff0b\uff0d\uff20]")
-_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_SIGN = re.compile("[=+\\-@\uff1d\uff0b\uff0d\uff20]")
+_FORMULA = re.compile(rf"[\s'\"\u200b\ufeff]*+{_SIGN.pattern}")
+_NUMBER = re.compile(r"\s*+[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?\s*+", re.ASCII)
 
 
 def cell(value: Any) -> Any:
@@ -31,7 +32,7 @@ def cell(value: Any) -> Any:
 
     `bare` takes it away again, so that different texts stay different. Numbers stay numbers.
     """
-    if not isinstance(value, str) or not _FORMULA.search(value) or _NUMBER.fullmatch(value):
+    if not isinstance(value, str) or not _SIGN.search(value) or _NUMBER.fullmatch(value):
         return value
     return "".join(f"'{part}" if _FORMULA.match(part) else part for part in _PARTS.split(value))
 

@@ -22,7 +22,7 @@ from fullrecall.judges.local.matching import Match, match
 from fullrecall.judges.local.passages import Passage, Reader
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
-_LIST_NUMBER = re.compile(r"\s*+\(?\d{1,2}[.)]\s+(?=\S)")
+_LIST_NUMBER = re.compile(r"\s*+\(?\d{1,2}[.)]\s++(?=\S)")
 _DENIED = 0.3  # what is left of the probability of a claim that differs in a detail
 _KEPT = 4  # contexts that are tried with each further one, those that cover most
 _COVERED = 0.6  # of the claim's weight, for contexts to be tried together
