@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*://(?:www\.)?|www\.|file:)", re.IGNORECASE)
 _SLASHES = re.compile(r"[\\/]+")
-_NUMBER = re.compile(r"0*(\d+)(?:\.0+)?")
+_NUMBER = re.compile(r"(?:0(?=\d))*+(\d++)(?:\.0++)?")
 
 _PLAIN = re.compile(r"[a-z][a-z0-9_]*")
 """An ID that is its own form, as most are."""
@@ -43,7 +43,8 @@ _PART = (
     "sentence|row|slide|window|p|c|s"
 )
 _OF_DOCUMENT = re.compile(
-    rf"(?:#|::).+$|[\W_]+(?:{_PART})[\W_]*\d+(?:[\W_]+\d+)*$", re.IGNORECASE | re.DOTALL
+    rf"(?:#|::).+$|(?<![\W_])[\W_]++(?:{_PART})[\W_]*+\d++(?:[\W_]++\d++)*+$",
+    re.IGNORECASE | re.DOTALL,
 )
 """How chunk IDs go on behind that of their document: `#3`, `::7`, `/chunk-7`, `_p2`."""
 

@@ -20,7 +20,7 @@ from fullrecall.judges.words.languages import language_of
 from fullrecall.judges.words.opposites import opposites, rivals
 from fullrecall.judges.words.tokens import read_words
 
-_SENTENCE = re.compile(r"[.!?:;\n]\W*$")
+_SENTENCE = re.compile(r"(?<!\W)(?=[^.!?:;\n\w]*+[.!?:;\n])\W++$")
 _LOWER = re.compile(r"[a-z]")
 _RARE = 1.9
 """The weight of a word from which a capital makes it a name: "See", opening a line, is none."""

@@ -22,7 +22,7 @@ _MOST_IN_BUCKET = 16
 """More texts than these share a bucket only where all of them are nearly equal."""
 
 
-_MARKED = re.compile(r"\w*\d[\w.,]*\w|\d|(?<!^)(?<![.!?] )\b[A-Z]\w+")
+_MARKED = re.compile(r"(?<!\w)\w*\d[\w.,]*\w|\d|(?<!^)(?<![.!?] )\b[A-Z]\w+")
 """Numbers, and names: words with a capital that begin no sentence."""
 
 

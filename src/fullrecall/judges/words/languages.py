@@ -31,7 +31,7 @@ _READ = 2_000
 """Characters of a text that are read: more tell nothing new."""
 _PARTICLES = "de|da|do|dos|das|di|du|des|del|della|der|den|la|le|les|el|al|los|van|von|zu|y|e"
 _NAME = re.compile(  # "Charles de Gaulle", "Cinco de Mayo", "Leonardo da Vinci"
-    rf"(?<=[^\W\d_])(?: (?:{_PARTICLES}))++(?= [^\W\d_a-z])"
+    rf"(?<=[^\W\d_])(?: (?:{_PARTICLES})){{1,8}}+(?= [^\W\d_a-z])"
 )
 _IN_NAME = re.compile(r"\b[A-Z]\w*+(?= [^\W\d_a-zß-öø-ÿ])")
 """A capitalized word before another: no function word, but the first of a name or a title."""
