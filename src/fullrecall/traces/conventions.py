@@ -162,7 +162,8 @@ SAMPLE_ID = "fullrecall.sample_id"
 """The attribute, or the key of OpenInference's `metadata`, that names the sample of a trace."""
 
 REFERENCE = re.compile(
-    r"<NodeWithScore\(node=\w+\(id_=(.{1,500}?)\), score=[^()]{1,100}\)>|Document\(id=([^,]{1,500}), "
+    r"<NodeWithScore\(node=\w+\(id_=(.{1,500}?)\), score=[^()]{1,100}\)>"
+    r"|Document\(id=([^,]{1,500}), "
 )
 """How LlamaIndex's nodes and Haystack's documents stand in other spans: by their IDs."""
 
