@@ -14,6 +14,9 @@ from fullrecall.table.table import Table
 _LOOKED_AT = 500
 """Samples from which costs are taken: more would change no digit that is shown."""
 
+_LOOKED_THROUGH = 10 * _LOOKED_AT
+"""Samples among which those with a retrieval are looked for."""
+
 _AS_MUCH = 0.01
 """Contexts or tokens that differ by less than this share are told as one."""
 
@@ -36,7 +39,7 @@ class Seconds(NamedTuple):
 
 
 class QuestionCost(NamedTuple):
-    """What a question costs in mean, over `samples` whose retrieval is known.
+    """What a question costs in mean, over the first `samples`, at most 500, with a retrieval.
 
     Tokens are those that contexts name, else characters / 4; None where a text is not known.
     `seconds` is None where no call was timed.
@@ -63,8 +66,8 @@ def shown_seconds(seconds: float) -> str:
 
 def question_cost(table: Table) -> QuestionCost | None:
     """Return what a question of a table costs, as its first samples tell; None where none does."""
-    first = islice(_samples(table), _LOOKED_AT)
-    costs = Costs.of(sample for sample in first if sample.has_retrieval)
+    first = islice(_samples(table), _LOOKED_THROUGH)
+    costs = Costs.of(islice((each for each in first if each.has_retrieval), _LOOKED_AT))
     samples = len(costs.offsets) - 1
     if not samples:
         return None
