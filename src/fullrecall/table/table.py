@@ -117,6 +117,10 @@ class Table:
         ]
         return unscored & np.concatenate(forbids) if forbids else unscored
 
+    def finds_any(self, score: int) -> bool:
+        """Return whether any target of any row is found, if only in part."""
+        return any(part.columns(score).found.finds_any for part in self.parts)
+
     def costs(self, part: int) -> Costs:
         """Return what the contexts of a part cost."""
         if part not in self._costs:
