@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from hashlib import sha256
 from math import isfinite
@@ -187,7 +187,7 @@ class Lines(NamedTuple):
 Content: TypeAlias = tuple[Sample, list[Any]]
 
 
-class LinePart:
+class LinePart(Part):
     """Rows of a file: columns, and the line of each row, which is read when somebody looks.
 
     There is no object for a row, so that garbage collection has nothing to look at.
@@ -240,10 +240,6 @@ class LinePart:
     def judged(self, score: int) -> bool:
         """Return whether any result of this score has verdicts, or targets without one."""
         return self._scores[score].judged
-
-    def notes(self, score: int, rows: Integers) -> Iterable[str]:
-        """Return the notes of some rows' results."""
-        return (self.result(row, score).note for row in rows.tolist())
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""

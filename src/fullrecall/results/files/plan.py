@@ -179,13 +179,15 @@ def _in_order(cluster: Sequence[_Numbered]) -> Part:
     return Mixed([one.group for one in cluster], order)
 
 
-class Mixed:
+class Mixed(Part):
     """Rows of several parts in any order: `order` has their places, one part after another."""
 
     def __init__(self, parts: Sequence[Part], order: Integers) -> None:
         self._parts = parts
         self._order = order
         self._starts = offsets_of(map(len, parts))
+        self.has_texts = any(part.has_texts for part in parts)
+        self.forbids = any(part.forbids for part in parts)
 
     def __len__(self) -> int:
         return len(self._order)
@@ -204,16 +206,6 @@ class Mixed:
     def questions(self) -> Sequence[str | None]:
         """The question of each sample."""
         return self._ordered([text for part in self._parts for text in part.questions])
-
-    @property
-    def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
-        return any(part.has_texts for part in self._parts)
-
-    @property
-    def forbids(self) -> bool:
-        """Whether any sample may forbid a context."""
-        return any(part.forbids for part in self._parts)
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
@@ -242,15 +234,9 @@ class Mixed:
         """Return whether any result of this score may have verdicts."""
         return any(part.judged(score) for part in self._parts)
 
-    def notes(self, score: int, rows: Integers) -> Iterable[str]:
-        """Return the notes of some rows' results."""
-        for row in rows.tolist():
-            part, own = self._located(row)
-            yield from part.notes(score, np.array([own]))
-
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        return sum((part.retrievals() for part in self._parts), Counter())
+        return super().retrievals() if any(p.retrievals() for p in self._parts) else Counter()
 
     def _ordered(self, values: list[Any]) -> list[Any]:
         return [values[row] for row in self._order.tolist()]

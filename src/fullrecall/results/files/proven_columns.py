@@ -21,7 +21,7 @@ from fullrecall.results.files.proof import Proof, difference
 from fullrecall.results.files.row_groups import RowGroup
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
-from fullrecall.table.part import MemoryPart, Rescored, SampleObjects, ScoreColumns
+from fullrecall.table.part import MemoryPart, Rescored, ScoreColumns
 
 _AT_ONCE = 1_024
 """Rows that are held against their samples together."""
@@ -80,7 +80,7 @@ class _Saved:
             part = MemoryPart.of(samples, [(result,) for result in results])
         else:
             later = Rescored(proof.score, follows=True)
-            part = MemoryPart(SampleObjects(samples), (together,), (later,))
+            part = MemoryPart(samples, [together], [later])
         cells = columns.score_cells(part, 0, self._method)
         every = {field.name: pa.nulls(len(rows), field.type) for field in self._schema}
         own = {f"{self._method.name}{end}": values for end, values in cells.items()}
