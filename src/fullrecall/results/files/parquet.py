@@ -31,6 +31,7 @@ from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import BAD_ROW
 from fullrecall.table.part import MemoryPart, Part
+from fullrecall.table.table import Table
 
 GROUP_ROWS = 20_000
 """Rows of a row group; twice as many at most where they come many at a time."""
@@ -275,11 +276,9 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
             prove(group, methods, proofs)
         for one in located:  # last: a row says more
             one.check()
-    parts = assembled(groups, methods, rows)
-    report = Report(methods)
-    for part in parts.parts:
-        report.table.add(part)
-    ends = [*dict.fromkeys(end.get("stopped") for end in told), parts.stopped]
+    parts, stopped = assembled(groups, methods, rows)
+    report = Report(methods, table=Table(methods, parts))
+    ends = [*dict.fromkeys(end.get("stopped") for end in told), stopped]
     report.stopped = "; ".join(filter(None, ends)) or None
     report.origin = origin
     report.bad_rows = _bad_rows(groups, methods)
