@@ -15,16 +15,7 @@ from fullrecall.sample import Sample, has_only_ids
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.found_row import first_places_of
 from fullrecall.table.lists import Floats, Integers, Lists, offsets_of
-from fullrecall.table.part import (
-    SCORED,
-    UNDEFINED,
-    MemoryPart,
-    Results,
-    ScoreColumns,
-    chosen,
-    hash_sums,
-    name_hashes,
-)
+from fullrecall.table.part import SCORED, UNDEFINED, MemoryPart, Results, ScoreColumns, chosen
 
 _FEW = 400
 """Pairs of a retrieved and a reference ID in a row: with more, a dictionary is faster."""
@@ -95,6 +86,19 @@ class IdSamples(Sequence[Sample]):
             chosen(self.groups, rows) if self.groups else (),
         )
 
+    def plain(self, row: int) -> dict[str, Any]:
+        """Return the sample of a row as plain JSON values; see `Sample.to_dict`."""
+        own_id = self.ids[row]
+        question = self.questions[row] if self.questions else None
+        group = self.groups[row] if self.groups else None
+        return {
+            **({} if own_id is None else {"id": own_id}),
+            **({} if question is None else {"user_input": question}),
+            "retrieved_context_ids": list(self.retrieved.of_row(row)),
+            "reference_context_ids": list(self.references.of_row(row)),
+            **({} if group is None else {"group": group}),
+        }
+
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> IdSamples | None:
         """Return samples that have nothing but IDs as columns; None where one has more."""
@@ -144,10 +148,9 @@ class IdPart(MemoryPart):
         """Return no united and no failed retrievals: none was recorded."""
         return Counter()
 
-    def target_digests(self, score: int) -> NDArray[np.uint64]:  # noqa: ARG002 - the same for all
-        """Return a number for the reference IDs of each row, which are its targets."""
-        references = self._samples.references
-        return hash_sums(name_hashes(references.names), references.offsets)
+    def target_names(self) -> Sequence[str]:
+        """Return the reference IDs of all rows."""
+        return self._samples.references.names
 
 
 def distinct(references: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:

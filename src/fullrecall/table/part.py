@@ -73,7 +73,7 @@ class ScoreColumns:
 class Rescored:
     """Results of which only columns are kept: scoring the sample again gives the whole.
 
-    `follows`: the results of scored rows follow from columns and samples, without a note.
+    `follows`: the results of scored rows follow from columns and reference IDs, without a note.
     """
 
     score: Callable[[Sample], Result]
@@ -206,6 +206,30 @@ class MemoryPart(Part):
     def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
         return not isinstance(self.kept[score], Rescored)
+
+    def follows(self, score: int) -> bool:
+        """Return whether the results of scored rows follow from columns and reference IDs."""
+        kept = self.kept[score]
+        return isinstance(kept, Rescored) and kept.follows
+
+    def target_names(self) -> Sequence[str]:
+        """Return the reference IDs of all rows that are targets, where results follow."""
+        return [name for sample in self.kept_samples for name in _target_ids(sample)]
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        found = self.columns(score).found
+        if not self.follows(score) or found.grade is not None:
+            return super().target_digests(score)
+        return hash_sums(name_hashes(self.target_names()), found.first.offsets)
+
+
+def _target_ids(sample: Sample) -> list[str]:
+    """Return the reference IDs of a sample whose grade is above 0."""
+    single = sample.single_ids
+    if single is None or single.grades is None:
+        return [] if single is None else single.names
+    return [name for name, grade in zip(single.names, single.grades, strict=True) if grade > 0]
 
 
 Item = TypeVar("Item")

@@ -25,7 +25,7 @@ from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.ids import IdSamples
 from fullrecall.table.lists import Lists, offsets_of
-from fullrecall.table.part import SCORED, UNSCORED, MemoryPart, Part, Rescored, ScoreColumns
+from fullrecall.table.part import SCORED, UNSCORED, MemoryPart, Part, ScoreColumns
 
 VERSION = 1
 
@@ -298,8 +298,7 @@ def _cold(
 ) -> dict[str, Any]:
     """Return why a row has no score, what judges said of its targets, and all that is left."""
     rows: Iterable[int] = range(len(part))
-    results = part.kept[score] if isinstance(part, MemoryPart) else None
-    if isinstance(results, Rescored) and results.follows:
+    if isinstance(part, MemoryPart) and part.follows(score):
         rows = np.flatnonzero(columns.status != SCORED).tolist()
         if not rows:
             return {}

@@ -73,8 +73,8 @@ def _written(report: Report, path: Path, suffix: str, default: Callable[[Any], A
         return
     with json_lines.Writer(path, report.methods, report.origin, default=default) as writer:
         writer.stopped = report.stopped
-        for row in report:
-            writer.write(row.sample, row.results)
+        for part in report.table.parts:
+            writer.add(part)
 
 
 def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> Writer:

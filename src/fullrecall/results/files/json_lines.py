@@ -6,13 +6,12 @@ run came to its end. A file without that line is what a killed run leaves.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from hashlib import sha256
-from math import isfinite
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, NamedTuple, Self, TypeAlias
@@ -23,29 +22,23 @@ from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.garbage import uncollected
-from fullrecall.identifiers import shown
-from fullrecall.records import (
-    ROUNDING,
-    MethodRecord,
-    Record,
-    check_plain,
-    check_row,
-    plain_method,
-    plain_row,
-    sample_of,
-)
+from fullrecall.records import MethodRecord, Record, check_row, plain_method, plain_row, sample_of
 from fullrecall.report.signature import KIND
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
+from fullrecall.results.files.plain import as_line, parsed, plain_rows
 from fullrecall.results.files.proof import Contradiction, Proof, Proven
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.retrieval import View
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
-from fullrecall.table.part import SCORED, Part, ScoreColumns, retrievals_of
+from fullrecall.table.part import Part, ScoreColumns, retrievals_of
 
 VERSION = 3
 _END = "end of fullrecall report"
+
+_WRITTEN_TOGETHER = 256
+"""Rows that reach the file at once, where many come together."""
 
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
@@ -80,31 +73,32 @@ class Writer:
         self.stopped: str | None = None
 
     def add(self, part: Part) -> None:
-        """Write rows that were scored together."""
-        for row in range(len(part)):
-            scores = range(len(self._methods))
-            self.write(part.sample(row), [part.result(row, score) for score in scores])
-
-    def write(self, sample: Sample, results: Sequence[Result]) -> None:
-        """Write one row.
+        """Write rows that were scored together.
 
         Raises `OSError` where the file cannot take it, `ReportError` for metadata that JSON would
         change or cannot hold.
         """
         self._write_head()
-        plain = plain_row(sample, results, default=self._default)
-        self._write_line(plain)
+        rows = plain_rows(part, self._methods, self._default)
+        while some := list(islice(rows, _WRITTEN_TOGETHER)):
+            self._write_lines(*some)
+            self._rows += len(some)
+
+    def write(self, sample: Sample, results: Sequence[Result]) -> None:
+        """Write one row; raises what `add` does."""
+        self._write_head()
+        self._write_lines(plain_row(sample, results, default=self._default))
         self._rows += 1
 
     def _write_head(self) -> None:
         head, self._head = self._head, None
         if head is not None:
-            self._write_line(head)
+            self._write_lines(head)
 
-    def _write_line(self, plain: object) -> None:
-        line = as_line(plain) + "\n"
-        self._file.write(line)
-        self._digest.update(line.encode())
+    def _write_lines(self, *rows: object) -> None:
+        lines = "".join(f"{as_line(plain)}\n" for plain in rows)
+        self._file.write(lines)
+        self._digest.update(lines.encode())
 
     def __enter__(self) -> Self:
         return self
@@ -124,19 +118,9 @@ class Writer:
                     self._write_head()
                     foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
                     self._digest.update(as_line(foot).encode())
-                    self._write_line({**foot, "sha256": self._digest.hexdigest()})
+                    self._write_lines({**foot, "sha256": self._digest.hexdigest()})
             finally:
                 self._file.close()
-
-
-def as_line(plain: object) -> str:
-    """Return plain values as one line of UTF-8."""
-    line = json.dumps(plain, ensure_ascii=False, allow_nan=False)
-    try:
-        line.encode()
-    except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
-        line = json.dumps(plain, allow_nan=False)
-    return line
 
 
 class Head(Record):
@@ -226,7 +210,7 @@ class LinePart(Part):
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
         sample, saved = self._content(row)
-        return self._proofs[score].line(sample, saved[score])
+        return self._proofs[score].seen(sample, saved[score])
 
     def taken(self, rows: Integers) -> LinePart:
         """Return these rows, in the order given."""
@@ -396,10 +380,8 @@ class _Reader:
                 self._fail(error, first + row)
         scores = []
         for score, proof in enumerate(self._proofs):
-            told = [results[score] for results in saved]
             try:
-                scores.append(proof.lines(samples, told))
-                self._check_scores(scores[-1].columns, score, samples, told)
+                scores.append(proof.lines(samples, [results[score] for results in saved]))
             except Contradiction as error:
                 place = first + error.row + 2
                 raise ReportError(f"{self._path}:{place}: results[{score}].{error}") from None
@@ -417,71 +399,3 @@ class _Reader:
         if isinstance(error, UnicodeDecodeError):
             raise _no_text(self._path, error) from None
         raise ReportError(f"{self._path}:{place + 2}: {error}") from None
-
-    def _check_scores(
-        self,
-        columns: ScoreColumns,
-        score: int,
-        samples: Sequence[Sample],
-        saved: Sequence[Any],
-    ) -> None:
-        """Raise `Contradiction` where a score is not that of the findings."""
-        told = [plain.get("score") for plain in saved]
-        for row in (row for row, one in enumerate(told) if type(one) not in _SCORES):
-            raise Contradiction(row, f"score must be a number, got {shown(told[row])}")
-        headline = self._methods[score].headline
-        values = headline.values(
-            columns.found, lambda row: self._proofs[score].line(samples[row], saved[row]).ranked
-        )
-        values[columns.status != SCORED] = np.nan
-        equal = np.isclose(
-            np.array(told, np.float64), values, rtol=ROUNDING, atol=ROUNDING, equal_nan=True
-        )
-        for row in np.flatnonzero(~equal)[:1].tolist():
-            value = None if np.isnan(values[row]) else values[row]
-            raise Contradiction(
-                row, f"score must be {value}, as its findings give, got {told[row]}"
-            )
-
-
-_SCORES = frozenset({float, int, type(None)})
-"""Types of a saved score."""
-
-
-def parsed(line: str) -> Any:
-    """Return the plain values of a line of JSON.
-
-    Raises `ReportError` for what JSON does not have or names twice, and for numbers beyond all
-    floats; `ValueError` for no JSON.
-    """
-    try:
-        return _DECODER.decode(line)
-    except RecursionError:
-        raise ReportError("it is nested too deeply") from None
-    except OverflowError:  # found again without the hook, to name its place
-        plain = json.loads(line)
-        check_plain(plain, "")
-        return plain
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if isfinite(number):
-        return number
-    raise OverflowError
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    plain = dict(pairs)
-    if len(plain) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ReportError(f"{twice} must occur once, and occurs {names.count(twice)} times")
-    return plain
-
-
-def _refuse(constant: str) -> object:
-    raise ReportError(f"{constant} is not a JSON value")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object, parse_float=_finite)

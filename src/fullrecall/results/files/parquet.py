@@ -22,7 +22,8 @@ from fullrecall.report.signature import KIND, MANIFEST
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
 from fullrecall.results.files import columns
-from fullrecall.results.files.json_lines import methods_of, parsed
+from fullrecall.results.files.json_lines import methods_of
+from fullrecall.results.files.plain import parsed
 from fullrecall.results.files.plan import assembled
 from fullrecall.results.files.proof import Proof
 from fullrecall.results.files.proven_columns import prove
