@@ -9,12 +9,10 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, suppress
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, NamedTuple, Self, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +21,10 @@ from pydantic import Field
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.records import MethodRecord, Record, check_row, plain_method, plain_row, sample_of
+from fullrecall.report.report import Report
 from fullrecall.report.signature import KIND
-from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
+from fullrecall.results.files import writer
 from fullrecall.results.files.plain import as_line, parsed, plain_rows
 from fullrecall.results.files.proof import Contradiction, Proof, Proven
 from fullrecall.results.origin import UNKNOWN, Origin
@@ -33,6 +32,7 @@ from fullrecall.retrieval import View
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
 from fullrecall.table.part import Part, ScoreColumns, retrievals_of
+from fullrecall.table.table import Table
 
 VERSION = 3
 _END = "end of fullrecall report"
@@ -43,12 +43,8 @@ _WRITTEN_TOGETHER = 256
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
 
-class Writer:
-    """Writes a report to `path` as its rows come; use it as a context manager.
-
-    `stopped` is what the last line says of a run that ended early; an error within the context
-    says it too.
-    """
+class Writer(writer.Writer):
+    """Writes a report to `path`: line by line, so that a killed run keeps all that it had."""
 
     def __init__(
         self,
@@ -66,18 +62,12 @@ class Writer:
             "methods": [plain_method(method) for method in methods],
             **origin.to_dict(),
         }
-        # Line by line, so that a killed run keeps every row that it had written.
         self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._rows = 0
         self._digest = sha256()
-        self.stopped: str | None = None
 
     def add(self, part: Part) -> None:
-        """Write rows that were scored together.
-
-        Raises `OSError` where the file cannot take it, `ReportError` for metadata that JSON would
-        change or cannot hold.
-        """
+        """Write rows that were scored together."""
         self._write_head()
         rows = plain_rows(part, self._methods, self._default)
         while some := list(islice(rows, _WRITTEN_TOGETHER)):
@@ -85,7 +75,7 @@ class Writer:
             self._rows += len(some)
 
     def write(self, sample: Sample, results: Sequence[Result]) -> None:
-        """Write one row; raises what `add` does."""
+        """Write one row."""
         self._write_head()
         self._write_lines(plain_row(sample, results, default=self._default))
         self._rows += 1
@@ -100,27 +90,16 @@ class Writer:
         self._file.write(lines)
         self._digest.update(lines.encode())
 
-    def __enter__(self) -> Self:
-        return self
+    def finish(self) -> None:
+        """Write the foot."""
+        self._write_head()
+        foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
+        self._digest.update(as_line(foot).encode())
+        self._write_lines({**foot, "sha256": self._digest.hexdigest()})
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None:
-            self.stopped = ending(error)
-        # After a failed write the same lines fail again on closing: the first error tells.
-        with suppress(OSError) if kind is not None else nullcontext():
-            try:
-                if not isinstance(error, OSError):  # half a line may stand there
-                    self._write_head()
-                    foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
-                    self._digest.update(as_line(foot).encode())
-                    self._write_lines({**foot, "sha256": self._digest.hexdigest()})
-            finally:
-                self._file.close()
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 class Head(Record):
@@ -242,21 +221,12 @@ class LinePart(Part):
         return last[1]
 
 
-class Saved(NamedTuple):
-    """What a file has; `stopped` and `origin` are as in `Report`."""
-
-    methods: list[Method]
-    parts: list[LinePart]
-    stopped: str | None
-    origin: Origin
-
-
 _AT_ONCE = 4_096
 """Lines of a part."""
 
 
-def read(path: str | Path) -> Saved:
-    """Return what a saved report holds; see `Report.load`."""
+def read(path: str | Path) -> Report:
+    """Return a saved report; see `Report.load`."""
     lines = Lines.of(Path(path).read_bytes())
     try:
         head, last = lines.line(0), lines.line(max(0, len(lines) - 2))
@@ -264,41 +234,43 @@ def read(path: str | Path) -> Saved:
     except UnicodeDecodeError as error:
         raise _no_text(path, error) from None
     methods, origin = _head(path, head)
-    rows = lines.taken(slice(1, -1))
+    rows = lines.taken(slice(1, None if rest else -1))
+    foot = _foot(path, last, len(rows) + 1) if len(rows) and not rest else None
+    if foot is not None:
+        rows = rows.taken(slice(None, -1))
+        if foot.samples != len(rows):
+            raise ReportError(
+                f"{path} has {len(rows)} samples, and its last line says {foot.samples}: some "
+                "were added or removed; save it again with Report.save"
+            )
+    reader = _Reader(path, methods, len(rows) - 1 if rest else None, held=origin.corpus is not None)
+    report = Report(methods, table=Table(methods, reader.parts(rows)))
+    report.origin = origin
+    report.stopped = _NO_END if foot is None else foot.stopped
+    if foot is not None:  # last: a row says more
+        before = memoryview(lines.data)[: rows.ends[-1] + 1 if len(rows) else lines.ends[0] + 1]
+        _check_digest(path, before, foot)
+    return report
+
+
+def _foot(path: str | Path, line: str, number: int) -> Foot | None:
+    """Return the foot of a report, None where its last line is none."""
     try:
-        foot = _mapping(last) if len(rows) and not rest else {}
+        foot = _mapping(line)
+        return Foot.read(foot) if foot.get("kind") == _END else None
     except ReportError as error:
-        raise ReportError(f"{path}:{len(rows) + 1}: {error}") from None
-    if foot.get("kind") != _END:
-        rows = lines.taken(slice(1, None if rest else -1))
-        cut = len(rows) - 1 if rest else None
-        return Saved(
-            methods,
-            list(_Reader(path, methods, cut, held=origin.corpus is not None).parts(rows)),
-            _NO_END,
-            origin,
-        )
-    rows = rows.taken(slice(None, -1))
-    try:
-        end = Foot.read(foot)
-    except ReportError as error:
-        raise ReportError(f"{path}:{len(rows) + 2}: {error}") from None
-    if end.samples != len(rows):
-        raise ReportError(
-            f"{path} has {len(rows)} samples, and its last line says {end.samples}: some "
-            "were added or removed; save it again with Report.save"
-        )
-    reader = _Reader(path, methods, None, held=origin.corpus is not None)
-    parts = list(reader.parts(rows))  # first: it says where a line is wrong
-    before = memoryview(lines.data)[: rows.ends[-1] + 1 if len(rows) else lines.ends[0] + 1]
+        raise ReportError(f"{path}:{number}: {error}") from None
+
+
+def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
+    """Raise `ReportError` where the lines before the foot are not those of its digest."""
     digest = sha256(before)
-    digest.update(as_line(end.model_dump(exclude={"sha256"})).encode())
-    if digest.hexdigest() != end.sha256:
+    digest.update(as_line(foot.model_dump(exclude={"sha256"})).encode())
+    if digest.hexdigest() != foot.sha256:
         raise ReportError(
             f"{path} was changed after it was written, as the digest in its last line tells: "
             "evaluate again, or take the file that was written"
         )
-    return Saved(methods, parts, end.stopped, origin)
 
 
 def _head(path: str | Path, head: str) -> tuple[list[Method], Origin]:
