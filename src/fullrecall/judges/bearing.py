@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from fullrecall.judges.evidence import Location
+from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.languages import function_words, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
@@ -49,11 +50,6 @@ _MOST_NAMES = 8
 _SENTENCE_END = re.compile(r"[!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
 _CLAUSE_END = re.compile(r"[;,，、；!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
 _ORDER = {"before": "after", "after": "before", "until": "since", "since": "until"}
-_ONLY = frozenset(("only", "solely", "exclusively", "sole"))
-_ONLY_ALSO = _ONLY | frozenset(
-    "single just alone unique uniquely merely entire entirely all every except limited restricted "
-    "reserved exclusive nothing nobody none no".split()
-)
 _DIGITS = re.compile(r"\d[\d.,]*")
 
 
@@ -289,10 +285,10 @@ def _is_stated(pair: _Pair) -> bool:
 
 
 def _lacks_only(pair: _Pair) -> bool:
-    if _ONLY.isdisjoint(word.written for word in _read(pair.claim)):
+    if word_set("only").isdisjoint(word.written for word in _read(pair.claim)):
         return False
     said = {word.written for word in _read(f"{pair.quote} {pair.near}")}
-    return said.isdisjoint(_ONLY_ALSO)
+    return said.isdisjoint(word_set("only in other words"))
 
 
 def _exchanged(pair: _Pair) -> bool:

@@ -14,13 +14,11 @@ from collections.abc import Sequence
 from fullrecall.judges.bearing import bears, content_keys, content_words
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.sentences import Part, omitted, parts
+from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.negations import denies
 from fullrecall.judges.words.tokens import Word, alike
 
-_CONNECTIVES = frozenset(
-    "however therefore thus hence moreover furthermore additionally also besides meanwhile "
-    "otherwise respectively consequently accordingly finally firstly secondly namely".split()
-)
+_CONNECTIVES = word_set("connectives")
 """Words that tie sentences together: claims stand alone."""
 
 _MAY_ADD = 4

@@ -37,6 +37,13 @@ def number_words() -> Mapping[str, Mapping[str, Any]]:
 
 
 @cache
+def word_set(name: str) -> frozenset[str]:
+    """Return the English words, or phrases, that are listed for a purpose."""
+    listed: str = table("sets.json")[name]
+    return frozenset(listed.split("|" if "|" in listed else None))
+
+
+@cache
 def words_of(language: str, field: str) -> frozenset[str]:
     """Return the words that a language lists under a field; none where it lists none."""
     return frozenset(languages().get(language, {}).get(field, "").split())
