@@ -50,6 +50,11 @@ class Match(NamedTuple):
     covered: float  # the weight that the best single sentence covers
     evidence: tuple[int, int]  # sentences, first and last, of the best context
 
+    @property
+    def weight(self) -> float:
+        """The weight that all contexts cover."""
+        return sum(u.word.weight * credit for u, credit in zip(self.units, self.found, strict=True))
+
     def weigh(self, units: Iterable[int], credit: Sequence[float]) -> float:
         """Return the share of the units' weight that `credit` covers; of no units, all."""
         weight = covered = 0.0
@@ -91,7 +96,7 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
 
 
 def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
-    """Yield where a word stands in a passage, with its credit: itself, alike, or its acronym."""
+    """Yield where a word stands in a passage, with its credit: itself or alike."""
     exact = passage.places.get(word.key)
     if exact is not None:
         yield from ((position, 1.0) for position in exact[:_PLACES_EXACT])
@@ -101,8 +106,6 @@ def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
             if alike(word.key, other):
                 for position in passage.places[other][:_PLACES_ALIKE]:
                     yield position, _ALIKE_CREDIT
-    if word.is_capitalised and word.written in passage.acronyms:
-        yield passage.acronyms[word.written], 1.0
 
 
 class _Window(NamedTuple):

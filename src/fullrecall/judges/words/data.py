@@ -17,9 +17,9 @@ def lines(name: str) -> Sequence[str]:
 
 
 @cache
-def table(name: str) -> dict[str, Any]:
-    """Return what a file of JSON holds."""
-    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+def table(name: str, package: str = __package__) -> dict[str, Any]:
+    """Return what a file of JSON holds, by default of those beside this module."""
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
