@@ -53,20 +53,6 @@ _ORDER = {"before": "after", "after": "before", "until": "since", "since": "unti
 _DIGITS = re.compile(r"\d[\d.,]*")
 
 
-def bears(
-    target: str,
-    context: str,
-    parts: Sequence[Location],
-    aim: Aim = "claim",
-    beside: Sequence[str] = (),
-) -> bool:
-    """Return whether what a quote says, at `parts` of the context, can prove the target.
-
-    `beside` are other quotes for it, where it takes several together.
-    """
-    return not objection(target, context, parts, aim, beside)
-
-
 def objection(
     target: str,
     context: str,
@@ -74,7 +60,11 @@ def objection(
     aim: Aim = "claim",
     beside: Sequence[str] = (),
 ) -> str:
-    """Return why a quote cannot prove its target, as half a sentence; empty where it may."""
+    """Return why a quote cannot prove its target, as half a sentence; empty where it may.
+
+    The quote stands at `parts` of the context. `beside` are other quotes for the target, where it
+    takes several together.
+    """
     quoted = {word.key for part in parts for word in content_words(context[part.start : part.end])}
     if not quoted:
         return "says nothing"

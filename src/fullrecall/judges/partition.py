@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fullrecall.judges.bearing import bears, content_keys, content_words
+from fullrecall.judges.bearing import content_keys, content_words, objection
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.sentences import Part, omitted, parts
 from fullrecall.judges.words.data import word_set
@@ -147,7 +147,7 @@ def _invented(claim: str, sentence: _Sentence, text: str, told: _Keys) -> str:
     if len(new) * _MAY_ADD > len(words) - len(new):
         added = ", ".join(repr(word.written) for word in new)
         return f"adds {added}"
-    if not bears(claim, text, [sentence.stands]):
+    if objection(claim, text, [sentence.stands]):
         return "is not what its sentence says"
     if denies(claim) and not denies(text[sentence.stands.start : sentence.stands.end]):
         return "denies what the text does not deny"
