@@ -36,7 +36,6 @@ from fullrecall.judges.words.tokens import Word, alike, read_words
 Aim: TypeAlias = Literal["claim", "question", "entity", "context"]
 """What a quote is quoted for; a question's answer need not share a word with it."""
 
-_TELLING = 1.2  # words that weigh less are function words
 _MOSTLY = 0.75
 _FEWEST = 2  # content words of a claim that a sentence can state in so many words
 _SEVERAL = 3  # content words of a claim that one of them cannot prove
@@ -204,7 +203,7 @@ def _following(words: Sequence[Word], written: str) -> set[str]:
         for at, found in enumerate(words)
         if found.written == written
         for word in words[at + 1 : at + 1 + _AFTER_REPORT]
-        if _tells(word)
+        if word.tells
     }
 
 
@@ -230,7 +229,7 @@ def _opposite(pair: _Pair) -> bool:
 def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
     at = words.index(word)
     return {
-        w.key for w in words[max(0, at - _WITHIN) : at + _WITHIN + 1] if w is not word and _tells(w)
+        w.key for w in words[max(0, at - _WITHIN) : at + _WITHIN + 1] if w is not word and w.tells
     }
 
 
@@ -243,7 +242,7 @@ def _is_reported(pair: _Pair) -> bool:
     """Whether the quote calls false what the claim states, before or after it states it."""
     if _denies_anything(pair.claim):
         return False
-    said = [word for word in _read(pair.quote) if _tells(word)]
+    said = [word for word in _read(pair.quote) if word.tells]
     for denial in denials(pair.quote, "en"):
         if denial.kind == "plain":
             continue
@@ -353,8 +352,8 @@ def _beside_number(text: str, number: Number) -> tuple[str, str]:
     before = _read(text[max(0, number.start - 40) : number.start])
     after = _read(text[number.end : number.end + 40])
     return (
-        before[-1].key if before and _tells(before[-1]) else "",
-        after[0].key if after and _tells(after[0]) else "",
+        before[-1].key if before and before[-1].tells else "",
+        after[0].key if after and after[0].tells else "",
     )
 
 
@@ -443,11 +442,7 @@ def _beginnings(claim: str) -> Sequence[str]:
 def content_words(text: str) -> tuple[Word, ...]:
     """Return the content words, numbers and names of a text, in order."""
     functional = function_words(language_of(text)) | function_words("en")
-    return tuple([word for word in _read(text) if _tells(word) and word.written not in functional])
-
-
-def _tells(word: Word) -> bool:
-    return word.is_number or word.weight >= _TELLING
+    return tuple([word for word in _read(text) if word.tells and word.written not in functional])
 
 
 @lru_cache(maxsize=1_024)

@@ -8,12 +8,11 @@ belongs to a claim of its own. A list that is refused wrongly costs a request; n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from fullrecall.judges.bearing import content_keys, content_words, objection
 from fullrecall.judges.evidence import Location
-from fullrecall.judges.sentences import Part, omitted, parts
+from fullrecall.judges.sentences import located_parts, omitted
 from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.negations import denies
 from fullrecall.judges.words.tokens import Word, alike
@@ -24,7 +23,6 @@ _CONNECTIVES = word_set("connectives")
 _MAY_ADD = 4
 """Words of the text in a claim that it takes for one other, such as "located"."""
 
-_SEGMENT = re.compile(r"[^\n.!?。！？]*+(?:[\n.!?。！？]++|$)")  # noqa: RUF001
 _PAIR = 2  # characters, of a script without spaces
 
 
@@ -117,24 +115,11 @@ def _sentences(text: str) -> list[_Sentence]:
     words = content_words(text)
     silent = set(omitted(text))
     found = []
-    for part, start, end in _spans(text):
+    for part, start, end in located_parts(text):
         own = [word for word in words if start <= word.start < end]
         if own and part not in silent:
             found.append(_Sentence(own, Location(start, end, 1.0)))
     return found
-
-
-def _spans(text: str) -> list[tuple[Part, int, int]]:
-    """Return where each part stands; by its marks alone where one does not stand as it is."""
-    spans: list[tuple[Part, int, int]] = []
-    at = 0
-    for part in parts(text):
-        start = text.find(part.text, at)
-        if start < 0:
-            return [(Part(match[0]), *match.span()) for match in _SEGMENT.finditer(text)]
-        at = start + len(part.text)
-        spans.append((part, start, at))
-    return spans
 
 
 def _invented(claim: str, sentence: _Sentence, text: str, told: _Keys) -> str:

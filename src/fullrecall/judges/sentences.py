@@ -84,6 +84,17 @@ def parts(text: str, *, language: str | None = None) -> list[Part]:
     return found
 
 
+def located_parts(text: str) -> Iterator[tuple[Part, int, int]]:
+    """Yield the parts of `text` with their half-open offsets; what lies between belongs to none."""
+    end = 0
+    for part in parts(text):
+        start = text.find(part.text, end)
+        if start < 0:  # joined from parts that white space lay between
+            start = max(end, text.find(part.text.split(None, 1)[0], end))
+        end = min(len(text), start + len(part.text))
+        yield part, start, end
+
+
 class _Block(NamedTuple):
     """Lines that belong together; a role of None says that sentences are still to be cut."""
 

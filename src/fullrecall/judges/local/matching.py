@@ -12,7 +12,6 @@ _ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
 _PLACES_EXACT = 48  # of one word in one context; more tell nothing new
 _PLACES_ALIKE = 12
 _CANDIDATES = 6  # sentences around which windows are tried
-_TELLING = 1.2  # words that weigh less are function words
 _NEARLY = 0.9  # of what a window covers, for a part of it to be the evidence
 
 Cover = Mapping[int, float]  # unit number to credit in (0, 1]
@@ -84,7 +83,7 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
     window = _best_window(covers, weights)
     return Match(
         units,
-        tuple(index for index, weight in enumerate(weights) if weight >= _TELLING),
+        tuple(index for index, unit in enumerate(units) if unit.word.tells),
         sum(weights),
         _listed(_join(*covers.values()), units),
         _listed(window.region, units),
