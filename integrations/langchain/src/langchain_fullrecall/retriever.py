@@ -126,7 +126,8 @@ class ObservedRetriever:
         given = self._as_input(_question(sample))
         recorder = Recorder()
         recorder.begin_call(given)
-        return recorder, given, merge_configs(self._config, {"callbacks": [recorder]})
+        config: RunnableConfig = {"callbacks": [recorder]}
+        return recorder, given, merge_configs(self._config, config) if self._config else config
 
     def _read(
         self,
