@@ -224,11 +224,8 @@ class RecallEvaluator(BaseEvaluator):
         scored = score is not None
         notes = [result.note]
         if given.nodes and not result.score:
-            notes.append(
-                ids_seen(given.sample, self._reading.reader.other_ids(given.nodes)).hint(
-                    given.sample
-                )
-            )
+            other_ids = self._reading.reader.other_ids(given.nodes)
+            notes.append(ids_seen(sample, other_ids).hint(sample))
         if given.unused and not scored:
             notes.append(f"not used: {', '.join(given.unused)}")
         result = replace(result, note="; ".join(filter(None, notes)))
