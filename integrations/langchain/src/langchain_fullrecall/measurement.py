@@ -7,11 +7,11 @@ from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall import Sample
+from fullrecall.id_levels import IdsSeen, ids_seen
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import Retrieval, Retriever, View
 from fullrecall.run.retrievers import as_retrieval, failed
 from fullrecall.scorers import Scorer
-from langchain_fullrecall.ids import IdsSeen, id_hint, ids_seen
 from langchain_fullrecall.references import reads_ids
 
 
@@ -118,4 +118,4 @@ def _steps(case: Case, scorer: Scorer, *, asks: bool) -> _Steps:
         return Measured(sample, result)
     seen = ids_seen(sample)
     retrieved = tuple(own or "(no ID)" for own in sample.retrieved_context_ids or ())
-    return Measured(sample, result, id_hint(sample, seen), seen, retrieved)
+    return Measured(sample, result, seen.hint(sample), seen, retrieved)

@@ -15,13 +15,13 @@ from llama_index.core.schema import QueryBundle
 
 from fullrecall import Context, IdRecall, Sample
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.id_levels import ids_seen
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import View, as_view
 from fullrecall.scorers import Scorer
 from llama_index.evaluation.fullrecall.inputs import Given, read_call, read_texts
-from llama_index.evaluation.fullrecall.mismatch import mismatch
 from llama_index.evaluation.fullrecall.options import Options, reading_of
 from llama_index.evaluation.fullrecall.prompts import templates, with_templates
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
@@ -224,7 +224,8 @@ class RecallEvaluator(BaseEvaluator):
         scored = score is not None
         notes = [result.note]
         if given.nodes and not result.score:
-            notes.append(mismatch(self._reading.reader, given.sample, given.nodes))
+            other_ids = self._reading.reader.other_ids(given.nodes)
+            notes.append(ids_seen(sample, other_ids).hint(sample))
         if given.unused and not scored:
             notes.append(f"not used: {', '.join(given.unused)}")
         result = replace(result, note="; ".join(filter(None, notes)))
