@@ -101,6 +101,8 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         from fullrecall.lazy import missing
 
+        if not name.startswith("_") and name in import_module("fullrecall.measures").__all__:
+            raise AttributeError(f"{name} is in fullrecall.measures: import it from there")
         raise missing(__name__, name, _MODULES)
     value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     return value

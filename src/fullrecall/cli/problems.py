@@ -29,6 +29,7 @@ _IN_PYTHON = (
     (re.compile(r"pass judge=LLMJudge\(…\)"), "pass --judge openai:MODEL"),
     (re.compile(r"to_label\(second=True\) draws"), "--to-confirm draws"),
     (re.compile(r": use to_label(?=;)"), ": use --to-label"),
+    (re.compile(r"prove=True"), "--prove"),
     (re.compile(r"pass old="), "pass --old"),
     (re.compile(r"choose one by its name"), "choose with --score"),
     (re.compile(r"split='joint'"), "--split joint"),

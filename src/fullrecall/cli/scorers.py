@@ -175,4 +175,7 @@ def _none_allowed(first: Sample) -> str:
     fields = [name for name in Sample.names() if getattr(first, name)]
     needs = [f"{name} needs {wanted}" for name, wanted in _NEEDS.items()]
     has = f"no scorer can use the fields of the first sample ({', '.join(fields) or 'none'}):"
-    return "\n".join([has, *needs, "other names for these fields: --rename OLD=NEW"])
+    ways = ["other names for these fields: --rename OLD=NEW"]
+    if not any(name.startswith("reference") for name in fields):
+        ways.append("no references yet: fullrecall testset generate writes questions with them")
+    return "\n".join([has, *needs, *ways])
