@@ -96,7 +96,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: in_measures.NDCG, "did you mean nDCG?"),
     (lambda: in_measures.MRR, "did you mean RR?"),
     (lambda: in_measures.HitRate, "did you mean Hit?"),
-    (lambda: anything.Recall, "Recall is in fullrecall.measures"),
+    (lambda: anything.Recall, "import it from fullrecall.measures"),
     (lambda: anything.evalute, "did you mean evaluate?"),
     (lambda: anything.ID_Recall, "did you mean IdRecall?"),
 ]

@@ -102,7 +102,9 @@ def __getattr__(name: str) -> object:
         from fullrecall.lazy import missing
 
         if not name.startswith("_") and name in import_module("fullrecall.measures").__all__:
-            raise AttributeError(f"{name} is in fullrecall.measures: import it from there")
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}: import it from fullrecall.measures"
+            )
         raise missing(__name__, name, _MODULES)
     value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     return value
