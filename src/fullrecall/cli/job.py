@@ -83,8 +83,10 @@ def run_job(
     spent = outcome.report.spent
     spent_on = spent.sentence() if spent is not None else ""
     if job.as_json:
-        plain = summary.to_dict()
-        write_json({**plain, "spent": spent.to_dict()} if spent is not None and spent_on else plain)
+        values = summary.to_dict()
+        write_json(
+            {**values, "spent": spent.to_dict()} if spent is not None and spent_on else values
+        )
     elif len(outcome.report) and any(score.scored for score in summary):
         sheet = summary_sheet(summary)
         show(terminal.Grid(sheet))
