@@ -97,8 +97,8 @@ class CrossEncoderJudge:
                 "CrossEncoderJudge cannot decide whether a question is answered: "
                 "pass judge=LLMJudge(…)"
             )
-        found = yield from self._scored(targets, contexts)
-        return [self._verdict(one) for one in found]
+        judged = yield from self._scored(targets, contexts)
+        return [self._verdict(each) for each in judged]
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
@@ -110,12 +110,12 @@ class CrossEncoderJudge:
                 "CrossEncoderJudge cannot decide what helps to answer a question without a "
                 "reference answer: pass judge=LLMJudge(…)"
             )
-        found = yield from self._scored(facts_of(reference), contexts, jointly=False)
-        if not found:
+        facts = yield from self._scored(facts_of(reference), contexts, jointly=False)
+        if not facts:
             return [Verdict("not_supported")] * len(contexts)
         best = [
             max(windows, key=lambda w: w.support)
-            for windows in zip(*(judged.alone for judged in found), strict=True)
+            for windows in zip(*(judged.alone for judged in facts), strict=True)
         ]
         return [
             Verdict("supported", (Citation(index, window.text),))
@@ -129,8 +129,8 @@ class CrossEncoderJudge:
     ) -> Flow[Sequence[float]]:
         """Return how far each claim is supported, in [0, 1]: what `threshold` is compared with."""
         del question
-        found = yield from self._scored(targets, contexts)
-        return [one.support for one in found]
+        judged = yield from self._scored(targets, contexts)
+        return [each.support for each in judged]
 
     def _scored(
         self, targets: Sequence[str], contexts: Sequence[str], *, jointly: bool = True
@@ -146,14 +146,14 @@ class CrossEncoderJudge:
         for number in range(len(targets)):
             own = scores[number * len(windows) : (number + 1) * len(windows)]
             judged.append(_judged(windows, own, len(contexts)))
-        weak = [n for n, one in enumerate(judged) if jointly and self._may_join(one)]
+        weak = [n for n, each in enumerate(judged) if jointly and self._may_join(each)]
         pairs = [(judged[n].joined_text, targets[n]) for n in weak]
         for number, scored in zip(weak, (yield from self._ask(pairs)), strict=True):
             judged[number] = judged[number]._replace(together=scored.support)
         return judged
 
-    def _may_join(self, found: _Judged) -> bool:
-        return len(found.best_two) > 1 and found.support < self.threshold
+    def _may_join(self, judged: _Judged) -> bool:
+        return len(judged.best_two) > 1 and judged.support < self.threshold
 
     def _ask(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[Scored]]:
         if not pairs:
@@ -162,7 +162,7 @@ class CrossEncoderJudge:
         (completion,) = yield [Ask(self._pairs, request)]
         if completion.failure is not None:
             raise JudgeError(f"the cross-encoder failed: {completion.problem}")
-        return [Scored(*one) for one in json.loads(completion.text)]
+        return [Scored(*scores) for scores in json.loads(completion.text)]
 
     def _verdict(self, judged: _Judged) -> Verdict:
         def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
@@ -218,11 +218,11 @@ class _Judged(NamedTuple):
 def _judged(windows: Sequence[tuple[int, str]], scores: Sequence[Scored], count: int) -> _Judged:
     best = [_Best()] * count
     for (index, text), scored in zip(windows, scores, strict=True):
-        known = best[index]
-        contradiction = max(known.contradiction, scored.contradiction)
-        if not known.text or scored.support > known.support:
-            known = _Best(scored.support, text=text)
-        best[index] = known._replace(contradiction=contradiction)
+        best_so_far = best[index]
+        contradiction = max(best_so_far.contradiction, scored.contradiction)
+        if not best_so_far.text or scored.support > best_so_far.support:
+            best_so_far = _Best(scored.support, text=text)
+        best[index] = best_so_far._replace(contradiction=contradiction)
     return _Judged(best)
 
 
@@ -275,23 +275,23 @@ class PairModel:
         assert mine.scores is not None  # noqa: S101 - its turn came, or it raised
         return _written(mine.scores)
 
-    async def _score_all(self, asked: Sequence[_Waiting]) -> None:
-        open_ones = [one for one in asked if one.scores is None]
-        pairs = [pair for one in open_ones for pair in one.pairs]
+    async def _score_all(self, requests: Sequence[_Waiting]) -> None:
+        open_ones = [request for request in requests if request.scores is None]
+        pairs = [pair for request in open_ones for pair in request.pairs]
         scores = iter(await asyncio.to_thread(self._score, pairs))
-        for one in open_ones:
-            one.scores = [next(scores) for _ in one.pairs]
+        for request in open_ones:
+            request.scores = [next(scores) for _ in request.pairs]
 
     def _score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
         """Return the score of each pair; pairs of like length share a batch, each is run once."""
         distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
-        known: dict[tuple[str, str], Scored] = {}
+        score_of: dict[tuple[str, str], Scored] = {}
         with self._lock:
             for start in range(0, len(distinct), self._batch_size):
                 batch = distinct[start : start + self._batch_size]
-                known |= zip(batch, self._scorer.score(batch), strict=True)
+                score_of |= zip(batch, self._scorer.score(batch), strict=True)
                 self.runs += 1
-        return [known[pair] for pair in pairs]
+        return [score_of[pair] for pair in pairs]
 
 
 @dataclass(eq=False)
@@ -319,4 +319,6 @@ def _pairs_of(request: ChatRequest) -> list[tuple[str, str]]:
 
 
 def _written(scores: Sequence[Scored]) -> Completion:
-    return Completion(json.dumps([[round(value, _DIGITS) for value in one] for one in scores]))
+    return Completion(
+        json.dumps([[round(value, _DIGITS) for value in scored] for scored in scores])
+    )

@@ -111,7 +111,7 @@ def stamp_of(model: str) -> tuple[tuple[str, int, int], ...]:
     folder = Path(model).expanduser()
     files = [folder / "config.json", folder / "tokenizer.json", *folder.glob("*.safetensors")]
     return tuple(
-        (file.name, (told := file.stat()).st_size, told.st_mtime_ns)
+        (file.name, (status := file.stat()).st_size, status.st_mtime_ns)
         for file in [*files, graph_of(folder)]
         if file is not None and file.is_file()
     )
@@ -263,15 +263,15 @@ def _reading(file: Path) -> Iterator[None]:
 
 def _digest(*files: Path) -> str:
     """Return what tells two exports of one folder name apart: their ends, sizes and tokenizers."""
-    told = hashlib.sha256()
+    hashed = hashlib.sha256()
     for file in files:
         size = file.stat().st_size
-        told.update(str(size).encode())
+        hashed.update(str(size).encode())
         with file.open("rb") as read:
-            told.update(read.read(_END))
+            hashed.update(read.read(_END))
             read.seek(max(0, size - _END))
-            told.update(read.read(_END))
-    return told.hexdigest()[:8]
+            hashed.update(read.read(_END))
+    return hashed.hexdigest()[:8]
 
 
 def _providers(onnxruntime: Any, device: str | None) -> list[str]:

@@ -85,8 +85,11 @@ class Prompts:
         """Return the request to attribute numbered targets to numbered contexts."""
         words = RELATIONS[relation]
         system = self.attribute.format(**words)
-        asked = f"question: {quoted(question)}\n" if question and relation == "claim" else ""
-        user = f"contexts:\n{numbered(contexts)}\n{asked}{words['items']}:\n{numbered(targets)}"
+        question_line = (
+            f"question: {quoted(question)}\n" if question and relation == "claim" else ""
+        )
+        shown = f"contexts:\n{numbered(contexts)}\n{question_line}"
+        user = f"{shown}{words['items']}:\n{numbered(targets)}"
         return _request(system, user, "verdicts")
 
     def relevance_of(
@@ -110,18 +113,18 @@ class Prompts:
         It stands behind the contexts, which a provider may have cached, and before the targets.
         """
         listed = "\n".join(f"{number} {quoted(problem)}" for number, problem in problems.items())
-        told = self.again.format(problems=listed, items=items)
+        complaint = self.again.format(problems=listed, items=items)
         system, user = request.messages
         before, marker, targets = user.content.rpartition(f"\n{items}:\n")
-        content = before + told + marker + targets if before else user.content + told
+        content = before + complaint + marker + targets if before else user.content + complaint
         return replace(request, messages=(system, Message("user", content)))
 
     def split_and_attribution(
         self, text: str, contexts: Mapping[int, str], *, question: str | None
     ) -> ChatRequest:
         """Return the request to list the claims of a text and attribute them to contexts."""
-        asked = f"question: {quoted(question)}\n" if question else ""
-        user = f"contexts:\n{numbered(contexts)}\n{asked}reference: {quoted(text)}"
+        question_line = f"question: {quoted(question)}\n" if question else ""
+        user = f"contexts:\n{numbered(contexts)}\n{question_line}reference: {quoted(text)}"
         return _request(self.joint, user, "joint")
 
     def verification(self, pairs: Mapping[int, tuple[str, str]]) -> ChatRequest:
@@ -134,8 +137,8 @@ class Prompts:
     def split(self, text: str, *, kind: Kind, question: str | None = None) -> ChatRequest:
         """Return the request to split a text; `question` is what it answers."""
         system: str = getattr(self, f"split_{kind}")
-        asked = f"question: {quoted(question)}\n" if question and kind == "claims" else ""
-        return _request(system, f"{asked}text: {quoted(text)}", "items")
+        question_line = f"question: {quoted(question)}\n" if question and kind == "claims" else ""
+        return _request(system, f"{question_line}text: {quoted(text)}", "items")
 
 
 def quoted(text: str) -> str:

@@ -99,43 +99,43 @@ class TextRecall(DeterministicScorer):
                 texts, groups, code = [], [], UNSCORED
             else:
                 code = SCORED if groups else UNDEFINED
-            places = first_places(texts)
+            ranks = first_places(texts)
             for group in groups:
-                pairs.add(group, places, exact=self.least <= 1.0)
+                pairs.add(group, ranks, exact=self.least <= 1.0)
             status.append(code)
             retrieved.append(len(texts))
             counts.append(len(groups))
         first = np.array(pairs.exact, np.int32)
         values = np.fromiter(self.bounded.of_pairs(pairs.references, pairs.texts), np.float64)
         hits = np.flatnonzero(values >= self.least)
-        targets, places_ = (np.array(pairs.targets, np.int64), np.array(pairs.places, np.int32))
-        np.minimum.at(first, targets[hits], places_[hits])
+        targets, pair_ranks = (np.array(pairs.targets, np.int64), np.array(pairs.ranks, np.int32))
+        np.minimum.at(first, targets[hits], pair_ranks[hits])
         first[first == _NOWHERE] = 0
 
         def support() -> Lists:
             results = [self.score(sample) for sample in samples]
             return Lists.of([finding.ranks for row in results for finding in row.findings])
 
-        found = FoundColumns(
+        columns = FoundColumns(
             np.array(retrieved, np.int64),
             Lists(first, offsets_of(np.array(counts, np.int64))),
             support,
         )
-        return ScoreColumns(np.array(status, np.int8), found)
+        return ScoreColumns(np.array(status, np.int8), columns)
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         groups = reference_texts(sample)
-        places = first_places(texts)
-        return Found([self._finding(group, places) for group in groups], len(texts))
+        ranks = first_places(texts)
+        return Found([self._finding(group, ranks) for group in groups], len(texts))
 
-    def _finding(self, group: tuple[str, ...], places: dict[str, int]) -> Finding:
+    def _finding(self, group: tuple[str, ...], first_ranks: dict[str, int]) -> Finding:
         """Return the finding of an any-of group, with each text that is similar enough."""
-        highest = self.bounded.highest(group, list(places))
+        highest = self.bounded.highest(group, list(first_ranks))
         evidence = tuple(
             [
-                Evidence(place, similarity=similarity)
-                for place, similarity in zip(places.values(), highest, strict=True)
+                Evidence(rank, similarity=similarity)
+                for rank, similarity in zip(first_ranks.values(), highest, strict=True)
                 if similarity >= self.least
             ]
         )
@@ -154,31 +154,31 @@ class _Pairs:
         self.references: list[str] = []
         self.texts: list[str] = []
         self.targets: list[int] = []
-        self.places: list[int] = []
+        self.ranks: list[int] = []
         self.exact: list[int] = []
         """Where each target stands word by word."""
 
-    def add(self, group: tuple[str, ...], places: dict[str, int], *, exact: bool) -> None:
+    def add(self, group: tuple[str, ...], ranks: dict[str, int], *, exact: bool) -> None:
         """Add an any-of group with the texts that may be found before it stands word by word."""
-        stands = [places[text] for text in group if text in places] if exact else []
+        stands = [ranks[text] for text in group if text in ranks] if exact else []
         first = min(stands, default=_NOWHERE)
-        before = [(text, place) for text, place in places.items() if place < first]
+        before = [(text, rank) for text, rank in ranks.items() if rank < first]
         target = len(self.exact)
         self.exact.append(first)
         for reference in group:
             self.references += [reference] * len(before)
             self.texts += [text for text, _ in before]
-            self.places += [place for _, place in before]
+            self.ranks += [rank for _, rank in before]
             self.targets += [target] * len(before)
 
 
 def first_places(texts: Sequence[str]) -> dict[str, int]:
     """Return each text that is not empty with the 1-based place where it first stands."""
-    places: dict[str, int] = {}
-    for place, text in enumerate(texts, start=1):
+    ranks: dict[str, int] = {}
+    for rank, text in enumerate(texts, start=1):
         if text:
-            places.setdefault(text, place)
-    return places
+            ranks.setdefault(text, rank)
+    return ranks
 
 
 def reference_texts(sample: Sample) -> list[tuple[str, ...]]:
