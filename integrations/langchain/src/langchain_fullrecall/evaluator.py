@@ -29,9 +29,8 @@ from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import partial_of, steps_of_live, watch
 from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, unscored
 from langchain_fullrecall.messages import turn_of
-from langchain_fullrecall.options import Options, reading_of
 from langchain_fullrecall.outputs import answer, checked_key, held, question, unwrapped
-from langchain_fullrecall.record import reason
+from langchain_fullrecall.record import Options, reading_of, reason
 from langchain_fullrecall.recorder import ROOT, Recorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
 from langchain_fullrecall.retriever import Observable, ObservedRetriever, observed

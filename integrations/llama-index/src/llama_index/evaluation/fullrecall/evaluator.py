@@ -22,8 +22,8 @@ from fullrecall.result import Result, Status
 from fullrecall.retrieval import View, as_view
 from fullrecall.scorers import Scorer
 from llama_index.evaluation.fullrecall.inputs import Given, read_call, read_texts
-from llama_index.evaluation.fullrecall.options import Options, reading_of
 from llama_index.evaluation.fullrecall.prompts import templates, with_templates
+from llama_index.evaluation.fullrecall.record import Options, reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
 _MOST_LISTED = 10
