@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from fullrecall.judges.evidence import Location
+from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.languages import function_words, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
@@ -35,7 +36,6 @@ from fullrecall.judges.words.tokens import Word, alike, read_words
 Aim: TypeAlias = Literal["claim", "question", "entity", "context"]
 """What a quote is quoted for; a question's answer need not share a word with it."""
 
-_TELLING = 1.2  # words that weigh less are function words
 _MOSTLY = 0.75
 _FEWEST = 2  # content words of a claim that a sentence can state in so many words
 _SEVERAL = 3  # content words of a claim that one of them cannot prove
@@ -49,26 +49,7 @@ _MOST_NAMES = 8
 _SENTENCE_END = re.compile(r"[!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
 _CLAUSE_END = re.compile(r"[;,，、；!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
 _ORDER = {"before": "after", "after": "before", "until": "since", "since": "until"}
-_ONLY = frozenset(("only", "solely", "exclusively", "sole"))
-_ONLY_ALSO = _ONLY | frozenset(
-    "single just alone unique uniquely merely entire entirely all every except limited restricted "
-    "reserved exclusive nothing nobody none no".split()
-)
 _DIGITS = re.compile(r"\d[\d.,]*")
-
-
-def bears(
-    target: str,
-    context: str,
-    parts: Sequence[Location],
-    aim: Aim = "claim",
-    beside: Sequence[str] = (),
-) -> bool:
-    """Return whether what a quote says, at `parts` of the context, can prove the target.
-
-    `beside` are other quotes for it, where it takes several together.
-    """
-    return not objection(target, context, parts, aim, beside)
 
 
 def objection(
@@ -78,7 +59,11 @@ def objection(
     aim: Aim = "claim",
     beside: Sequence[str] = (),
 ) -> str:
-    """Return why a quote cannot prove its target, as half a sentence; empty where it may."""
+    """Return why a quote cannot prove its target, as half a sentence; empty where it may.
+
+    The quote stands at `parts` of the context. `beside` are other quotes for the target, where it
+    takes several together.
+    """
     quoted = {word.key for part in parts for word in content_words(context[part.start : part.end])}
     if not quoted:
         return "says nothing"
@@ -218,7 +203,7 @@ def _following(words: Sequence[Word], written: str) -> set[str]:
         for at, found in enumerate(words)
         if found.written == written
         for word in words[at + 1 : at + 1 + _AFTER_REPORT]
-        if _tells(word)
+        if word.tells
     }
 
 
@@ -244,7 +229,7 @@ def _opposite(pair: _Pair) -> bool:
 def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
     at = words.index(word)
     return {
-        w.key for w in words[max(0, at - _WITHIN) : at + _WITHIN + 1] if w is not word and _tells(w)
+        w.key for w in words[max(0, at - _WITHIN) : at + _WITHIN + 1] if w is not word and w.tells
     }
 
 
@@ -257,7 +242,7 @@ def _is_reported(pair: _Pair) -> bool:
     """Whether the quote calls false what the claim states, before or after it states it."""
     if _denies_anything(pair.claim):
         return False
-    said = [word for word in _read(pair.quote) if _tells(word)]
+    said = [word for word in _read(pair.quote) if word.tells]
     for denial in denials(pair.quote, "en"):
         if denial.kind == "plain":
             continue
@@ -289,10 +274,10 @@ def _is_stated(pair: _Pair) -> bool:
 
 
 def _lacks_only(pair: _Pair) -> bool:
-    if _ONLY.isdisjoint(word.written for word in _read(pair.claim)):
+    if word_set("only").isdisjoint(word.written for word in _read(pair.claim)):
         return False
     said = {word.written for word in _read(f"{pair.quote} {pair.near}")}
-    return said.isdisjoint(_ONLY_ALSO)
+    return said.isdisjoint(word_set("only in other words"))
 
 
 def _exchanged(pair: _Pair) -> bool:
@@ -367,8 +352,8 @@ def _beside_number(text: str, number: Number) -> tuple[str, str]:
     before = _read(text[max(0, number.start - 40) : number.start])
     after = _read(text[number.end : number.end + 40])
     return (
-        before[-1].key if before and _tells(before[-1]) else "",
-        after[0].key if after and _tells(after[0]) else "",
+        before[-1].key if before and before[-1].tells else "",
+        after[0].key if after and after[0].tells else "",
     )
 
 
@@ -457,11 +442,7 @@ def _beginnings(claim: str) -> Sequence[str]:
 def content_words(text: str) -> tuple[Word, ...]:
     """Return the content words, numbers and names of a text, in order."""
     functional = function_words(language_of(text)) | function_words("en")
-    return tuple([word for word in _read(text) if _tells(word) and word.written not in functional])
-
-
-def _tells(word: Word) -> bool:
-    return word.is_number or word.weight >= _TELLING
+    return tuple([word for word in _read(text) if word.tells and word.written not in functional])
 
 
 @lru_cache(maxsize=1_024)

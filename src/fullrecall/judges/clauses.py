@@ -13,41 +13,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall.judges.sentences import statements
+from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.languages import language_among, language_of
 
-_BE = frozenset("is are was were".split())
-_FINITE = _BE | frozenset(
-    "has have had can could will would may might must should does do did became becomes began "
-    "begins bought brought broke built came caught chose drew fell felt fought found gave grew "
-    "held kept knew laid lay led left lies lost made meant met ran reached said sang sat sent "
-    "sold sought spent spoke stood struck swam taught thought told took wore won wrote allows "
-    "belongs consists contains depends describes enables gets gives goes includes keeps lives "
-    "makes occurs produces provides receives reduces remains replaces requires sends serves "
-    "takes writes".split()
-)
+_BE = frozenset(("is", "are", "was", "were"))
+_FINITE = word_set("verbs")
 """Words that are hardly ever anything but a verb with a subject."""
-_BASES = frozenset(("have", "do"))
-_MODALS = frozenset("to can could will would may might must should does do did".split())
-_INTRANSITIVE = frozenset(
-    "died moved worked lived remained served returned graduated emigrated became fell grew rose "
-    "went retired settled ended started lasted belonged continued resigned studied trained played "
-    "performed campaigned traveled travelled joined married".split()
-)
-_ARTICLES = frozenset("the a an this these its their his her our".split())
-_DETERMINERS = _ARTICLES | frozenset("it him them all each one two many".split())
-_PREPOSITIONS = frozenset(
-    "in on at by to for from with as of into under over after before between through during since "
-    "until across against near within without about around along".split()
-)
-_PERSONAL = frozenset(("it", "he", "she", "they"))
-_POSSESSIVE = frozenset(("its", "their", "his", "her"))
-_ADVERBS = frozenset("later then also subsequently still now finally soon eventually".split())
-_PAIRS = frozenset(("both", "between", "either", "neither"))
-_REPORTS = frozenset("if that unless until whether why how or".split())
-_UNSURE = _REPORTS | frozenset(
-    "nobody none nor no not never only when while because although though which who whom whose "
-    "where what".split()
-)
+_BASES = word_set("base verbs")
+_MODALS = word_set("modals")
+_INTRANSITIVE = word_set("intransitive")
+_ARTICLES = word_set("articles")
+_DETERMINERS = word_set("determiners")
+_PREPOSITIONS = word_set("prepositions")
+_PERSONAL = word_set("personal")
+_POSSESSIVE = word_set("possessive")
+_ADVERBS = word_set("adverbs")
+_REPORTS = word_set("reports")
+_UNSURE = word_set("unsure")
 """Words that may reach over what follows "and": who denies, asks, conditions or reports."""
 _ENDS_SUBJECT = (_PREPOSITIONS - {"of"}) | {"and", "that", "which", "who"}
 _CLAUSE = 20  # words in which a modal may govern
@@ -124,7 +106,7 @@ def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     found: list[_Joint] = []
     listed: list[_Joint] = []  # after commas: a list if an "and" ends it
     plain = [word.lower().strip(",;()\"'") for word in words]
-    if not _PAIRS.isdisjoint(plain):
+    if not word_set("pairs").isdisjoint(plain):
         return []
     reach = next((at for at, word in enumerate(plain) if _reaches(word)), len(words))
     report = next((at for at, word in enumerate(plain) if word in _REPORTS), len(words))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Ask, Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.pair_scorers import PairScorer, Scored, load, stamp_of
-from fullrecall.judges.sentences import sentences
+from fullrecall.judges.sentences import located_parts, sentences
 from fullrecall.models.chat import ChatRequest, Completion, Message
 
 _UNSUPPORTED = Scored(0.0, 0.0)
@@ -249,7 +249,7 @@ def _judged(passages: Sequence[Passage], told: Sequence[Scored], count: int) -> 
 @lru_cache(maxsize=4_096)
 def _passages(index: int, text: str, size: int) -> tuple[Passage, ...]:
     """Return windows of `size` sentences, each sharing its last sentence with the next."""
-    spans = list(_spans(text))
+    spans = [(start, end) for _, start, end in located_parts(text)]
     step = max(1, size - 1)
     starts = range(0, max(1, len(spans) - (size - step)), step)
     return tuple(
@@ -258,18 +258,6 @@ def _passages(index: int, text: str, size: int) -> tuple[Passage, ...]:
         for at in starts
         if spans
     )  # fmt: skip
-
-
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each sentence stands; what lies between two belongs to none."""
-    at = 0
-    for sentence in sentences(text):
-        first, *_ = sentence.split()
-        start = text.find(sentence, at)
-        if start < 0:  # joined from parts that white space lay between
-            start = max(at, text.find(first, at))
-        at = min(len(text), start + len(sentence))
-        yield start, at
 
 
 class PairModel:

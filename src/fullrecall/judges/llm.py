@@ -16,7 +16,7 @@ from fullrecall.judges.hints import seems_to_instruct, without_hints
 from fullrecall.judges.joint import ClaimList, listing
 from fullrecall.judges.judge import Ask, Flow, Kind, Relation, Verdict
 from fullrecall.judges.origin import digest, parted
-from fullrecall.judges.prompts import Prompts
+from fullrecall.judges.prompts import RELATIONS, Prompts
 from fullrecall.judges.replies import text_items
 from fullrecall.judges.reviews import Reviews, verified
 from fullrecall.judges.verdicts import merged
@@ -27,8 +27,6 @@ GuardMode: TypeAlias = Literal["hints", "canaries"]
 Verification: TypeAlias = Literal["rules", "model"]
 
 _SplitKey = tuple[str, str, str | None]
-
-_ITEMS: Mapping[Relation, str] = {"claim": "claims", "question": "questions", "entity": "entities"}
 
 INSTRUCTED = "a context seems to instruct the judge, and no other words of it help"
 APART = "a context seems to instruct the judge: it was judged apart"
@@ -234,7 +232,7 @@ class LLMJudge:
                 asked,
                 window,
                 partial(self.prompts.attribution, question=question, relation=relation),
-                _ITEMS[relation],
+                RELATIONS[relation]["items"],
                 relation,
             )
 

@@ -8,25 +8,21 @@ belongs to a claim of its own. A list that is refused wrongly costs a request; n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from fullrecall.judges.bearing import bears, content_keys, content_words
+from fullrecall.judges.bearing import content_keys, content_words, objection
 from fullrecall.judges.evidence import Location
-from fullrecall.judges.sentences import Part, omitted, parts
+from fullrecall.judges.sentences import located_parts, omitted
+from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.negations import denies
 from fullrecall.judges.words.tokens import Word, alike
 
-_CONNECTIVES = frozenset(
-    "however therefore thus hence moreover furthermore additionally also besides meanwhile "
-    "otherwise respectively consequently accordingly finally firstly secondly namely".split()
-)
+_CONNECTIVES = word_set("connectives")
 """Words that tie sentences together: claims stand alone."""
 
 _MAY_ADD = 4
 """Words of the text in a claim that it takes for one other, such as "located"."""
 
-_SEGMENT = re.compile(r"[^\n.!?。！？]*+(?:[\n.!?。！？]++|$)")  # noqa: RUF001
 _PAIR = 2  # characters, of a script without spaces
 
 
@@ -119,24 +115,11 @@ def _sentences(text: str) -> list[_Sentence]:
     words = content_words(text)
     silent = set(omitted(text))
     found = []
-    for part, start, end in _spans(text):
+    for part, start, end in located_parts(text):
         own = [word for word in words if start <= word.start < end]
         if own and part not in silent:
             found.append(_Sentence(own, Location(start, end, 1.0)))
     return found
-
-
-def _spans(text: str) -> list[tuple[Part, int, int]]:
-    """Return where each part stands; by its marks alone where one does not stand as it is."""
-    spans: list[tuple[Part, int, int]] = []
-    at = 0
-    for part in parts(text):
-        start = text.find(part.text, at)
-        if start < 0:
-            return [(Part(match[0]), *match.span()) for match in _SEGMENT.finditer(text)]
-        at = start + len(part.text)
-        spans.append((part, start, at))
-    return spans
 
 
 def _invented(claim: str, sentence: _Sentence, text: str, told: _Keys) -> str:
@@ -149,7 +132,7 @@ def _invented(claim: str, sentence: _Sentence, text: str, told: _Keys) -> str:
     if len(new) * _MAY_ADD > len(words) - len(new):
         added = ", ".join(repr(word.written) for word in new)
         return f"adds {added}"
-    if not bears(claim, text, [sentence.stands]):
+    if objection(claim, text, [sentence.stands]):
         return "is not what its sentence says"
     if denies(claim) and not denies(text[sentence.stands.start : sentence.stands.end]):
         return "denies what the text does not deny"

@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from fullrecall.judges.bearing import states
-from fullrecall.judges.evidence import Folded, locate, locate_parts
+from fullrecall.judges.evidence import locate
 from fullrecall.judges.exchange import Exchange, Matter
 from fullrecall.judges.flow import side_by_side
-from fullrecall.judges.judge import Ask, Flow, Label, Verdict
-from fullrecall.judges.replies import verdict_objects
-from fullrecall.judges.verdicts import checked, merged
+from fullrecall.judges.judge import Flow, Label, Verdict
+from fullrecall.judges.quotes import Quotes
+from fullrecall.judges.verdicts import merged
 from fullrecall.judges.windows import windows
-from fullrecall.models.chat import Completion
+from fullrecall.models.chat import ChatRequest
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
@@ -115,28 +115,28 @@ def verified(
     themselves. One request, with one pair for each verdict; where a reply lacks a pair, it is not
     verified. Quotes that are not in their context are not shown.
     """
-    folded = [Folded(text) for text in contexts]
+    quotes = Quotes(dict(enumerate(contexts)))
     looked = [
         (target, each)
         for target, verdict in zip(targets, verdicts, strict=True)
         for each in (verdict, *verdict.others)
         if each.label in _HELPS
     ]
-    pairs = {}
-    for at, (target, verdict) in enumerate(looked):
+    pairs: dict[int, tuple[str, str]] = {}
+    for number, (target, verdict) in enumerate(looked):
         parts = [
-            contexts[index][part.start : part.end]
-            for index, quote in verdict.citations
-            for part in locate_parts(quote, folded[index])
+            contexts[citation.context][part.start : part.end]
+            for citation in verdict.citations
+            for part in quotes.located(citation)
         ]
         if parts:
-            pairs[at] = target, " […] ".join(parts)[:_LONGEST_QUOTE]
+            pairs[number] = target, " […] ".join(parts)[:_LONGEST_QUOTE]
     support = (yield from _support(pairs, exchange)) if pairs else {}
-    found = iter(support.get(at) in ("supported", v.label) for at, (_, v) in enumerate(looked))
+    seen = iter(support.get(n) in ("supported", v.label) for n, (_, v) in enumerate(looked))
 
     def marked(verdict: Verdict) -> Verdict:
-        seen = next(found) if verdict.label in _HELPS else verdict.verified
-        return replace(verdict, verified=seen, others=tuple(map(marked, verdict.others)))
+        is_verified = next(seen) if verdict.label in _HELPS else verdict.verified
+        return replace(verdict, verified=is_verified, others=tuple(map(marked, verdict.others)))
 
     return [marked(verdict) for verdict in verdicts]
 
@@ -144,25 +144,13 @@ def verified(
 def _support(
     pairs: Mapping[int, tuple[str, str]], exchange: Exchange
 ) -> Flow[dict[int, Label | None]]:
-    """Ask of each pair whether its quote supports its claim."""
+    """Ask of each pair whether its quote supports its claim, all in one request."""
     numbered = dict(enumerate(pairs.values(), start=1))
-    request = exchange.prompts.verification(numbered)
-    if exchange.sample:
-        request = replace(request, sample=exchange.sample)
 
-    def read(completion: Completion) -> dict[int, Verdict]:
-        return checked(
-            [
-                {**item, "citations": [{"context": item.get("id"), "quote": ""}]}
-                for item in verdict_objects(completion.text)
-            ],
-            {n: claim for n, (claim, _) in numbered.items()},
-            numbered,
-        )
+    def request(asked: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
+        return exchange.prompts.verification({number: numbered[number] for number in asked})
 
-    def accepts(completion: Completion) -> bool:
-        return any(verdict.label for verdict in read(completion).values())
-
-    (completion,) = yield [Ask(exchange.model, request, accepts)]
-    verdicts = {} if completion.failure else read(completion)
-    return {at: verdicts[n].label for n, at in enumerate(pairs, start=1) if n in verdicts}
+    claims = {number: claim for number, (claim, _) in numbered.items()}
+    single = replace(exchange, claims_per_call=len(pairs), reasks=0, requote=False)
+    verdicts = yield from single.verdicts(Matter(claims, {}, request, "claims"))
+    return {at: verdicts[number].label for number, at in enumerate(pairs, start=1)}

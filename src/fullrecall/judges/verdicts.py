@@ -44,15 +44,16 @@ NO_VERDICT = "the judge gave no verdict"
 def checked(
     objects: Iterable[Mapping[str, Any]],
     asked: Mapping[int, str],
-    contexts: Collection[int],
+    contexts: Collection[int] | None,
     *,
     on_itself: bool = False,
 ) -> dict[int, Verdict]:
     """Return one verdict for each number in `asked`; those without a valid one have a `problem`.
 
     `asked` holds the targets by number. `contexts` are the numbers that a citation may name, with
-    `on_itself` only the target's own; citations come out 0-based. Of several targets each verdict
-    must repeat how its own begins, further than another begins alike.
+    `on_itself` only the target's own, None where verdicts cite nothing; citations come out 0-based.
+    Of several targets each verdict must repeat how its own begins, further than another begins
+    alike.
     """
     given: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for item in objects:
@@ -198,7 +199,7 @@ def _void(asked: Mapping[int, str], problem: str) -> dict[int, Verdict]:
     return {number: Verdict(None, problem=problem) for number in asked}
 
 
-def _verdict(item: Mapping[str, Any], contexts: Collection[int]) -> Verdict:
+def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdict:
     word = item.get("verdict")
     label = label_of(word)
     if label is None:
@@ -207,7 +208,7 @@ def _verdict(item: Mapping[str, Any], contexts: Collection[int]) -> Verdict:
             problem=f"the judge's verdict {str(word)[:40]!r} is none of supported, partial, "
             "not_supported, contradicted",
         )
-    if label == "not_supported":
+    if label == "not_supported" or contexts is None:
         return Verdict(label)
     cited = _citations(item)
     known = [

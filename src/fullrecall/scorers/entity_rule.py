@@ -20,6 +20,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fullrecall.judges.words.data import word_set
+
 _QUOTED = re.compile(r'"([^"\n]{1,60})"|“([^”\n]{1,60})”|`([^`\n]{1,60})`')
 _TOKEN = re.compile(
     r"(?P<number>[$€£¥]?\d+(?:[.,:/-]\d+)*%?(?!\w))"
@@ -27,14 +29,8 @@ _TOKEN = re.compile(
     r"|(?P<stop>[.!?…。！？\n]+)"  # noqa: RUF001 - full-width stops are meant
     r"|(?P<other>\S)"
 )
-_JOINING = frozenset("of the de del della di da du des la le van von der den bin al y".split())
-_FUNCTION_WORDS = frozenset(
-    "a an the this that these those it its he she they we you i his her their our my your "
-    "in on at by for from to of with without as if when while where who what which why how "
-    "and or but not no is are was were be do does did has have had can could will would may "
-    "might must should there here all some any each every most many after before during since "
-    "both such then than also however although because".split()
-)
+_JOINING = word_set("entity joining")
+_FUNCTION_WORDS = word_set("never entities")
 
 
 class _Token(NamedTuple):

@@ -191,6 +191,12 @@ class FoundColumns:
         """How many targets each row has."""
         return self.first.counts
 
+    @property
+    def finds_any(self) -> bool:
+        """Whether any target is found, if only in part."""
+        partly = self.steps is not None and len(self.steps.credits) > 0
+        return partly or bool(self.first.values.any())
+
     @cached_property
     def row_of_target(self) -> Integers:
         """The row of each target."""

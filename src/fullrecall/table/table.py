@@ -20,16 +20,7 @@ from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.groups import codes_of, groups_of
 from fullrecall.table.lists import Floats, Integers
-from fullrecall.table.part import (
-    UNSCORED,
-    Kept,
-    MemoryPart,
-    Part,
-    Results,
-    SampleObjects,
-    ScoreColumns,
-    Statuses,
-)
+from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Statuses
 from fullrecall.table.row import Row
 
 _MOST_PENDING = 4_096
@@ -117,11 +108,15 @@ class Table:
         ]
         return unscored & np.concatenate(forbids) if forbids else unscored
 
+    def finds_any(self, score: int) -> bool:
+        """Return whether any target of any row is found, if only in part."""
+        return any(part.columns(score).found.finds_any for part in self.parts)
+
     def costs(self, part: int) -> Costs:
         """Return what the contexts of a part cost."""
         if part not in self._costs:
             owner = self._parts[part]
-            self._costs[part] = Costs.of(owner.sample(row) for row in range(len(owner)))
+            self._costs[part] = Costs.of(owner.samples())
         return self._costs[part]
 
     @property
@@ -148,13 +143,14 @@ class Table:
             if not part.has_texts:
                 table.add(part)
                 continue
-            samples = [part.sample(row) for row in range(len(part))]
-            results: tuple[Results, ...] = part.results if isinstance(part, MemoryPart) else tuple(
-                Kept([part.result(row, score) for row in range(len(part))])
-                for score in range(len(self.methods))
-            )  # fmt: skip
-            scores = tuple(part.columns(score) for score in range(len(self.methods)))
-            table.add(MemoryPart(SampleObjects(list(map(change, samples))), scores, results))
+            scores = range(len(self.methods))
+            results = (
+                part.kept
+                if isinstance(part, MemoryPart)
+                else [list(part.results(score)) for score in scores]
+            )
+            samples = list(map(change, part.samples()))
+            table.add(MemoryPart(samples, list(map(part.columns, scores)), results))
         return table
 
     def retrieved(self, score: int) -> Integers:
@@ -253,7 +249,7 @@ class Table:
         """Yield the results of a score that may have verdicts."""
         for part in self.parts:
             if part.judged(score):
-                yield from (part.result(row, score) for row in range(len(part)))
+                yield from part.results(score)
 
     def unscored_reasons(self, score: int) -> Iterator[str]:
         """Yield why each unscored row has no score."""
@@ -296,7 +292,7 @@ class Table:
         if not part.forbids:
             return None
         if owner not in self._forbidden:
-            self._forbidden[owner] = Forbidden.of(part.sample(row) for row in range(len(part)))
+            self._forbidden[owner] = Forbidden.of(part.samples())
         return self._forbidden[owner]
 
     def _view(self, owner: int, index: int, score: int) -> Result:

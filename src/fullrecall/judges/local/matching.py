@@ -12,7 +12,6 @@ _ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
 _PLACES_EXACT = 48  # of one word in one context; more tell nothing new
 _PLACES_ALIKE = 12
 _CANDIDATES = 6  # sentences around which windows are tried
-_TELLING = 1.2  # words that weigh less are function words
 _NEARLY = 0.9  # of what a window covers, for a part of it to be the evidence
 
 Cover = Mapping[int, float]  # unit number to credit in (0, 1]
@@ -50,6 +49,11 @@ class Match(NamedTuple):
     covered: float  # the weight that the best single sentence covers
     evidence: tuple[int, int]  # sentences, first and last, of the best context
 
+    @property
+    def weight(self) -> float:
+        """The weight that all contexts cover."""
+        return sum(u.word.weight * credit for u, credit in zip(self.units, self.found, strict=True))
+
     def weigh(self, units: Iterable[int], credit: Sequence[float]) -> float:
         """Return the share of the units' weight that `credit` covers; of no units, all."""
         weight = covered = 0.0
@@ -79,7 +83,7 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
     window = _best_window(covers, weights)
     return Match(
         units,
-        tuple(index for index, weight in enumerate(weights) if weight >= _TELLING),
+        tuple(index for index, unit in enumerate(units) if unit.word.tells),
         sum(weights),
         _listed(_join(*covers.values()), units),
         _listed(window.region, units),
@@ -91,7 +95,7 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
 
 
 def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
-    """Yield where a word stands in a passage, with its credit: itself, alike, or its acronym."""
+    """Yield where a word stands in a passage, with its credit: itself or alike."""
     exact = passage.places.get(word.key)
     if exact is not None:
         yield from ((position, 1.0) for position in exact[:_PLACES_EXACT])
@@ -101,8 +105,6 @@ def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
             if alike(word.key, other):
                 for position in passage.places[other][:_PLACES_ALIKE]:
                     yield position, _ALIKE_CREDIT
-    if word.is_capitalised and word.written in passage.acronyms:
-        yield passage.acronyms[word.written], 1.0
 
 
 class _Window(NamedTuple):

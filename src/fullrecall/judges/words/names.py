@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.frequencies import weight, zipf_frequencies
 from fullrecall.judges.words.languages import function_words
 from fullrecall.judges.words.numbers import CALENDAR
 from fullrecall.judges.words.tokens import Word, read_words
 
 _LEAST = 0.5  # a capitalized word that weighs less is a function word
-_PARTICLES = frozenset("de van von der den del da du la le el al bin ibn di dos ten ter".split())
+_PARTICLES = word_set("name particles")
 _MOST_PARTICLES = 2
 _ENDS = ".!?:;…\n|"
 _MOSTLY = 0.8  # of the words of a title, or of a text in capitals, are capitalized

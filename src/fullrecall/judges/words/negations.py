@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.judges.words.data import languages, words_of
 from fullrecall.judges.words.languages import language_of
-from fullrecall.judges.words.tokens import Word, read_words
+from fullrecall.judges.words.tokens import read_words
 
 DenialKind: TypeAlias = Literal["plain", "implied", "reported"]
 
@@ -41,7 +41,6 @@ _CLAUSE_END = re.compile(
 )
 _REPORTED_PHRASE = re.compile(r"\bcontrary to\b(?! popular)", re.IGNORECASE)
 _MOST_DENIED = 6  # content words after a denial that it may deny
-_TELLING = 1.2  # words that weigh less are function words
 
 
 class Denial(NamedTuple):
@@ -84,7 +83,7 @@ def denied_keys(text: str) -> frozenset[str]:
     plain = [denial for denial in denials(text, "en") if denial.kind == "plain"]
     if not plain:
         return frozenset()
-    words = [word for word in read_words(text) if _tells(word)]
+    words = [word for word in read_words(text) if word.tells and not word.is_negation]
     starts = [word.start for word in words]
     denied: set[str] = set()
     for denial in plain:
@@ -92,10 +91,6 @@ def denied_keys(text: str) -> frozenset[str]:
         end = bisect_left(starts, denial.clause_end)
         denied.update(word.key for word in words[first : min(end, first + _MOST_DENIED)])
     return frozenset(denied)
-
-
-def _tells(word: Word) -> bool:
-    return not word.is_negation and (word.is_number or word.weight >= _TELLING)
 
 
 def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:

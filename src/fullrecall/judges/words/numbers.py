@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from fullrecall.judges.words.data import number_words, table
 from fullrecall.judges.words.frequencies import weight
-from fullrecall.judges.words.tokens import stem
+from fullrecall.judges.words.tokens import TELLING, stem
 
 Bound: TypeAlias = Literal["", "about", "at least", "at most"]
 
@@ -47,7 +47,6 @@ _NOUNS = 3  # words after a number of which one is what it counts
 _BEFORE = 3  # words before a number that may bound it
 _ROUGHLY = 0.1  # how far "about" reaches, of the number
 _DECADE, _CENTURY = 10, 100
-_TELLING = 1.2
 
 
 class Number(NamedTuple):
@@ -389,7 +388,7 @@ class _Reader:
         for token in self._tokens[at : at + 2 * _NOUNS]:
             if token.kind in ("stop", "digits", "citation") or len(found) == _NOUNS:
                 break
-            if token.kind == "word" and weight(token.lower) >= _TELLING:
+            if token.kind == "word" and weight(token.lower) >= TELLING:
                 found.append(stem(token.lower))
         return tuple(found)
 

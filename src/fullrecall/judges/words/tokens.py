@@ -33,6 +33,9 @@ _TOKEN = re.compile(
 )
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "°": "degree"}
 
+TELLING = 1.2
+"""Words that weigh less are function words."""
+
 _VOWELS = frozenset("aeiouy")
 _NUMBER_WEIGHT = 4.0
 _PAIR_WEIGHT = 2.5  # of two neighbouring characters in a script without spaces
@@ -52,6 +55,11 @@ class Word(NamedTuple):
     is_number: bool = False
     is_capitalised: bool = False
     is_negation: bool = False
+
+    @property
+    def tells(self) -> bool:
+        """Whether it is a content word, a number or a name: no function word."""
+        return self.is_number or self.weight >= TELLING
 
     @property
     def in_digits(self) -> bool:
