@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from fullrecall.batches.quarantine import sample_or_problem, unscored
 from fullrecall.batches.tables import Batch, batch_of
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.evaluation.run import check_scorers, evaluate
+from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
 from fullrecall.models.retries import MOST, Retries
 from fullrecall.result import Method, Result
@@ -75,6 +75,9 @@ class BatchScorer:
       how much that is. `rate`: requests per second that all of them send together. Both need a
       store that all workers share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
+    - `corpus`: what the retriever searched, as in `evaluate`; read here, once, and sent to the
+      workers as a `CorpusIndex` that keeps all its texts. Make one of the documents without their
+      texts, `CorpusIndex.of(documents)`, where no sample has spans.
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
     pyarrow. Calls raise `InputError` for a position that is none, and for a column that has the
@@ -95,6 +98,7 @@ class BatchScorer:
     budget: Budget | None = field(default=None, kw_only=True)
     rate: float | None = field(default=None, kw_only=True)
     view: View = field(default="contexts", kw_only=True)
+    corpus: CorpusLike | None = field(default=None, kw_only=True)
     _job: str = field(
         default_factory=lambda: secrets.token_hex(8), init=False, repr=False, compare=False
     )
@@ -104,6 +108,7 @@ class BatchScorer:
 
         pyarrow("scoring batches")
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
+        object.__setattr__(self, "corpus", corpus_index(self.corpus))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 told = ", ".join(map(repr, choices))
@@ -229,6 +234,7 @@ class BatchScorer:
             "budget": self._bounds,
             "progress": False,
             "view": as_view(self.view),
+            "corpus": self.corpus,
         }
 
     @property
