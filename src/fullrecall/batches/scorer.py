@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,7 +22,7 @@ from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
 from fullrecall.models.retries import MOST, Retries
-from fullrecall.result import Method, Result
+from fullrecall.result import Method
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.limits import Limits
@@ -289,38 +289,25 @@ class BatchScorer:
         import pyarrow as pa
 
         from fullrecall.results.files import columns
-        from fullrecall.table.part import MemoryPart
 
         bad: dict[int, tuple[Sample, str]] = {}
         samples = self._samples(table, positions, bad)
-        report = evaluate(samples, self.scorers, **self._options)
-        good = [number for number in range(table.count) if number not in bad]
-        order = chain(good, bad)
-        parts = list(report.table.parts)
-        if bad:
-            results: list[Sequence[Result]] = [
-                unscored(self.scorers, why)  # type: ignore[arg-type]
-                for _, why in bad.values()
-            ]
-            parts.append(MemoryPart.of([sample for sample, _ in bad.values()], results))
-        numbers = list(order)
-        if not numbers:
-            return self._schema.empty_table()
+        scores = evaluate(samples, self.scorers, **self._options).table
+        for sample, why in bad.values():
+            scores.append(sample, unscored(self.scorers, why))  # type: ignore[arg-type]
+        numbers = [*(number for number in range(table.count) if number not in bad), *bad]
         rows = iter([positions[number] for number in numbers])
         tables = [
-            columns.arrow_table(part, self._methods, [next(rows) for _ in range(len(part))], str)
-            for part in parts
+            columns.arrow_table(part, self._methods, list(islice(rows, len(part))), str)
+            for part in scores.parts
         ]
-        scored = pa.concat_tables(tables)
-        if not bad:
-            return scored
-        places = sorted(range(len(numbers)), key=numbers.__getitem__)
-        return scored.take(pa.array(places))
+        if not tables:
+            return self._schema.empty_table()
+        order = sorted(range(len(numbers)), key=numbers.__getitem__)
+        return pa.concat_tables(tables).take(pa.array(order)) if bad else pa.concat_tables(tables)
 
     def _failed(self, table: Batch, positions: Sequence[int | None], why: str) -> pa.Table:
         """Return columns that say that the rows of a batch are missing, and why."""
-        import pyarrow as pa
-
         from fullrecall.results.files import columns
 
         cells: dict[str, Any] = {
@@ -328,8 +315,7 @@ class BatchScorer:
             columns.ROW: positions,
             f"{self._methods[0].name}_reason": [why] * table.count,
         }
-        empty = {each.name: pa.nulls(table.count, each.type) for each in self._schema}
-        return pa.table({**empty, **cells}, schema=self._schema)
+        return columns.filled(cells, self._schema, table.count)
 
     def _samples(
         self,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullrecall.read.documents import DocumentsLike
-    from fullrecall.results.files.writer import Writer
+    from fullrecall.results.files.row_writer import Writer
     from fullrecall.run.address import StoreLike
     from fullrecall.run.asker import Asker
     from fullrecall.run.budget import Budget
