@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullrecall.read.documents import DocumentsLike
-    from fullrecall.results.files.writer import Writer
+    from fullrecall.results.files.row_writer import Writer
     from fullrecall.run.address import StoreLike
     from fullrecall.run.asker import Asker
     from fullrecall.run.budget import Budget
@@ -172,7 +172,7 @@ def evaluate(
     given = _options(options)
     samples = _identified(samples, given)
     run = Run(check_scorers(scorers), given)
-    run.corpus, run.view = _index_of(given.corpus, samples), given.view
+    run.corpus, run.view = corpus_index(given.corpus, samples), given.view
     with interruptible() as run.interruption, _reporting(run, given, samples) as scored:
         if run.asks_nobody and given.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
@@ -192,7 +192,7 @@ def _identified(samples: Any, given: Options) -> Any:
     return from_rows(samples, id_key=given.id_key)
 
 
-def _index_of(corpus: CorpusLike | None, samples: object) -> CorpusIndex | None:
+def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
     """Return a corpus by its IDs, with the texts that the samples' spans may be in."""
     if corpus is None or isinstance(corpus, CorpusIndex):
         return corpus
@@ -243,7 +243,7 @@ async def aevaluate(
     if given.corpus is not None:
         import asyncio
 
-        run.corpus = await asyncio.to_thread(_index_of, given.corpus, samples)
+        run.corpus = await asyncio.to_thread(corpus_index, given.corpus, samples)
     with _reporting(run, given, samples) as scored:
         async with _aretrieved(samples, given, run) as drawn:
             async for row in arows_of(drawn, run):
