@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from fullrecall.read.json_lines import read_jsonl, write_jsonl
     from fullrecall.read.labels import read_labels
     from fullrecall.read.parquet import read_parquet
-    from fullrecall.read.qrels_run import from_qrels_run
     from fullrecall.read.traces import from_spans, read_spans, with_references
-    from fullrecall.read.trec import read_trec
+    from fullrecall.read.trec import from_qrels_run, read_trec
     from fullrecall.read.writing import Written, write
 
 __all__ = [
@@ -52,7 +51,7 @@ _MODULES = {
     "Document": "documents",
     "Documents": "documents",
     "documents_of": "documents",
-    "from_qrels_run": "qrels_run",
+    "from_qrels_run": "trec",
     "from_rows": "frames",
     "from_spans": "traces",
     "read": "formats",
