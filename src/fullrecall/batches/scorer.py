@@ -21,7 +21,6 @@ from fullrecall.batches.tables import Batch, batch_of
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.evaluation.run import check_scorers, evaluate
 from fullrecall.extras import pyarrow
-from fullrecall.models.retries import MOST, Retries
 from fullrecall.result import Method, Result
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
@@ -47,7 +46,7 @@ Failures: TypeAlias = Literal["report", "raise"]
 
 
 @dataclass(frozen=True)
-class BatchScorer:
+class BatchScorer(Limits):
     """Scores batches of samples; picklable, so that engines can send it to their workers.
 
     Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
@@ -87,12 +86,7 @@ class BatchScorer:
     bad_rows: BadRows = field(default="quarantine", kw_only=True)
     failed_batches: Failures = field(default="report", kw_only=True)
     tries: int = field(default=2, kw_only=True)
-    max_concurrency: int = field(default=16, kw_only=True)
-    timeout: float | None = field(default=60.0, kw_only=True)
-    deadline: float | None = field(default=None, kw_only=True)
-    retries: Retries | int = field(default=MOST, kw_only=True)
     store: str | Path | None = field(default=None, kw_only=True)
-    budget: Budget | None = field(default=None, kw_only=True)
     rate: float | None = field(default=None, kw_only=True)
     view: View = field(default="contexts", kw_only=True)
     _job: str = field(
@@ -102,6 +96,7 @@ class BatchScorer:
     def __post_init__(self) -> None:
         from fullrecall.read.rows import Columns  # readers are no part of `import fullrecall`
 
+        super().__post_init__()
         pyarrow("scoring batches")
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
         for name, choices in _CHOICES.items():
@@ -120,7 +115,6 @@ class BatchScorer:
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
         self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
         self._open_account()
-        Limits(self.max_concurrency, self.timeout, self.deadline, self.retries).retrying()
         Columns(self.rename)
 
     def __call__(self, batch: Any) -> Any:

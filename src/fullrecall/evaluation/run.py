@@ -16,20 +16,19 @@ from collections.abc import (
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, get_args
 
 from fullrecall.corpus import CorpusIndex
 from fullrecall.dataframes import is_frame
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
 from fullrecall.hits import IdKey, check_id_key
 from fullrecall.measures import Measure
-from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
 from fullrecall.results.origin import Origin
 from fullrecall.retrieval import View
 from fullrecall.run.interruption import interruptible
-from fullrecall.run.limits import Limits
+from fullrecall.run.limits import LimitOptions, Limits
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
@@ -39,9 +38,7 @@ if TYPE_CHECKING:
 
     from fullrecall.read.documents import DocumentsLike
     from fullrecall.results.files.writer import Writer
-    from fullrecall.run.address import StoreLike
     from fullrecall.run.asker import Asker
-    from fullrecall.run.budget import Budget
     from fullrecall.run.drivers import Run
     from fullrecall.run.progress import Meter, OnProgress
     from fullrecall.run.retrievers import RetrieverLike
@@ -86,15 +83,9 @@ class Options(Limits):
         return nobody and self.deadline is None and as_it_is
 
 
-class RunOptions(TypedDict, total=False):
+class RunOptions(LimitOptions, total=False):
     """The same for type checkers: what `evaluate` and whatever passes options on to it take."""
 
-    max_concurrency: int
-    timeout: float | None
-    deadline: float | None
-    retries: Retries | int
-    store: StoreLike | None
-    budget: Budget | None
     retriever: RetrieverLike | None
     progress: bool
     on_progress: OnProgress | None
