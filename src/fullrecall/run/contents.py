@@ -116,5 +116,9 @@ def _size(path: Path) -> int:
     return path.stat().st_size + (log.stat().st_size if log.exists() else 0)
 
 
-def _date(made: float | None) -> str | None:
-    return None if made is None else datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
+def _date(timestamp: float | None) -> str | None:
+    return (
+        None
+        if timestamp is None
+        else datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")
+    )

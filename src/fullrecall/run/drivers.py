@@ -157,7 +157,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
     """
     reader = _Reader(samples)
     if run.asks_nobody:
-        while not run.interruption.asked and (drawn := reader.draw()) is not None:
+        while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
             yield run.work(*drawn, None).row(run.scorers)
         _finish(run, reader.error)
         return
@@ -166,7 +166,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
 
     with Opened(run.limits.store) as ledger:
         results = Results(ledger, run.account.spent)
-        while not run.interruption.asked and (drawn := reader.draw()) is not None:
+        while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
             work = run.work(*drawn, results)
             if work.begun:
                 yield from _side_by_side(work, reader, run, results)
@@ -322,7 +322,7 @@ def _owed(began: float) -> float:
 
 def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:
     """Raise what ended the run early, if anything did."""
-    if run.interruption.asked:
+    if run.interruption.is_asked:
         raise KeyboardInterrupt
     if stopped is not None:
         raise RunStopped(stopped)
