@@ -12,16 +12,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fullrecall.batches.quarantine import sample_or_problem, unscored
 from fullrecall.batches.tables import Batch, batch_of
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.evaluation.run import check_scorers, evaluate
+from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
-from fullrecall.result import Method, Result
+from fullrecall.result import Method
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.limits import Limits
@@ -74,6 +74,9 @@ class BatchScorer(Limits):
       how much that is. `rate`: requests per second that all of them send together. Both need a
       store that all workers share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
+    - `corpus`: what the retriever searched, as in `evaluate`; read here, once, and sent to the
+      workers as a `CorpusIndex` that keeps all its texts. Make one of the documents without their
+      texts, `CorpusIndex.of(documents)`, where no sample has spans.
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
     pyarrow. Calls raise `InputError` for a position that is none, and for a column that has the
@@ -89,6 +92,7 @@ class BatchScorer(Limits):
     store: str | Path | None = field(default=None, kw_only=True)
     rate: float | None = field(default=None, kw_only=True)
     view: View = field(default="contexts", kw_only=True)
+    corpus: CorpusLike | None = field(default=None, kw_only=True)
     _job: str = field(
         default_factory=lambda: secrets.token_hex(8), init=False, repr=False, compare=False
     )
@@ -99,6 +103,7 @@ class BatchScorer(Limits):
         super().__post_init__()
         pyarrow("scoring batches")
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
+        object.__setattr__(self, "corpus", corpus_index(self.corpus))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 told = ", ".join(map(repr, choices))
@@ -223,6 +228,7 @@ class BatchScorer(Limits):
             "budget": self._bounds,
             "progress": False,
             "view": as_view(self.view),
+            "corpus": self.corpus,
         }
 
     @property
@@ -277,38 +283,25 @@ class BatchScorer(Limits):
         import pyarrow as pa
 
         from fullrecall.results.files import columns
-        from fullrecall.table.part import MemoryPart
 
         bad: dict[int, tuple[Sample, str]] = {}
         samples = self._samples(table, positions, bad)
-        report = evaluate(samples, self.scorers, **self._options)
-        good = [number for number in range(table.count) if number not in bad]
-        order = chain(good, bad)
-        parts = list(report.table.parts)
-        if bad:
-            results: list[Sequence[Result]] = [
-                unscored(self.scorers, why)  # type: ignore[arg-type]
-                for _, why in bad.values()
-            ]
-            parts.append(MemoryPart.of([sample for sample, _ in bad.values()], results))
-        numbers = list(order)
-        if not numbers:
-            return self._schema.empty_table()
+        scores = evaluate(samples, self.scorers, **self._options).table
+        for sample, why in bad.values():
+            scores.append(sample, unscored(self.scorers, why))  # type: ignore[arg-type]
+        numbers = [*(number for number in range(table.count) if number not in bad), *bad]
         rows = iter([positions[number] for number in numbers])
         tables = [
-            columns.arrow_table(part, self._methods, [next(rows) for _ in range(len(part))], str)
-            for part in parts
+            columns.arrow_table(part, self._methods, list(islice(rows, len(part))), str)
+            for part in scores.parts
         ]
-        scored = pa.concat_tables(tables)
-        if not bad:
-            return scored
-        places = sorted(range(len(numbers)), key=numbers.__getitem__)
-        return scored.take(pa.array(places))
+        if not tables:
+            return self._schema.empty_table()
+        order = sorted(range(len(numbers)), key=numbers.__getitem__)
+        return pa.concat_tables(tables).take(pa.array(order)) if bad else pa.concat_tables(tables)
 
     def _failed(self, table: Batch, positions: Sequence[int | None], why: str) -> pa.Table:
         """Return columns that say that the rows of a batch are missing, and why."""
-        import pyarrow as pa
-
         from fullrecall.results.files import columns
 
         cells: dict[str, Any] = {
@@ -316,8 +309,7 @@ class BatchScorer(Limits):
             columns.ROW: positions,
             f"{self._methods[0].name}_reason": [why] * table.count,
         }
-        empty = {each.name: pa.nulls(table.count, each.type) for each in self._schema}
-        return pa.table({**empty, **cells}, schema=self._schema)
+        return columns.filled(cells, self._schema, table.count)
 
     def _samples(
         self,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullrecall.read.documents import DocumentsLike
-    from fullrecall.results.files.writer import Writer
+    from fullrecall.results.files.row_writer import Writer
     from fullrecall.run.asker import Asker
     from fullrecall.run.drivers import Run
     from fullrecall.run.progress import Meter, OnProgress
@@ -163,7 +163,7 @@ def evaluate(
     chosen = _options(options)
     samples = _identified(samples, chosen)
     run = Run(check_scorers(scorers), chosen)
-    run.corpus, run.view = _index_of(chosen.corpus, samples), chosen.view
+    run.corpus, run.view = corpus_index(chosen.corpus, samples), chosen.view
     with interruptible() as run.interruption, _reporting(run, chosen, samples) as scored:
         if run.asks_nobody and chosen.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
@@ -183,7 +183,7 @@ def _identified(samples: Any, chosen: Options) -> Any:
     return from_rows(samples, id_key=chosen.id_key)
 
 
-def _index_of(corpus: CorpusLike | None, samples: object) -> CorpusIndex | None:
+def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
     """Return a corpus by its IDs, with the texts that the samples' spans may be in."""
     if corpus is None or isinstance(corpus, CorpusIndex):
         return corpus
@@ -236,7 +236,7 @@ async def aevaluate(
     if chosen.corpus is not None:
         import asyncio
 
-        run.corpus = await asyncio.to_thread(_index_of, chosen.corpus, samples)
+        run.corpus = await asyncio.to_thread(corpus_index, chosen.corpus, samples)
     with _reporting(run, chosen, samples) as scored:
         async with _aretrieved(samples, chosen, run) as drawn:
             async for row in arows_of(drawn, run):

@@ -204,6 +204,31 @@ def public_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
 
 
+def public_options(options: Mapping[str, object]) -> str:
+    """Return a model's options as ",name=value", sorted: those that identify it, and no secrets.
+
+    Left out are values that may be written otherwise in another process.
+    """
+    parts = (
+        f",{name}={value!r}"
+        for name, value in sorted(options.items())
+        if _is_plain(value) and not _SECRET_NAME.search(name) and not _PRIVATE.search(name)
+    )
+    return redacted("".join(parts))
+
+
+_PRIVATE = re.compile("header|extra_", re.IGNORECASE)
+"""Options that may hold whatever a user sends along."""
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return isinstance(value, (str, int, float))
+
+
 def _parameters(query: str) -> Iterator[tuple[str, str]]:
     """Yield names and values as they are written."""
     for part in query.split("&"):

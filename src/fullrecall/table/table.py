@@ -79,8 +79,10 @@ class Table:
 
     def values(self, score: int, measure: Measure) -> Floats:
         """Return a measure of each row in [0, 1], NaN where a row has none."""
-        parts = [self._read(index, score, measure) for index in range(len(self.parts))]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        owners = range(len(self.parts))
+        return np.concatenate(
+            [np.zeros(0), *(self._read(owner, score, measure) for owner in owners)]
+        )
 
     def read(self, score: int, measures: Sequence[Measure]) -> None:
         """Read measures of all rows, to be kept: of each part what they share is made once."""
@@ -90,8 +92,9 @@ class Table:
 
     def status(self, score: int) -> Statuses:
         """Return the status of each row, as a code."""
-        parts = [part.columns(score).status for part in self.parts]
-        return np.concatenate(parts) if parts else np.zeros(0, np.int8)
+        return np.concatenate(
+            [np.zeros(0, np.int8), *(part.columns(score).status for part in self.parts)]
+        )
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
         """Return which rows should have a value of a measure, and could not be scored.
@@ -131,10 +134,10 @@ class Table:
     def unanswerable(self) -> tuple[int, int]:
         """Return how many questions nothing answers, and for how many of them nothing came."""
         known = [self._forbidden_of(owner) for owner in range(len(self.parts))]
-        asked = [each.unanswerable & each.at_stake for each in known if each is not None]
-        empty = [each.empty for each in known if each is not None]
-        pairs = list(zip(asked, empty, strict=True))
-        return sum(int(a.sum()) for a, _ in pairs), sum(int((a & e).sum()) for a, e in pairs)
+        due = [
+            (each.unanswerable & each.at_stake, each.empty) for each in known if each is not None
+        ]
+        return sum(int(a.sum()) for a, _ in due), sum(int((a & e).sum()) for a, e in due)
 
     def changed(self, change: Callable[[Sample], Sample]) -> Table:
         """Return the same results of changed samples, all in memory."""
@@ -155,8 +158,9 @@ class Table:
 
     def retrieved(self, score: int) -> Integers:
         """Return how many contexts each row has."""
-        parts = [part.columns(score).found.retrieved for part in self.parts]
-        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        return np.concatenate(
+            [np.zeros(0, np.int64), *(part.columns(score).found.retrieved for part in self.parts)]
+        )
 
     @property
     def ids(self) -> list[str | None]:
@@ -183,8 +187,9 @@ class Table:
 
         It holds within one process only.
         """
-        parts = [part.target_digests(score) for part in self.parts]
-        return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+        return np.concatenate(
+            [np.zeros(0, np.uint64), *(part.target_digests(score) for part in self.parts)]
+        )
 
     @property
     def groups(self) -> list[str | None]:
@@ -236,13 +241,11 @@ class Table:
         self._settle()
         starts = np.array(self._starts, np.int64)
         owners = np.searchsorted(starts, rows, side="right") - 1
-        borders = np.flatnonzero(np.diff(owners)) + 1
         table = Table(self.methods)
-        for some, owner in zip(
-            np.split(rows, borders), owners[np.concatenate([[0], borders])].tolist()
-            if len(rows) else [], strict=False,
-        ):  # fmt: skip
-            table.add(self._parts[owner].taken(some - starts[owner]))
+        for run in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(owners)) + 1):
+            if len(run):
+                owner = owners[run[0]]
+                table.add(self._parts[owner].taken(rows[run] - starts[owner]))
         return table
 
     def judged_results(self, score: int) -> Iterator[Result]:

@@ -15,7 +15,7 @@ from fullrecall.report.report import Report
 from fullrecall.report.signature import is_report
 from fullrecall.result import Method
 from fullrecall.results.files import json_lines
-from fullrecall.results.files.writer import Writer
+from fullrecall.results.files.row_writer import Writer
 from fullrecall.results.origin import UNKNOWN, Origin
 
 SUFFIXES = (".jsonl", ".parquet")

@@ -26,7 +26,7 @@ from fullrecall.report.signature import KIND
 from fullrecall.result import Method, Result
 from fullrecall.results.files.plain import as_line, parsed, plain_rows
 from fullrecall.results.files.proof import Contradiction, Proof, Proven
-from fullrecall.results.files.writer import Writer as BaseWriter
+from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.retrieval import View
 from fullrecall.sample import Sample
@@ -43,7 +43,7 @@ _WRITTEN_TOGETHER = 256
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
 
-class Writer(BaseWriter):
+class Writer(RowWriter):
     """Writes a report to `path`: line by line, so that a killed run keeps all that it had."""
 
     def __init__(

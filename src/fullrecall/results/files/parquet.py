@@ -27,7 +27,7 @@ from fullrecall.results.files.plan import assembled
 from fullrecall.results.files.proof import Proof
 from fullrecall.results.files.proven_columns import prove
 from fullrecall.results.files.row_groups import Files, RowGroup
-from fullrecall.results.files.writer import Writer
+from fullrecall.results.files.row_writer import Writer
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import BAD_ROW

@@ -64,9 +64,8 @@ class _Saved:
         except Contradiction as error:
             raise ReportError(f"{self._group}: row {rows[error.row]}: {error}") from None
         cells = columns.score_cells(part, 0, self._method)
-        every = {field.name: pa.nulls(len(rows), field.type) for field in self._schema}
         own = {f"{self._method.name}{end}": values for end, values in cells.items()}
-        derived = pa.table({**every, **own}, schema=self._schema)
+        derived = columns.filled(own, self._schema, len(rows))
         for name in self._schema.names:
             expected = derived.column(name).combine_chunks()
             column = self._columns[name]
