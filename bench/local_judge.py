@@ -44,7 +44,7 @@ from fullrecall.judges.falsification import falsified
 from fullrecall.judges.flow import run
 from fullrecall.judges.local import LexicalJudge
 from fullrecall.judges.local.features import SIGNS
-from fullrecall.judges.local.support import SupportModel
+from fullrecall.judges.local.support import measured
 
 PENALTY = 500.0
 VETOED = 100.0
@@ -344,13 +344,12 @@ def speed(pairs: list[dict[str, Any]]) -> None:
 
 def measured_rows(pairs: list[dict[str, Any]]) -> Rows:
     """Return the features of each pair, and the detail in which it differs."""
-    model = SupportModel()
-    told = [model.measure(pair["claim"], pair["contexts"]) for pair in pairs]
+    told = [measured(pair["claim"], pair["contexts"]) for pair in pairs]
     columns = [
         np.array([pair[field] for pair in pairs]) for field in ("label", "dataset", "source_id")
     ]
-    measured = np.array([[features[name] for name in SIGNS] for features, _ in told])
-    return Rows(measured, *columns, np.array([detail for _, detail in told]))
+    values = np.array([[features[name] for name in SIGNS] for features, _ in told])
+    return Rows(values, *columns, np.array([detail for _, detail in told]))
 
 
 def main() -> None:

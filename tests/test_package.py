@@ -204,7 +204,7 @@ ORDER = (
     ("hits", "reordering", "prompts", "calls", "retrieval"),
     ("steps",),
     ("sample",),
-    ("corpus",),
+    ("corpus", "id_levels"),
     ("findings",),
     ("table.lists", "measures.budgets"),
     ("table.costs", "table.forbidden", "table.found", "table.found_row", "table.paid"),

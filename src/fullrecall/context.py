@@ -43,7 +43,7 @@ class Context:
         start: int | None = None,
         end: int | None = None,
     ) -> None:
-        own_id = None if id is None else as_id(id) or None
+        own_id = (id if type(id) is str else None if id is None else as_id(id)) or None
         if text is None and own_id is None:
             raise ValueError("a context needs an id or a text")
         if text is not None and not isinstance(text, str):
@@ -132,6 +132,8 @@ def as_contexts(value: object) -> tuple[Context, ...]:
 
 def as_number(value: object, what: str) -> float:
     """Return a finite number; `ValueError` names `what` it is not."""
+    if type(value) is float and isfinite(value):
+        return value
     if isinstance(value, (str, bool)):
         raise ValueError(f"{what} must be a number, got {shown(value)}")
     try:

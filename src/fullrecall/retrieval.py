@@ -93,16 +93,16 @@ class Retrieval:
         put = object.__setattr__
         put(self, "contexts", None if contexts is None else as_contexts(contexts))
         put(self, "calls", tuple(map(as_call, calls)))
-        put(self, "ranks", None if ranks is None else _checked_ranks(ranks, self.contexts))
+        put(self, "ranks", _ascending(_one_each(ranks, "ranks", self.contexts, _whole_number)))
         put(self, "response", _optional_text(response, "response"))
-        put(self, "read", None if read is None else _checked_read(read, self.contexts))
+        put(self, "read", _one_each(read, "read", self.contexts, _read_state))
         put(self, "error", _optional_text(error, "error"))
         put(self, "retrieved", None if retrieved is None else as_contexts(tuple(retrieved)))
-        numbers = None if call_numbers is None else _checked_numbers(call_numbers, self.contexts)
+        numbers = _one_each(call_numbers, "call_numbers", self.contexts, _whole_number)
         put(self, "call_numbers", numbers)
         others = None if other_ids is None else tuple(map(tuple, other_ids))
         put(self, "other_ids", others)
-        put(self, "seconds", None if seconds is None else _checked_seconds(seconds, self.contexts))
+        put(self, "seconds", _one_each(seconds, "seconds", self.contexts, _seconds))
 
     def named(self, wanted: Collection[str]) -> Retrieval:
         """Return the same record, documents under the IDs that are wanted where they have them."""
@@ -308,6 +308,12 @@ class Retrieval:
         )
 
 
+def check_failed_calls(value: object) -> None:
+    """Raise `ParameterError` for another value of an option `failed_calls`."""
+    if value not in get_args(FailedCalls):
+        raise ParameterError(f"failed_calls must be 'unscored' or 'score', got {value!r}")
+
+
 def as_view(name: object) -> View:
     """Return the name of a view; raise `ParameterError` for anything else."""
     for view in get_args(View):
@@ -343,52 +349,45 @@ def _optional_text(value: object, name: str) -> str | None:
     return value
 
 
-def _checked_ranks(ranks: Iterable[int], contexts: tuple[Context, ...] | None) -> tuple[int, ...]:
-    given = tuple(as_list(ranks, ordered=True))
-    if len(given) != len(contexts or ()):
-        raise ValueError(f"{len(contexts or ())} contexts but {len(given)} ranks: pass one each")
-    if any(type(rank) is not int or rank < 1 for rank in given):
-        raise ValueError(f"ranks must be whole numbers >= 1, got {shown(list(given))}")
-    if any(later < earlier for earlier, later in pairwise(given)):  # type: ignore[operator]
-        raise ValueError(f"ranks must be ascending, got {shown(list(given))}")
-    return given  # type: ignore[return-value]
+def _one_each(
+    values: Iterable[Any] | None,
+    name: str,
+    contexts: tuple[Context, ...] | None,
+    check: Callable[[Any, str], Any],
+) -> tuple[Any, ...] | None:
+    """Return a value for each context, a repeated one checked once; None for None."""
+    if values is None:
+        return None
+    listed = as_list(values, ordered=True)
+    if len(listed) != len(contexts or ()):
+        raise ValueError(f"{len(contexts or ())} contexts but {len(listed)} {name}: pass one each")
+    checked: list[Any] = []
+    for position, value in enumerate(listed):
+        is_repeated = position and value is listed[position - 1]
+        checked.append(checked[-1] if is_repeated else check(value, name))
+    return tuple(checked)
 
 
-def _checked_read(
-    read: Iterable[Read | None], contexts: tuple[Context, ...] | None
-) -> tuple[Read | None, ...]:
-    given = tuple(as_list(read, ordered=True))
-    if len(given) != len(contexts or ()):
-        raise ValueError(f"{len(contexts or ())} contexts but {len(given)} read: pass one each")
-    allowed = (*get_args(Read), None)
-    for one in given:
-        if one not in allowed:
-            raise ValueError(f"read must be 'yes', 'partly', 'no' or None, got {shown(one)}")
-    return given  # type: ignore[return-value]
+def _whole_number(value: object, name: str) -> int:
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{name} must be whole numbers >= 1, got {shown(value)}")
+    return value
 
 
-def _checked_numbers(
-    numbers: Iterable[int], contexts: tuple[Context, ...] | None
-) -> tuple[int, ...]:
-    given = tuple(as_list(numbers, ordered=True))
-    if len(given) != len(contexts or ()) or any(type(n) is not int or n < 1 for n in given):
-        raise ValueError(
-            f"call_numbers must be whole numbers >= 1, one for each of {len(contexts or ())} "
-            f"contexts, got {shown(list(given))}"
-        )
-    return given  # type: ignore[return-value]
+def _ascending(ranks: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    if ranks is not None and any(later < earlier for earlier, later in pairwise(ranks)):
+        raise ValueError(f"ranks must be ascending, got {shown(list(ranks))}")
+    return ranks
 
 
-def _checked_seconds(
-    seconds: Iterable[float | None], contexts: tuple[Context, ...] | None
-) -> tuple[float | None, ...]:
-    given = [
-        None if value is None else as_number(value, "seconds")
-        for value in as_list(seconds, ordered=True)
-    ]
-    if len(given) != len(contexts or ()):
-        raise ValueError(f"{len(contexts or ())} contexts but {len(given)} seconds: pass one each")
-    return tuple(given)
+def _read_state(value: object, name: str) -> Read | None:
+    if value not in (*get_args(Read), None):
+        raise ValueError(f"{name} must be 'yes', 'partly', 'no' or None, got {shown(value)}")
+    return value  # type: ignore[return-value]
+
+
+def _seconds(value: object, name: str) -> float | None:
+    return None if value is None else as_number(value, name)
 
 
 _FIELDS = (

@@ -115,13 +115,13 @@ class _Counting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
 
         self.contexts = 0
-        real = support.match
+        real = support.match_of
 
         def match(claim: Any, contexts: Any) -> Any:
             self.contexts += len(contexts)
             return real(claim, contexts)
 
-        monkeypatch.setattr(support, "match", match)
+        monkeypatch.setattr(support, "match_of", match)
 
 
 def test_work_is_linear_in_the_contexts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall.judges.bearing import bears, stand_alone, states
+from fullrecall.judges.bearing import objection, stand_alone, states
 from fullrecall.judges.evidence import locate, locate_parts
 
 CONTEXT = "It was completed in 1889, after two years of work. It is not safe to climb at night."
@@ -115,7 +115,7 @@ def test_what_is_put_together_is_not_there(quote: str, context: str) -> None:
 
 def verified(quote: str, context: str, claim: str, aim: str = "claim") -> bool:
     """Return whether a quote is located and bears on the claim."""
-    return bears(claim, context, locate_parts(quote, context), aim)  # type: ignore[arg-type]
+    return not objection(claim, context, locate_parts(quote, context), aim)  # type: ignore[arg-type]
 
 
 TOWER = "The tower is 330 metres high. It is in the north of the city, not of the county."

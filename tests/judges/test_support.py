@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fullrecall.judges.local.features import SIGNS
-from fullrecall.judges.local.passages import Reader, read_passage
-from fullrecall.judges.local.support import Support, SupportModel, weights
+from fullrecall.judges.local.passages import read_passage
+from fullrecall.judges.local.support import Support, support_alone, support_together, weights
 from fullrecall.judges.words.frequencies import weight, zipf_frequencies
 from fullrecall.judges.words.tokens import read_words, stem
 
@@ -29,15 +29,9 @@ BREAD = (
 THRESHOLD = 0.5
 
 
-@pytest.fixture(scope="module")
-def judge() -> SupportModel:
-    """Return the model of the built-in judge."""
-    return SupportModel()
-
-
-def probability(judge: SupportModel, claim: str, *contexts: str) -> float:
+def probability(claim: str, *contexts: str) -> float:
     """Return the joint probability, by default against both texts."""
-    return judge.support_together(claim, contexts or [BRIDGE, BREAD]).probability
+    return support_together(claim, contexts or [BRIDGE, BREAD]).probability
 
 
 @pytest.mark.parametrize(
@@ -50,9 +44,9 @@ def probability(judge: SupportModel, claim: str, *contexts: str) -> float:
         "The bridge is 512 metres long.",
     ],
 )
-def test_what_a_context_says_is_supported(judge: SupportModel, claim: str) -> None:
+def test_what_a_context_says_is_supported(claim: str) -> None:
     """A claim in the context's own words passes the threshold."""
-    assert probability(judge, claim) >= THRESHOLD
+    assert probability(claim) >= THRESHOLD
 
 
 @pytest.mark.parametrize(
@@ -63,9 +57,9 @@ def test_what_a_context_says_is_supported(judge: SupportModel, claim: str) -> No
         "The committee postponed its vote on the pension reform.",
     ],
 )
-def test_the_unrelated_is_not_supported(judge: SupportModel, claim: str) -> None:
+def test_the_unrelated_is_not_supported(claim: str) -> None:
     """A claim about something else stays below the threshold."""
-    assert probability(judge, claim) < THRESHOLD
+    assert probability(claim) < THRESHOLD
 
 
 @pytest.mark.parametrize(
@@ -102,71 +96,71 @@ def test_the_unrelated_is_not_supported(judge: SupportModel, claim: str) -> None
         ),
     ],
 )
-def test_one_changed_detail_lowers_support(judge: SupportModel, claim: str, changed: str) -> None:
+def test_one_changed_detail_lowers_support(claim: str, changed: str) -> None:
     """Numbers, dates, names, negations, units and opposites matter."""
-    assert probability(judge, changed) < probability(judge, claim)
+    assert probability(changed) < probability(claim)
 
 
-def test_a_changed_number_in_a_verbatim_claim_crosses_the_threshold(judge: SupportModel) -> None:
+def test_a_changed_number_in_a_verbatim_claim_crosses_the_threshold() -> None:
     """The detail is not only felt: it decides."""
-    assert probability(judge, "The bridge is 512 metres long.") >= THRESHOLD
-    assert probability(judge, "The bridge is 975 metres long.") < THRESHOLD
+    assert probability("The bridge is 512 metres long.") >= THRESHOLD
+    assert probability("The bridge is 975 metres long.") < THRESHOLD
 
 
-def test_numbers_are_compared_by_value(judge: SupportModel) -> None:
+def test_numbers_are_compared_by_value() -> None:
     """40,000 is 40000, and five is 5."""
     written = "The bridge carries about 40,000 vehicles a day."
-    plain = probability(judge, written.replace(",", ""))
-    assert plain == pytest.approx(probability(judge, written), abs=0.01)
+    plain = probability(written.replace(",", ""))
+    assert plain == pytest.approx(probability(written), abs=0.01)
     for claim, text in (("five", "5"), ("5", "five")):
         context = f"The plant has {text} reactors."
-        said = probability(judge, f"The plant has {claim} reactors.", context)
+        said = probability(f"The plant has {claim} reactors.", context)
         assert said >= THRESHOLD
 
 
-def test_evidence_points_at_the_supporting_sentence(judge: SupportModel) -> None:
+def test_evidence_points_at_the_supporting_sentence() -> None:
     """Offsets are those of the sentence in the named context, with its full stop."""
-    support = judge.support_together("Tolls were abolished in 1978.", [BREAD, BRIDGE])
+    support = support_together("Tolls were abolished in 1978.", [BREAD, BRIDGE])
     assert support.context == 1
     quote = BRIDGE[support.start : support.end]
     assert quote.startswith("Tolls were abolished in 1978")
     assert quote.endswith("since.")
 
 
-def test_each_context_is_judged_alone(judge: SupportModel) -> None:
+def test_each_context_is_judged_alone() -> None:
     """One answer per context, in order, each naming its own context."""
     claim = "Sourdough rises slowly because wild yeast is less active."
-    first, second, third = judge.support(claim, [BRIDGE, BREAD, ""])
+    first, second, third = support_alone(claim, [BRIDGE, BREAD, ""])
     assert second.probability >= THRESHOLD > first.probability
     assert second.context == 1
     assert second.start == 0
     assert third == Support(0.0, None, None, None)
-    assert second._replace(context=0) == judge.support(claim, [BREAD])[0]
+    assert second._replace(context=0) == support_alone(claim, [BREAD])[0]
 
 
-def test_a_claim_may_need_several_contexts(judge: SupportModel) -> None:
+def test_a_claim_may_need_several_contexts() -> None:
     """Two halves in two contexts support more than either alone."""
     claim = "Ana Ruiz founded Lumo in Lisbon, and Lumo employs 300 people."
     halves = ["Ana Ruiz founded Lumo in Lisbon.", "Lumo employs 300 people."]
-    together = judge.support_together(claim, halves).probability
-    assert together > max(support.probability for support in judge.support(claim, halves))
+    together = support_together(claim, halves).probability
+    assert together > max(support.probability for support in support_alone(claim, halves))
 
 
 @pytest.mark.parametrize("contexts", [[], [""], ["   \n"], ["…!"], ["", ""]])
-def test_nothing_supports_nothing(judge: SupportModel, contexts: list[str]) -> None:
+def test_nothing_supports_nothing(contexts: list[str]) -> None:
     """Empty contexts support no claim, and an empty claim is supported by none."""
     unsupported = Support(0.0, None, None, None)
-    assert judge.support_together("Tolls were abolished.", contexts) == unsupported
-    assert judge.support("Tolls were abolished.", contexts) == [unsupported] * len(contexts)
+    assert support_together("Tolls were abolished.", contexts) == unsupported
+    assert support_alone("Tolls were abolished.", contexts) == [unsupported] * len(contexts)
     for claim in ("", "  ", "?!"):
-        assert judge.support_together(claim, [BRIDGE, *contexts]) == unsupported
+        assert support_together(claim, [BRIDGE, *contexts]) == unsupported
 
 
-def test_empty_contexts_beside_full_ones_are_harmless(judge: SupportModel) -> None:
+def test_empty_contexts_beside_full_ones_are_harmless() -> None:
     """They move neither the probability nor the offsets."""
     claim = "Tolls were abolished in 1978."
-    alone = judge.support_together(claim, [BRIDGE])
-    assert judge.support_together(claim, ["", BRIDGE, ""]) == alone._replace(context=1)
+    alone = support_together(claim, [BRIDGE])
+    assert support_together(claim, ["", BRIDGE, ""]) == alone._replace(context=1)
 
 
 @pytest.mark.parametrize(
@@ -222,33 +216,30 @@ def test_empty_contexts_beside_full_ones_are_harmless(judge: SupportModel) -> No
         ),
     ],
 )
-def test_other_languages_are_judged_by_their_words(
-    judge: SupportModel, text: str, claim: str, other: str
-) -> None:
+def test_other_languages_are_judged_by_their_words(text: str, claim: str, other: str) -> None:
     """Without English tables, coverage still tells the said from the unsaid."""
-    said = judge.support_together(claim, [text])
+    said = support_together(claim, [text])
     assert said.probability >= THRESHOLD
     assert said.start == 0
-    assert probability(judge, other, text) < THRESHOLD
+    assert probability(other, text) < THRESHOLD
 
 
 @pytest.mark.parametrize(
     "text", ["\x00", "a" * 5_000, "🙂🙂", "1.2.3.4", "١٩٣٢", "²", "e\u0301", "_", "\u2018\u2019"]
 )
-def test_odd_text_is_survived(judge: SupportModel, text: str) -> None:
+def test_odd_text_is_survived(text: str) -> None:
     """Whatever the characters, a probability comes back."""
     for claim, context in ((text, BRIDGE), (BRIDGE, text), (text, text)):
-        assert 0 <= probability(judge, claim, context) <= 1
+        assert 0 <= probability(claim, context) <= 1
 
 
-def test_the_same_question_has_the_same_answer(judge: SupportModel) -> None:
-    """A used model, a fresh one, and a model that has read much else agree to the last digit."""
+def test_the_same_question_has_the_same_answer() -> None:
+    """What was read in between makes no difference, to the last digit."""
     claim = "The engineer Margaret Lowe designed a long bridge."
-    before = judge.support_together(claim, [BREAD, BRIDGE])
-    for number in range(50):
-        judge.support(f"Claim {number} of many words.", [f"Text {number}. {BREAD}"])
-    assert judge.support_together(claim, [BREAD, BRIDGE]) == before
-    assert SupportModel().support_together(claim, [BREAD, BRIDGE]) == before
+    before = support_together(claim, [BREAD, BRIDGE])
+    for number in range(600):
+        support_alone(f"Claim {number} of many words.", [f"Text {number}. {BREAD}"])
+    assert support_together(claim, [BREAD, BRIDGE]) == before
 
 
 def test_no_weight_has_the_wrong_sign() -> None:
@@ -263,26 +254,12 @@ def test_no_weight_has_the_wrong_sign() -> None:
     assert weights()["threshold"] == THRESHOLD
 
 
-def test_what_was_read_is_kept_within_bounds() -> None:
-    """The reader forgets the oldest texts, and answers the same after."""
-    reader = Reader(limit=1_000)
-    texts = [f"Text number {number}. " * 10 for number in range(50)]
-    first = reader.read(texts[0])
-    assert reader.read(texts[0]) is first
-    for text in texts:
-        reader.read(text)
-    assert len(reader) <= 6
-    assert reader.read(texts[0]) == first
-
-
-def test_threads_may_share_a_model(judge: SupportModel) -> None:
-    """Many threads on one model get what one thread gets, with caches that overflow."""
-    shared = SupportModel()
-    shared._reader.limit = 500
+def test_threads_get_what_one_gets() -> None:
+    """Many threads get what one thread gets, while they share what was read."""
     claims = [f"Tolls number {number} were abolished in 1978." for number in range(40)]
     with ThreadPoolExecutor(8) as pool:
-        judged = list(pool.map(lambda claim: shared.support(claim, [BRIDGE, BREAD]), claims))
-    assert judged == [judge.support(claim, [BRIDGE, BREAD]) for claim in claims]
+        together = list(pool.map(lambda claim: support_alone(claim, [BRIDGE, BREAD]), claims))
+    assert together == [support_alone(claim, [BRIDGE, BREAD]) for claim in claims]
 
 
 def test_the_judge_is_light_and_offline() -> None:
@@ -291,8 +268,8 @@ def test_the_judge_is_light_and_offline() -> None:
 import socket, sys
 def refuse(*_, **__): raise AssertionError("network")
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
-from fullrecall.judges.local.support import SupportModel
-SupportModel().support("A cat sat.", ["A cat sat on a mat."])
+from fullrecall.judges.local.support import support_alone
+support_alone("A cat sat.", ["A cat sat on a mat."])
 assert "numpy" not in sys.modules, "heavy"
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -183,7 +183,7 @@ OTHERS = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(results(), min_size=1, max_size=8))
 def test_columns_give_what_the_formulas_give(some: list[Result]) -> None:
     """To the last bit; nDCG, whose powers and logarithms may round otherwise, to one more."""
@@ -199,7 +199,7 @@ def test_columns_give_what_the_formulas_give(some: list[Result]) -> None:
                 assert value == pytest.approx(expected, rel=4e-16, abs=0), own
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.lists(results(), min_size=1, max_size=8), st.randoms())
 def test_a_view_reads_what_the_table_has(some: list[Result], rng: Any) -> None:
     """A row's result, the result by itself, and rows in another order give the same numbers."""

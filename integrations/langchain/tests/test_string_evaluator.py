@@ -417,7 +417,7 @@ def test_the_reason_helps_when_ids_do_not_meet(documents: list[Document]) -> Non
     assert "'source', 'page'" in returned["reasoning"]
     returned = evaluator.evaluate_strings(prediction=documents, reference=["fr"])
     assert returned["reasoning"].endswith(
-        "missed: fr; retrieved: d0, d1, d2, d3; the references are in the metadata: "
+        "missed: fr; retrieved: d0, d1, d2, d3; the references are in other fields: "
         "id_key='source' would find them"
     )
     by_source = RecallStringEvaluator(id_key="source")

@@ -30,22 +30,10 @@ def test_feedback_lists_what_was_missed_in_readable_length() -> None:
 @pytest.mark.parametrize(
     ("id_key", "expected", "hint"),
     [
-        (
-            "node_id",
-            "doc-tower",
-            "expected IDs match ref_doc_id, not node_id: use id_key='ref_doc_id'",
-        ),
-        ("ref_doc_id", "place", "expected IDs match node_id, not ref_doc_id: use id_key='node_id'"),
-        (
-            "none",
-            "place",
-            "expected IDs match node_id, not none: use id_key='node_id'",
-        ),
-        (
-            lambda node: "x",
-            "place",
-            "expected IDs match node_id, not what id_key returns: use id_key='node_id'",
-        ),
+        ("node_id", "doc-tower", "id_key='ref_doc_id' would find them"),
+        ("ref_doc_id", "place", "id_key='node_id' would find them"),
+        ("none", "place", "id_key='node_id' would find them"),
+        (lambda node: "x", "place", "id_key='node_id' would find them"),
     ],
 )
 def test_ids_of_another_kind_are_told(id_key: Any, expected: str, hint: str, scored: Nodes) -> None:

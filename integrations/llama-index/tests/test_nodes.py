@@ -28,8 +28,8 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from fullrecall import IdRecall, Sample, SpanRecall
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.id_levels import ids_seen
 from llama_index.evaluation.fullrecall import contexts
-from llama_index.evaluation.fullrecall.mismatch import mismatch
 from llama_index.evaluation.fullrecall.nodes import NodeReader
 
 
@@ -319,10 +319,8 @@ def test_merged_parents_count_as_their_leaves(
     assert {context.text for context in expanded} == {leaf.get_content() for leaf in leaves[:8]}
     assert {context.score for context in expanded} == {0.5}
     sample = Sample(retrieved_contexts=contexts(found), reference_context_ids=wanted[:7])
-    hint = mismatch(NodeReader(), sample, found)
-    assert hint == (
-        "expected IDs match the parts that retrieved nodes were cut into, not node_id: "
-        "use expand=storage_context.docstore"
+    assert ids_seen(sample, NodeReader().other_ids(found)).options == (
+        "expand=storage_context.docstore",
     )
 
 
@@ -379,20 +377,19 @@ def test_what_is_no_docstore_is_refused(expand: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "hint"),
+    ("expected", "options"),
     [
-        ("doc-1", "match ref_doc_id, not node_id: use id_key='ref_doc_id'"),
-        ("978", "match metadata 'isbn', not node_id: use id_key='isbn'"),
-        (
-            "big",
-            "match the nodes that retrieved ones were cut from, not node_id: use id_key=lambda",
-        ),
-        ("small", "match the parts that retrieved nodes were cut into, not node_id: use expand="),
-        ("n-1", ""),
-        ("other", ""),
+        ("doc-1", ("id_key='ref_doc_id'",)),
+        ("978", ("id_key='isbn'",)),
+        ("big", ("id_key=lambda node: node.parent_node.node_id",)),
+        ("small", ("expand=storage_context.docstore",)),
+        ("n-1", ()),
+        ("other", ()),
     ],
 )
-def test_the_level_that_would_have_matched_is_named(expected: str, hint: str) -> None:
+def test_the_option_that_would_have_matched_is_named(
+    expected: str, options: tuple[str, ...]
+) -> None:
     """Documents, metadata, parents or parts: whatever the references name, the hint says it."""
     related = RelatedNodeInfo
     node = TextNode(
@@ -409,5 +406,4 @@ def test_the_level_that_would_have_matched_is_named(expected: str, hint: str) ->
     sample = Sample(
         retrieved_contexts=reader.contexts([node]), reference_context_ids=[expected, "else"]
     )
-    found = mismatch(reader, sample, [node])
-    assert found.startswith(f"expected IDs {hint}") if hint else found == ""
+    assert ids_seen(sample, reader.other_ids([node])).options == options

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judges.judge import Flow, Judge, Kind, Relation, Verdict, requiring_quotes
+from fullrecall.errors import JudgeError
+from fullrecall.judges.judge import Flow, Kind, Relation, Verdict
+from fullrecall.judges.panel import SeveralJudges
 
 
 @dataclass(frozen=True)
-class Cascade:
+class Cascade(SeveralJudges):
     """Asks judges one after another, each about what those before it did not find supported.
 
         Cascade([CrossEncoderJudge("models/nli", threshold=0.98), LLMJudge(model)])
@@ -27,21 +29,7 @@ class Cascade:
     that settles something.
     """
 
-    judges: Sequence[Judge]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "judges", tuple(self.judges))
-        if len(self.judges) < 2:  # noqa: PLR2004 - one has nobody to hand on to
-            raise ParameterError(f"a cascade needs at least two judges, got {len(self.judges)}")
-
-    @property
-    def name(self) -> str:
-        """The names of all judges, in the order in which they are asked."""
-        return f"cascade({', '.join(judge.name for judge in self.judges)})"
-
-    def requiring_quotes(self) -> Cascade:
-        """Return the cascade of the same judges, asking once more for quotes where they can."""
-        return Cascade([requiring_quotes(judge) for judge in self.judges])
+    kind: ClassVar[str] = "cascade"
 
     def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return what the last judge makes of the text."""
@@ -61,19 +49,19 @@ class Cascade:
         for judge in self.judges:
             if not left:
                 break
-            asked = [targets[number] for number in left]
+            open_targets = [targets[number] for number in left]
             try:
                 verdicts = yield from judge.attribute(
-                    asked, contexts, question=question, relation=relation
+                    open_targets, contexts, question=question, relation=relation
                 )
             except JudgeError:
                 if judge is self.judges[-1]:
                     raise
                 continue  # this judge cannot tell such targets: it settles none
-            if len(verdicts) != len(asked):
+            if len(verdicts) != len(open_targets):
                 raise JudgeError(
                     f"the judge {judge.name} returned {len(verdicts)} verdicts, expected "
-                    f"{len(asked)}, one per target in order"
+                    f"{len(open_targets)}, one per target in order"
                 )
             for number, verdict in zip(left, verdicts, strict=True):
                 if judge is self.judges[-1]:

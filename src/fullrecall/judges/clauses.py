@@ -13,41 +13,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall.judges.sentences import statements
+from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.languages import language_among, language_of
 
-_BE = frozenset("is are was were".split())
-_FINITE = _BE | frozenset(
-    "has have had can could will would may might must should does do did became becomes began "
-    "begins bought brought broke built came caught chose drew fell felt fought found gave grew "
-    "held kept knew laid lay led left lies lost made meant met ran reached said sang sat sent "
-    "sold sought spent spoke stood struck swam taught thought told took wore won wrote allows "
-    "belongs consists contains depends describes enables gets gives goes includes keeps lives "
-    "makes occurs produces provides receives reduces remains replaces requires sends serves "
-    "takes writes".split()
-)
+_BE = frozenset(("is", "are", "was", "were"))
+_FINITE = word_set("verbs")
 """Words that are hardly ever anything but a verb with a subject."""
-_BASES = frozenset(("have", "do"))
-_MODALS = frozenset("to can could will would may might must should does do did".split())
-_INTRANSITIVE = frozenset(
-    "died moved worked lived remained served returned graduated emigrated became fell grew rose "
-    "went retired settled ended started lasted belonged continued resigned studied trained played "
-    "performed campaigned traveled travelled joined married".split()
-)
-_ARTICLES = frozenset("the a an this these its their his her our".split())
-_DETERMINERS = _ARTICLES | frozenset("it him them all each one two many".split())
-_PREPOSITIONS = frozenset(
-    "in on at by to for from with as of into under over after before between through during since "
-    "until across against near within without about around along".split()
-)
-_PERSONAL = frozenset(("it", "he", "she", "they"))
-_POSSESSIVE = frozenset(("its", "their", "his", "her"))
-_ADVERBS = frozenset("later then also subsequently still now finally soon eventually".split())
-_PAIRS = frozenset(("both", "between", "either", "neither"))
-_REPORTS = frozenset("if that unless until whether why how or".split())
-_UNSURE = _REPORTS | frozenset(
-    "nobody none nor no not never only when while because although though which who whom whose "
-    "where what".split()
-)
+_BASES = word_set("base verbs")
+_MODALS = word_set("modals")
+_INTRANSITIVE = word_set("intransitive")
+_ARTICLES = word_set("articles")
+_DETERMINERS = word_set("determiners")
+_PREPOSITIONS = word_set("prepositions")
+_PERSONAL = word_set("personal")
+_POSSESSIVE = word_set("possessive")
+_ADVERBS = word_set("adverbs")
+_REPORTS = word_set("reports")
+_UNSURE = word_set("unsure")
 """Words that may reach over what follows "and": who denies, asks, conditions or reports."""
 _ENDS_SUBJECT = (_PREPOSITIONS - {"of"}) | {"and", "that", "which", "who"}
 _CLAUSE = 20  # words in which a modal may govern
@@ -82,14 +64,14 @@ def _facts(sentence: str, text: str) -> list[str]:
         return [sentence]
     ends = [joint.end for joint in joints[1:]] + [len(words)]
     pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
-    thing = _object(pieces[-1]) if joints[-1].shares else ()
+    object_words = _object(pieces[-1]) if joints[-1].shares else ()
     first: Sequence[str] = words[: joints[0].end]
     if len(first) == verb + 1:
-        first = _with_object(first, thing)
+        first = _with_object(first, object_words)
     return [
         " ".join(first).rstrip(",;. ") + ".",
         *(
-            _alone(_with_object(piece, thing) if len(piece) == 1 else piece, subject, joint)
+            _alone(_with_object(piece, object_words) if len(piece) == 1 else piece, subject, joint)
             for piece, joint in zip(pieces, joints, strict=True)
         ),
     ]
@@ -97,14 +79,14 @@ def _facts(sentence: str, text: str) -> list[str]:
 
 def _object(words: Sequence[str]) -> Sequence[str]:
     """Return what follows the verb of a fact where it is an object: "produced the film"."""
-    thing = words[1:]
-    return thing if thing and thing[0].lower() in _DETERMINERS else ()
+    following = words[1:]
+    return following if following and following[0].lower() in _DETERMINERS else ()
 
 
-def _with_object(words: Sequence[str], thing: Sequence[str]) -> Sequence[str]:
+def _with_object(words: Sequence[str], object_words: Sequence[str]) -> Sequence[str]:
     """Return a fact that ends in its verb with the object that it shares: "wrote the film"."""
     last = words[-1].rstrip(",")
-    return words if last in _INTRANSITIVE else [*words[:-1], last, *thing]
+    return words if last in _INTRANSITIVE else [*words[:-1], last, *object_words]
 
 
 class _Joint(NamedTuple):
@@ -121,13 +103,13 @@ class _Joint(NamedTuple):
 
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     """Return the joints of a sentence; none where it is not certain what they join."""
-    found: list[_Joint] = []
+    joints: list[_Joint] = []
     listed: list[_Joint] = []  # after commas: a list if an "and" ends it
-    plain = [word.lower().strip(",;()\"'") for word in words]
-    if not _PAIRS.isdisjoint(plain):
+    bare_words = [word.lower().strip(",;()\"'") for word in words]
+    if not word_set("pairs").isdisjoint(bare_words):
         return []
-    reach = next((at for at, word in enumerate(plain) if _reaches(word)), len(words))
-    report = next((at for at, word in enumerate(plain) if word in _REPORTS), len(words))
+    reach = next((at for at, word in enumerate(bare_words) if _reaches(word)), len(words))
+    report = next((at for at, word in enumerate(bare_words) if word in _REPORTS), len(words))
     for at in range(verb, len(words) - 1):
         is_last = words[at] == "and" or words[at].endswith(";")
         if not is_last and (not words[at].endswith(",") or words[at + 1] == "and"):
@@ -136,11 +118,11 @@ def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
         if joint is None or at > (reach if joint.shares else report):
             listed = []
         elif is_last:
-            found += [one for one in listed if one.shares == joint.shares] + [joint]
+            joints += [earlier for earlier in listed if earlier.shares == joint.shares] + [joint]
             listed = []
         else:
             listed.append(joint)
-    return found
+    return joints
 
 
 def _reaches(word: str) -> bool:
@@ -203,11 +185,13 @@ def _subject(words: Sequence[str], verb: int) -> str:
     subject = words[:verb]
     if subject[-1] in _ADVERBS or subject[-1].endswith("ly"):
         subject = subject[:-1]
-    plain = [word.lower().strip(",") for word in subject]
-    if not subject or len(subject) > _MOST_SUBJECT or not _UNSURE.isdisjoint(plain):
+    bare_words = [word.lower().strip(",") for word in subject]
+    if not subject or len(subject) > _MOST_SUBJECT or not _UNSURE.isdisjoint(bare_words):
         return ""
     commas = sum(word.endswith(",") for word in subject)
-    return " ".join(subject) if not commas or (commas == 1 and plain[0] in _PREPOSITIONS) else ""
+    return (
+        " ".join(subject) if not commas or (commas == 1 and bare_words[0] in _PREPOSITIONS) else ""
+    )
 
 
 def _is_verb(words: Sequence[str], at: int) -> bool:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from fullrecall.judges.bearing import Aim, objection
-from fullrecall.judges.evidence import Folded, locate, locate_parts
-from fullrecall.judges.judge import Ask, Citation, Flow, Verdict
+from fullrecall.judges.bearing import Aim
+from fullrecall.judges.evidence import locate
+from fullrecall.judges.judge import Ask, Flow, Verdict
 from fullrecall.judges.prompts import Prompts
+from fullrecall.judges.quotes import Quotes
 from fullrecall.judges.replies import verdict_objects
 from fullrecall.judges.verdicts import checked
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
@@ -22,7 +23,8 @@ _TELLS = 3
 class Matter(NamedTuple):
     """What is asked: numbered targets, the numbered contexts shown, and the words for it.
 
-    With `on_itself` a verdict is on a context, and may cite that one only.
+    With `on_itself` a verdict is on a context, and may cite that one only. Without contexts it
+    cites none.
     """
 
     targets: Mapping[int, str]
@@ -77,8 +79,8 @@ class Exchange:
                 problems |= {n: v.problem for n, v in fresh.items() if v.label is None}
                 if self.requote:
                     unproven = {n: window.unproven(n, v) for n, v in fresh.items()}
-                    problems |= {n: said for n, said in unproven.items() if said}
-                    requoted |= {n for n, said in unproven.items() if said}
+                    problems |= {n: reason for n, reason in unproven.items() if reason}
+                    requoted |= {n for n, reason in unproven.items() if reason}
             if not problems or is_void(verdicts):
                 break
         return verdicts
@@ -87,14 +89,14 @@ class Exchange:
         self, window: _Window, group: Sequence[int], problems: Mapping[int, str], again: int
     ) -> Ask:
         matter = window.matter
-        asked = {number: matter.targets[number] for number in group}
-        request = matter.request(asked, matter.window)
-        told = {number: problems[number] for number in group if problems[number]}
-        if told:
-            request = self.prompts.asked_again(request, told, items=matter.items)
+        targets = {number: matter.targets[number] for number in group}
+        request = matter.request(targets, matter.window)
+        known_problems = {number: problems[number] for number in group if problems[number]}
+        if known_problems:
+            request = self.prompts.asked_again(request, known_problems, items=matter.items)
         if again or self.sample:
             request = replace(request, again=again, sample=self.sample)
-        holds = partial(_holds_a_verdict, asked=tuple(group), window=window)
+        holds = partial(_holds_a_verdict, numbers=tuple(group), window=window)
         return Ask(self.model, request, holds)
 
 
@@ -103,28 +105,28 @@ class _Window:
 
     def __init__(self, matter: Matter) -> None:
         self.matter = matter
-        self._folded: dict[int, Folded] = {}
+        self.quotes = _quotes(matter)
         self._heard: dict[tuple[int, ...], tuple[Completion, dict[int, Verdict]]] = {}
 
-    def read(self, completion: Completion, asked: Sequence[int]) -> dict[int, Verdict]:
+    def read(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:
         """Return a verdict for each number; a failed completion's reason where it holds none.
 
         A reply is read once, by whoever asks first: whether it is accepted, or what it says.
         """
-        heard, verdicts = self._heard.get(tuple(asked), (None, {}))
+        heard, verdicts = self._heard.get(tuple(numbers), (None, {}))
         if heard != completion:
-            verdicts = self._verdicts(completion, asked)
-            self._heard[tuple(asked)] = completion, verdicts
+            verdicts = self._verdicts(completion, numbers)
+            self._heard[tuple(numbers)] = completion, verdicts
         return verdicts
 
-    def _verdicts(self, completion: Completion, asked: Sequence[int]) -> dict[int, Verdict]:
+    def _verdicts(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:
         if completion.failure and completion.failure.is_final:
-            return {number: Verdict(None, problem=completion.problem) for number in asked}
+            return {number: Verdict(None, problem=completion.problem) for number in numbers}
         matter = self.matter
         verdicts = checked(
             verdict_objects(completion.text),
-            {number: matter.targets[number] for number in asked},
-            matter.window,
+            {number: matter.targets[number] for number in numbers},
+            matter.window or None,
             on_itself=matter.on_itself,
         )
         for number, verdict in verdicts.items():
@@ -134,75 +136,57 @@ class _Window:
                 verdicts[number] = Verdict(None, problem=problem)
         return verdicts
 
-    def fold(self, number: int) -> Folded:
-        """Return a context, by its number, prepared to look quotes up in."""
-        if number not in self._folded:
-            self._folded[number] = Folded(self.matter.window[number])
-        return self._folded[number]
-
     def misplaced(self, verdict: Verdict) -> str:
         """Return what shows that a citation names the wrong context; empty where nothing does."""
         if len(self.matter.window) == 1 or self.matter.on_itself:
             return ""
         for index, quote in verdict.citations:
-            if quote in self.matter.window[index + 1] or len(quote.split()) < _TELLS:
+            if quote in self.quotes.contexts[index] or len(quote.split()) < _TELLS:
                 continue
-            others = (number for number in self.matter.window if number != index + 1)
-            found = next((n for n in others if locate(quote, self.fold(n), least=1.0)), None)
-            if found is not None and locate(quote, self.fold(index + 1)) is None:
-                return f"the judge's quote stands in context {found}, not in {index + 1}"
+            others = (other for other in self.quotes.contexts if other != index)
+            stands = (n for n in others if locate(quote, self.quotes.folded(n), least=1.0))
+            elsewhere = next(stands, None)
+            if elsewhere is not None and locate(quote, self.quotes.folded(index)) is None:
+                return f"the judge's quote stands in context {elsewhere + 1}, not in {index + 1}"
         return ""
 
-    def is_proven(self, number: int, verdict: Verdict) -> bool:
-        """Whether a verdict's credit rests on a verified quote, or on all if it needs them all."""
-        found = [not self._objection(number, verdict, one) for one in verdict.citations]
-        return bool(found) and (all(found) if verdict.together else any(found))
+    def _is_proven(self, number: int, verdict: Verdict) -> bool:
+        return self.quotes.prove(verdict, self.matter.targets[number], self.matter.aim)
 
     def mends(self, number: int, verdict: Verdict) -> bool:
         """Whether the answer to a request for a quote is one: the quote, or another verdict."""
         if verdict.label in ("supported", "partial"):
-            return self.is_proven(number, verdict)
+            return self._is_proven(number, verdict)
         return verdict.label is not None
 
     def unproven(self, number: int, verdict: Verdict) -> str:
         """Return what to say of a verdict that lacks a verified quote; empty where it has one."""
-        if verdict.label not in ("supported", "partial") or self.is_proven(number, verdict):
+        if verdict.label not in ("supported", "partial") or self._is_proven(number, verdict):
             return ""
-        refused = ((one, self._objection(number, verdict, one)) for one in verdict.citations)
-        (index, quote), reason = next((one, why) for one, why in refused if why)
+        target, aim = self.matter.targets[number], self.matter.aim
+        objections = [self.quotes.objection(c, verdict, target, aim) for c in verdict.citations]
+        reason = next(filter(None, objections))
+        index, quote = verdict.citations[objections.index(reason)]
         shown = f"the quote {quote[:60]!r}" if quote.strip() else "an empty quote"
         return (
             f"{shown} from context {index + 1} {reason}: replace it by other words of that "
             "context that state the claim, verbatim, or change the verdict"
         )
 
-    def _objection(self, number: int, verdict: Verdict, citation: Citation) -> str:
-        """Return why a citation proves nothing, as half a sentence; empty where it may."""
-        context = citation.context + 1
-        parts = locate_parts(citation.quote, self.fold(context))
-        if not parts:
-            return "is not there"
-        target = self.matter.targets[number]
-        beside = others_together(verdict, citation)
-        return objection(target, self.matter.window[context], parts, self.matter.aim, beside)
-
-
-def others_together(verdict: Verdict, citation: Citation) -> tuple[str, ...]:
-    """Return the other quotes of a verdict that needs them all; none of one that does not."""
-    if not verdict.together:
-        return ()
-    return tuple(quote for index, quote in verdict.citations if (index, quote) != citation)
-
 
 def is_proven(matter: Matter, number: int, verdict: Verdict) -> bool:
     """Whether a verdict rests on a verified quote, or on all of its quotes if it needs them all."""
-    return _Window(matter).is_proven(number, verdict)
+    return _quotes(matter).prove(verdict, matter.targets[number], matter.aim)
+
+
+def _quotes(matter: Matter) -> Quotes:
+    return Quotes({number - 1: text for number, text in matter.window.items()})
 
 
 def _groups(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
     return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
 
-def _holds_a_verdict(completion: Completion, *, asked: Sequence[int], window: _Window) -> bool:
+def _holds_a_verdict(completion: Completion, *, numbers: Sequence[int], window: _Window) -> bool:
     """Whether a reply has a valid verdict at all: what it lacks is asked for in other words."""
-    return any(verdict.label for verdict in window.read(completion, asked).values())
+    return any(verdict.label for verdict in window.read(completion, numbers).values())

@@ -63,28 +63,17 @@ class Done(NamedTuple, Generic[T]):
 
 def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
     """Return one flow that runs several in step, so that their requests share batches."""
-    values: dict[int, T] = {}
-    waiting: dict[int, Sequence[Ask]] = {}
-
-    def advance(position: int, answers: Sequence[Completion] | None) -> None:
-        flow = flows[position]
-        try:
-            waiting[position] = next(flow) if answers is None else flow.send(answers)
-        except StopIteration as end:
-            values[position] = end.value
-
+    steps: list[Sequence[Ask] | Done[T]] = []
     try:
-        for position in range(len(flows)):
-            advance(position, None)
-        while waiting:
-            asked, waiting = waiting, {}
-            completions = iter((yield [ask for batch in asked.values() for ask in batch]))
-            for position, batch in asked.items():
-                advance(position, [next(completions) for _ in batch])
+        steps += [advance(flow, None) for flow in flows]
+        while waiting := {n: step for n, step in enumerate(steps) if not isinstance(step, Done)}:
+            answers = iter((yield [ask for batch in waiting.values() for ask in batch]))
+            for number, batch in waiting.items():
+                steps[number] = advance(flows[number], [next(answers) for _ in batch])
     finally:
         for flow in flows:
             flow.close()
-    return [values[position] for position in range(len(flows))]
+    return [step.value for step in steps if isinstance(step, Done)]
 
 
 def advance(flow: Flow[T], answers: Sequence[Completion] | None) -> Sequence[Ask] | Done[T]:
@@ -143,14 +132,14 @@ async def arun(
 async def _batch(batch: Sequence[Ask], answer: Answer, tally: Tally) -> list[Completion]:
     import asyncio
 
-    async def one(ask: Ask) -> Completion | NotAsked:
+    async def answered(ask: Ask) -> Completion | NotAsked:
         try:
             return tally.add(await answer(ask))
         except NotAsked as why:
             # The others are on their way and may be paid for: they are to arrive.
             return why
 
-    answers = await asyncio.gather(*map(one, batch))
+    answers = await asyncio.gather(*map(answered, batch))
     refused = [each for each in answers if isinstance(each, NotAsked)]
     if refused:
         raise NotAsked(str(refused[0]), sum(each.requests for each in refused))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import side_by_side
@@ -12,7 +13,30 @@ from fullrecall.judges.judge import Flow, Judge, Kind, Label, Relation, Verdict,
 
 
 @dataclass(frozen=True)
-class Panel:
+class SeveralJudges:
+    """Judges that decide together; subclasses say how."""
+
+    judges: Sequence[Judge]
+
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "judges", tuple(self.judges))
+        if len(self.judges) < 2:  # noqa: PLR2004 - one needs no other
+            raise ParameterError(f"a {self.kind} needs at least two judges, got {len(self.judges)}")
+
+    @property
+    def name(self) -> str:
+        """The names of all judges, in their order."""
+        return f"{self.kind}({', '.join(judge.name for judge in self.judges)})"
+
+    def requiring_quotes(self) -> Self:
+        """Return the same judges, asking once more for quotes where they can."""
+        return type(self)([requiring_quotes(judge) for judge in self.judges])
+
+
+@dataclass(frozen=True)
+class Panel(SeveralJudges):
     """Asks every judge about every target; the median of their labels decides.
 
     Labels are ordered: contradicted, not_supported, partial, supported. A target is found at the
@@ -22,21 +46,7 @@ class Panel:
     texts.
     """
 
-    judges: Sequence[Judge]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "judges", tuple(self.judges))
-        if len(self.judges) < 2:  # noqa: PLR2004 - one is no panel
-            raise ParameterError(f"a panel needs at least two judges, got {len(self.judges)}")
-
-    @property
-    def name(self) -> str:
-        """The names of all judges."""
-        return f"panel({', '.join(judge.name for judge in self.judges)})"
-
-    def requiring_quotes(self) -> Panel:
-        """Return the panel of the same judges, asking once more for quotes where they can."""
-        return Panel([requiring_quotes(judge) for judge in self.judges])
+    kind: ClassVar[str] = "panel"
 
     def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return what the first judge makes of the text: all judge the same targets."""
@@ -77,15 +87,15 @@ _ORDERED: Sequence[Label] = ("contradicted", "not_supported", "partial", "suppor
 
 def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict of a panel on one target; without a label where it has no majority."""
-    places = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
-    silent = len(verdicts) - len(places)
+    ranks = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
+    silent = len(verdicts) - len(ranks)
     middle = {
-        place for guess in (0, len(_ORDERED) - 1) for place in _middle([*places, *[guess] * silent])
+        rank for guess in (0, len(_ORDERED) - 1) for rank in _middle([*ranks, *[guess] * silent])
     }
-    if len(middle) > 1 or not places:
+    if len(middle) > 1 or not ranks:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))
         reason = f"the panel has no majority{': ' + problems if problems else ''}"
-        most = Counter(places).most_common(1)[0][1] if places else 0
+        most = Counter(ranks).most_common(1)[0][1] if ranks else 0
         return Verdict(None, problem=reason, agreement=most / len(verdicts))
     label = _ORDERED[middle.pop()]
     share = sum(verdict.label == label for verdict in verdicts) / len(verdicts)
@@ -100,6 +110,6 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
     )
 
 
-def _middle(places: Sequence[int]) -> tuple[int, int]:
-    ordered = sorted(places)
+def _middle(ranks: Sequence[int]) -> tuple[int, int]:
+    ordered = sorted(ranks)
     return ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]

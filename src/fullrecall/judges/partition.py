@@ -8,25 +8,21 @@ belongs to a claim of its own. A list that is refused wrongly costs a request; n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from fullrecall.judges.bearing import bears, content_keys, content_words
+from fullrecall.judges.bearing import content_keys, content_words, objection
 from fullrecall.judges.evidence import Location
-from fullrecall.judges.sentences import Part, omitted, parts
+from fullrecall.judges.sentences import located_parts, omitted
+from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.negations import denies
 from fullrecall.judges.words.tokens import Word, alike
 
-_CONNECTIVES = frozenset(
-    "however therefore thus hence moreover furthermore additionally also besides meanwhile "
-    "otherwise respectively consequently accordingly finally firstly secondly namely".split()
-)
+_CONNECTIVES = word_set("connectives")
 """Words that tie sentences together: claims stand alone."""
 
 _MAY_ADD = 4
 """Words of the text in a claim that it takes for one other, such as "located"."""
 
-_SEGMENT = re.compile(r"[^\n.!?。！？]*+(?:[\n.!?。！？]++|$)")  # noqa: RUF001
 _PAIR = 2  # characters, of a script without spaces
 
 
@@ -35,14 +31,16 @@ def fault(claims: Sequence[str], text: str, question: str | None = None) -> str:
 
     `question` is what the text answers: a claim may have its words.
     """
-    told = _Keys([*content_words(text), *content_words(question or "")])
+    text_keys = _Keys([*content_words(text), *content_words(question or "")])
     parts = _sentences(text)
     for number, claim in enumerate(claims, start=1):
         words = content_words(claim)
         if not words:
             return f"claim {number} says nothing"
-        sentence = max(parts, key=lambda one: one.shares(words), default=None)
-        problem = "has no sentence" if sentence is None else _invented(claim, sentence, text, told)
+        sentence = max(parts, key=lambda part: part.shares(words), default=None)
+        problem = (
+            "has no sentence" if sentence is None else _invented(claim, sentence, text, text_keys)
+        )
         if problem or sentence is None:
             return f"claim {number} {problem}"
         if not sentence.shares(words)[1] or any(
@@ -88,8 +86,8 @@ class _Sentence:
         Of sentences that are alike, the claim is of the one that still lacks it.
         """
         there = [word for word in words if self._keys.has(word)]
-        taken = [_Keys(content_words(claim)) for claim in self.claims]
-        return len(there), sum(not any(one.has(word) for one in taken) for word in there)
+        claim_keys = [_Keys(content_words(claim)) for claim in self.claims]
+        return len(there), sum(not any(keys.has(word) for keys in claim_keys) for word in there)
 
     def says(self, claim: str) -> bool:
         """Whether it has all the words of a claim."""
@@ -97,9 +95,9 @@ class _Sentence:
 
     def omitted(self, text: str) -> str:
         """Return which of its words is in no claim of its own; empty where none is."""
-        taken = [_Keys(content_words(claim)) for claim in self.claims]
+        claim_keys = [_Keys(content_words(claim)) for claim in self.claims]
         for word in self.words:
-            if word.written not in _CONNECTIVES and not any(one.has(word) for one in taken):
+            if word.written not in _CONNECTIVES and not any(keys.has(word) for keys in claim_keys):
                 beginning = text[self.stands.start : self.stands.end].strip()[:60]
                 return f"no claim has {text[word.start : word.end]!r} of {beginning!r}"
         return ""
@@ -118,38 +116,25 @@ def _sentences(text: str) -> list[_Sentence]:
     """Return the sentences of a text that state something: no heading, no question."""
     words = content_words(text)
     silent = set(omitted(text))
-    found = []
-    for part, start, end in _spans(text):
+    stating = []
+    for part, start, end in located_parts(text):
         own = [word for word in words if start <= word.start < end]
         if own and part not in silent:
-            found.append(_Sentence(own, Location(start, end, 1.0)))
-    return found
+            stating.append(_Sentence(own, Location(start, end, 1.0)))
+    return stating
 
 
-def _spans(text: str) -> list[tuple[Part, int, int]]:
-    """Return where each part stands; by its marks alone where one does not stand as it is."""
-    spans: list[tuple[Part, int, int]] = []
-    at = 0
-    for part in parts(text):
-        start = text.find(part.text, at)
-        if start < 0:
-            return [(Part(match[0]), *match.span()) for match in _SEGMENT.finditer(text)]
-        at = start + len(part.text)
-        spans.append((part, start, at))
-    return spans
-
-
-def _invented(claim: str, sentence: _Sentence, text: str, told: _Keys) -> str:
+def _invented(claim: str, sentence: _Sentence, text: str, text_keys: _Keys) -> str:
     """Return what a claim has that the text has not; empty where it has nothing."""
     words = content_words(claim)
-    new = [word for word in words if not told.has(word)]
+    new = [word for word in words if not text_keys.has(word)]
     for word in new:
         if word.is_number or (word.is_capitalised and word.start):
             return f"has {claim[word.start : word.end]!r}, which the text does not have"
     if len(new) * _MAY_ADD > len(words) - len(new):
         added = ", ".join(repr(word.written) for word in new)
         return f"adds {added}"
-    if not bears(claim, text, [sentence.stands]):
+    if objection(claim, text, [sentence.stands]):
         return "is not what its sentence says"
     if denies(claim) and not denies(text[sentence.stands.start : sentence.stands.end]):
         return "denies what the text does not deny"

@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from fullrecall.judges.bearing import states
-from fullrecall.judges.evidence import Folded, locate, locate_parts
+from fullrecall.judges.evidence import locate
 from fullrecall.judges.exchange import Exchange, Matter
 from fullrecall.judges.flow import side_by_side
-from fullrecall.judges.judge import Ask, Flow, Label, Verdict
-from fullrecall.judges.replies import verdict_objects
-from fullrecall.judges.verdicts import checked, merged
+from fullrecall.judges.judge import Flow, Label, Verdict
+from fullrecall.judges.quotes import Quotes
+from fullrecall.judges.verdicts import merged
 from fullrecall.judges.windows import windows
-from fullrecall.models.chat import Completion
+from fullrecall.models.chat import ChatRequest
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
@@ -46,17 +46,17 @@ class Reviews(NamedTuple):
 
         Of a context at most `size` characters are shown.
         """
-        asked = [
+        pairs = [
             (number, n)
             for number, verdict in verdicts.items()
             if verdict.label in _DENIES
             for n in self._stating(self.targets[number])
         ]
-        found = yield from side_by_side(
-            [self._alone(number, windows({n: self.contexts[n]}, size)[0]) for number, n in asked]
+        judged = yield from side_by_side(
+            [self._alone(number, windows({n: self.contexts[n]}, size)[0]) for number, n in pairs]
         )
         settled: dict[int, list[Verdict]] = {}
-        for (number, _), verdict in zip(asked, found, strict=True):
+        for (number, _), verdict in zip(pairs, judged, strict=True):
             label = verdict[number].label
             if label in _HELPS and label != verdicts[number].label:
                 settled.setdefault(number, []).append(verdict[number])
@@ -64,20 +64,20 @@ class Reviews(NamedTuple):
 
     def in_parts(self, verdicts: Mapping[int, Verdict]) -> Flow[dict[int, Verdict]]:
         """Judge again, over the passages cited, what several windows support in part."""
-        asked = {
+        shown_for = {
             number: passages
             for number, verdict in verdicts.items()
             if verdict.label == "partial" and verdict.others
             if (passages := _passages(verdict, self.contexts))
         }
-        found = yield from side_by_side([self._alone(n, shown) for n, shown in asked.items()])
+        judged = yield from side_by_side([self._alone(n, shown) for n, shown in shown_for.items()])
         return {
             number: replace(
                 verdict[number],
                 together=len({index for index, _ in verdict[number].citations}) > 1,
                 contested=verdicts[number].contested,
             )
-            for number, verdict in zip(asked, found, strict=True)
+            for number, verdict in zip(shown_for, judged, strict=True)
             if verdict[number].label == "supported"
         }
 
@@ -91,11 +91,11 @@ class Reviews(NamedTuple):
 def _passages(verdict: Verdict, contexts: Mapping[int, str]) -> dict[int, str]:
     """Return what stands around each quote, by the number of its context."""
     shown: dict[int, list[tuple[int, int]]] = {}
-    for index, quote in [c for one in (verdict, *verdict.others) for c in one.citations]:
+    for index, quote in [c for each in (verdict, *verdict.others) for c in each.citations]:
         text = contexts.get(index + 1, "")
-        place = locate(quote, text)
-        if place is not None:
-            span = (max(0, place.start - _AROUND), min(len(text), place.end + _AROUND))
+        location = locate(quote, text)
+        if location is not None:
+            span = (max(0, location.start - _AROUND), min(len(text), location.end + _AROUND))
             shown.setdefault(index + 1, []).append(span)
     return {
         number: " […] ".join(contexts[number][start:end] for start, end in sorted(spans))
@@ -115,28 +115,28 @@ def verified(
     themselves. One request, with one pair for each verdict; where a reply lacks a pair, it is not
     verified. Quotes that are not in their context are not shown.
     """
-    folded = [Folded(text) for text in contexts]
+    quotes = Quotes(dict(enumerate(contexts)))
     looked = [
         (target, each)
         for target, verdict in zip(targets, verdicts, strict=True)
         for each in (verdict, *verdict.others)
         if each.label in _HELPS
     ]
-    pairs = {}
-    for at, (target, verdict) in enumerate(looked):
+    pairs: dict[int, tuple[str, str]] = {}
+    for number, (target, verdict) in enumerate(looked):
         parts = [
-            contexts[index][part.start : part.end]
-            for index, quote in verdict.citations
-            for part in locate_parts(quote, folded[index])
+            contexts[citation.context][part.start : part.end]
+            for citation in verdict.citations
+            for part in quotes.located(citation)
         ]
         if parts:
-            pairs[at] = target, " […] ".join(parts)[:_LONGEST_QUOTE]
+            pairs[number] = target, " […] ".join(parts)[:_LONGEST_QUOTE]
     support = (yield from _support(pairs, exchange)) if pairs else {}
-    found = iter(support.get(at) in ("supported", v.label) for at, (_, v) in enumerate(looked))
+    outcomes = iter(support.get(n) in ("supported", v.label) for n, (_, v) in enumerate(looked))
 
     def marked(verdict: Verdict) -> Verdict:
-        seen = next(found) if verdict.label in _HELPS else verdict.verified
-        return replace(verdict, verified=seen, others=tuple(map(marked, verdict.others)))
+        is_verified = next(outcomes) if verdict.label in _HELPS else verdict.verified
+        return replace(verdict, verified=is_verified, others=tuple(map(marked, verdict.others)))
 
     return [marked(verdict) for verdict in verdicts]
 
@@ -144,25 +144,13 @@ def verified(
 def _support(
     pairs: Mapping[int, tuple[str, str]], exchange: Exchange
 ) -> Flow[dict[int, Label | None]]:
-    """Ask of each pair whether its quote supports its claim."""
+    """Ask of each pair whether its quote supports its claim, all in one request."""
     numbered = dict(enumerate(pairs.values(), start=1))
-    request = exchange.prompts.verification(numbered)
-    if exchange.sample:
-        request = replace(request, sample=exchange.sample)
 
-    def read(completion: Completion) -> dict[int, Verdict]:
-        return checked(
-            [
-                {**item, "citations": [{"context": item.get("id"), "quote": ""}]}
-                for item in verdict_objects(completion.text)
-            ],
-            {n: claim for n, (claim, _) in numbered.items()},
-            numbered,
-        )
+    def request(some: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
+        return exchange.prompts.verification({number: numbered[number] for number in some})
 
-    def accepts(completion: Completion) -> bool:
-        return any(verdict.label for verdict in read(completion).values())
-
-    (completion,) = yield [Ask(exchange.model, request, accepts)]
-    verdicts = {} if completion.failure else read(completion)
-    return {at: verdicts[n].label for n, at in enumerate(pairs, start=1) if n in verdicts}
+    claims = {number: claim for number, (claim, _) in numbered.items()}
+    single = replace(exchange, claims_per_call=len(pairs), reasks=0, requote=False)
+    verdicts = yield from single.verdicts(Matter(claims, {}, request, "claims"))
+    return {at: verdicts[number].label for number, at in enumerate(pairs, start=1)}

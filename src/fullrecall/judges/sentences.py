@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.languages import language_of
 
 Role: TypeAlias = Literal[
@@ -42,17 +43,6 @@ _QUESTION = ("?", "？", "؟")
 _LEAD_IN = (":", "：")
 _DECORATION = " \t\"'*_>#-–•“”„"
 
-_FILLERS = frozenset(
-    "yes|no|sure|certainly|of course|absolutely|definitely|okay|ok|great question|good question|"
-    "thanks|thank you|you are welcome|you're welcome|hello|hi|correct|right|indeed|in summary|"
-    "in conclusion|i don't know|ja|nein|oui|non|sí|да|нет".split("|")
-)
-_FILLER_BEGINNINGS = (
-    "i hope this", "hope this helps", "let me know if", "please let me know", "feel free to",
-    "if you have any more questions", "if you have any other questions",
-    "if you have any further questions", "if you have any questions", "is there anything else",
-)  # fmt: skip
-
 
 def sentences(text: str, *, language: str | None = None) -> list[str]:
     """Return the parts of `text`, stripped, in order, whatever they are; no white space only.
@@ -70,28 +60,41 @@ def statements(text: str) -> list[str]:
 
     A text of headings alone is returned as its parts: something must be claimed by it.
     """
-    found = parts(text)
-    return [part.text for part in found if part.role == "statement"] or [p.text for p in found]
+    all_parts = parts(text)
+    return [part.text for part in all_parts if part.role == "statement"] or [
+        p.text for p in all_parts
+    ]
 
 
 def omitted(text: str) -> list[Part]:
     """Return the parts of `text` that are not among its `statements`, with what they are."""
-    found = parts(text)
-    if all(part.role != "statement" for part in found):
+    all_parts = parts(text)
+    if all(part.role != "statement" for part in all_parts):
         return []
-    return [part for part in found if part.role != "statement"]
+    return [part for part in all_parts if part.role != "statement"]
 
 
 def parts(text: str, *, language: str | None = None) -> list[Part]:
     """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
-    known = language or language_of(text) or "en"
-    found: list[Part] = []
+    code = language or language_of(text) or "en"
+    listed: list[Part] = []
     for block in _blocks(text.splitlines()):
         if block.role is not None:
-            found.append(Part(block.text.strip(), block.role))
+            listed.append(Part(block.text.strip(), block.role))
         else:
-            found += [Part(one, _role(one)) for one in _sentences(block.text, known)]
-    return found
+            listed += [Part(sentence, _role(sentence)) for sentence in _sentences(block.text, code)]
+    return listed
+
+
+def located_parts(text: str) -> Iterator[tuple[Part, int, int]]:
+    """Yield the parts of `text` with their half-open offsets; what lies between belongs to none."""
+    end = 0
+    for part in parts(text):
+        start = text.find(part.text, end)
+        if start < 0:  # joined from parts that white space lay between
+            start = max(end, text.find(part.text.split(None, 1)[0], end))
+        end = min(len(text), start + len(part.text))
+        yield part, start, end
 
 
 class _Block(NamedTuple):
@@ -247,4 +250,7 @@ def _role(sentence: str) -> Role:
     if sentence.rstrip("*_ ").endswith(_QUESTION):
         return "question"
     words = " ".join(bare.strip(_DECORATION + ".!,…").casefold().replace("\u2019", "'").split())
-    return "filler" if words in _FILLERS or words.startswith(_FILLER_BEGINNINGS) else "statement"
+    is_filler = words in word_set("fillers") or words.startswith(
+        tuple(word_set("filler beginnings"))
+    )
+    return "filler" if is_filler else "statement"

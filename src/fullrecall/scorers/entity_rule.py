@@ -20,6 +20,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fullrecall.judges.words.data import word_set
+
 _QUOTED = re.compile(r'"([^"\n]{1,60})"|“([^”\n]{1,60})”|`([^`\n]{1,60})`')
 _TOKEN = re.compile(
     r"(?P<number>[$€£¥]?\d+(?:[.,:/-]\d+)*%?(?!\w))"
@@ -27,14 +29,8 @@ _TOKEN = re.compile(
     r"|(?P<stop>[.!?…。！？\n]+)"  # noqa: RUF001 - full-width stops are meant
     r"|(?P<other>\S)"
 )
-_JOINING = frozenset("of the de del della di da du des la le van von der den bin al y".split())
-_FUNCTION_WORDS = frozenset(
-    "a an the this that these those it its he she they we you i his her their our my your "
-    "in on at by for from to of with without as if when while where who what which why how "
-    "and or but not no is are was were be do does did has have had can could will would may "
-    "might must should there here all some any each every most many after before during since "
-    "both such then than also however although because".split()
-)
+_JOINING = word_set("entity joining")
+_FUNCTION_WORDS = word_set("never entities")
 
 
 class _Token(NamedTuple):
@@ -46,7 +42,7 @@ class _Token(NamedTuple):
 def find_entities(text: str) -> list[str]:
     """Return the entities of `text` in order of appearance, each once whatever its letter case."""
     quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(text))
-    found = [quotation.strip() for quotation in quoted]
+    entities = [quotation.strip() for quotation in quoted]
     # Quoted stretches are taken: what is inside them is no second entity.
     tokens = list(_tokens(_QUOTED.sub(" , ", text)))
     inner = {t.text for t in tokens if t.kind == "word" and not t.starts_sentence}
@@ -55,14 +51,16 @@ def find_entities(text: str) -> list[str]:
         token = tokens[position]
         end = position + 1
         if token.kind == "number":
-            found.append(token.text)
+            entities.append(token.text)
         elif token.kind == "word" and token.text[0].isupper():
             end = _run_end(tokens, position)
-            found.extend(_name(tokens[position:end], inner))
+            entities.extend(_name(tokens[position:end], inner))
         elif token.kind == "word" and _is_identifier(token.text):
-            found.append(token.text)
+            entities.append(token.text)
         position = end
-    return list({entity.casefold(): entity for entity in reversed(found) if entity}.values())[::-1]
+    return list({entity.casefold(): entity for entity in reversed(entities) if entity}.values())[
+        ::-1
+    ]
 
 
 def _tokens(text: str) -> Iterator[_Token]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, get_args
@@ -11,11 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, get_args
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.findings import Part as FoundPart
-from fullrecall.judges.bearing import Aim, bears, stand_alone
-from fullrecall.judges.evidence import Folded, locate_parts
-from fullrecall.judges.exchange import others_together
+from fullrecall.judges.bearing import Aim, stand_alone
 from fullrecall.judges.flow import arun, run
 from fullrecall.judges.judge import Citation, Flow, Judge, Label, Verdict, requiring_quotes
+from fullrecall.judges.quotes import Quotes
 from fullrecall.models.chat import ChatModel
 from fullrecall.parameters import check_k, check_share
 from fullrecall.result import Method, Result
@@ -89,22 +89,22 @@ class JudgedScorer(FindingScorer):
         """
         try:
             require_answerable(sample)
-            found = yield from self._judged(sample)
+            judged = yield from self._judged(sample)
         except (Unmeasured, Unanswerable, JudgeError) as why:
             return self._without_score(why, sample)
-        total = len(found.findings) + len(found.unmeasured)
-        measured = len(found.findings)
-        if found.unmeasured and (not measured or measured / total < self.min_measured):
-            reasons = "; ".join(sorted({why for _, why in found.unmeasured}))
+        total = len(judged.findings) + len(judged.unmeasured)
+        measured = len(judged.findings)
+        if judged.unmeasured and (not measured or measured / total < self.min_measured):
+            reasons = "; ".join(sorted({why for _, why in judged.unmeasured}))
             return replace(
                 self._unscored(
-                    Unmeasured(f"{len(found.unmeasured)} of {total} not judged: {reasons}")
+                    Unmeasured(f"{len(judged.unmeasured)} of {total} not judged: {reasons}")
                 ),
-                findings=tuple(found.findings),
-                retrieved=found.retrieved,
-                unmeasured=found.unmeasured,
+                findings=tuple(judged.findings),
+                retrieved=judged.retrieved,
+                unmeasured=judged.unmeasured,
             )
-        return self._outcome(found, sample)
+        return self._outcome(judged, sample)
 
     @abstractmethod
     def _judged(self, sample: Sample) -> Flow[Found]:
@@ -113,10 +113,10 @@ class JudgedScorer(FindingScorer):
     @cached_property
     def _method(self) -> Method:
         """How this scorer scores; names the judge that is asked where none is given."""
-        told = super()._method
+        method = super()._method
         if self.judge is not None or not self.always_judged:
-            return told
-        return replace(told, parameters={**told.parameters, "judge": self._asked.name})
+            return method
+        return replace(method, parameters={**method.parameters, "judge": self._asked_judge.name})
 
     def _refuse_without_judge(self) -> None:
         """Raise `ParameterError` for an option that only a judge could take."""
@@ -129,7 +129,7 @@ class JudgedScorer(FindingScorer):
                     raise ParameterError(f"{own.name}={value!r} needs a judge: pass judge=…")
 
     @property
-    def _asked(self) -> Judge:
+    def _asked_judge(self) -> Judge:
         from fullrecall.judges.local import LexicalJudge
 
         return self._asked_with_quotes if self.judge is not None else LexicalJudge()
@@ -152,13 +152,13 @@ class JudgedScorer(FindingScorer):
         contexts = self._contexts(sample)
         if not targets or not contexts.unique:
             return Found([Finding(target) for target in targets], contexts.count)
-        verdicts = yield from self._asked.attribute(
+        verdicts = yield from self._asked_judge.attribute(
             [target.label for target in targets],
             contexts.unique,
             question=question,
             relation=relation,
         )
-        return self._found(targets, verdicts, contexts, relation)
+        return self._findings_of(targets, verdicts, contexts, relation)
 
     def index_of_rank(self, sample: Sample) -> dict[int, int]:
         """Return the index that a judge knows a context by, for each rank that it may cite."""
@@ -172,7 +172,7 @@ class JudgedScorer(FindingScorer):
         """Return the retrieved contexts that are judged."""
         return Contexts(retrieved_texts(sample)[: within(sample, self.depth)])
 
-    def _found(
+    def _findings_of(
         self,
         targets: Sequence[Target],
         verdicts: Sequence[Verdict],
@@ -182,7 +182,7 @@ class JudgedScorer(FindingScorer):
         """Return the findings of targets with a valid verdict, and the others with why not."""
         if len(verdicts) != len(targets):
             raise JudgeError(
-                f"the judge {self._asked.name} returned {len(verdicts)} verdicts, expected "
+                f"the judge {self._asked_judge.name} returned {len(verdicts)} verdicts, expected "
                 f"{len(targets)}, one per target in order"
             )
         findings = []
@@ -205,20 +205,27 @@ class JudgedScorer(FindingScorer):
 
     def _finding(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
         """Return the finding; of several verdicts that help, each earns credit at its own rank."""
-        cites = _Cites(target, verdict, contexts, aim)
-        votes = [
-            [(self._credit(part), self._part(part, cites)) for part in (vote, *vote.others)]
+        cited = [
+            [(part, contexts.evidence(part, target, aim)) for part in (vote, *vote.others)]
             for vote in verdict.votes or (verdict,)
         ]
-        parts = [part for vote in votes for _, part in vote]
+        every = [item for vote in cited for _, items in vote for item in items]
+        verified = {item.rank for item in every if item.verified}
+        votes = [
+            [
+                (
+                    self._credit(part),
+                    self._part(part, items, verified, contexts.enough(part, target, aim)),
+                )
+                for part, items in vote
+            ]
+            for vote in cited
+        ]
         proven = _steps(votes, strict=True)
         steps = proven if self.require_evidence else _steps(votes, strict=False)
-        evidence = sorted(
-            dict.fromkeys(item for part in parts for item in part.cited),
-            key=lambda item: item.rank,
-        )
+        evidence = sorted(dict.fromkeys(every), key=lambda item: item.rank)
         reached = steps[-1].credit if steps else 0.0
-        ranks = {rank for part in parts for rank in part.ranks} if steps else ()
+        ranks = {rank for vote in votes for _, part in vote for rank in part.ranks} if steps else ()
         return Finding(
             target,
             steps,
@@ -229,46 +236,50 @@ class JudgedScorer(FindingScorer):
             verdict.judge,
             reached - (proven[-1].credit if proven else 0.0),
             verdict.contested,
-            _kept_parts(verdict, evidence, cites),
+            _kept_parts(verdict, evidence, cited),
         )
 
     def _credit(self, verdict: Verdict) -> float:
         return {"supported": 1.0, "partial": self.partial_credit}.get(verdict.label or "", 0.0)
 
-    def _part(self, part: Verdict, cites: _Cites) -> _Part:
-        """Return the evidence of one verdict, and from which rank on it supports its target.
+    def _part(
+        self,
+        part: Verdict,
+        cited: Sequence[Evidence],
+        verified: AbstractSet[int],
+        enough: AbstractSet[int],
+    ) -> _Part:
+        """Return from which rank on one verdict supports its target.
 
         Of several contexts, one that has what all of them have of the target is enough, if its
         quote is verified; otherwise all are needed, whatever the judge says of `together`.
+        `verified` are the ranks of contexts that any judge or window has quoted well, `enough` of
+        those that have what all together have.
         """
-        cited = cites.evidence(part)
         if not cited or not self._credit(part):
-            return _Part(cited)
+            return _Part()
         every = {item.rank for item in cited}
-        verified = every & cites.verified
-        counted = tuple(sorted(verified if self.require_evidence else every))
+        counted = tuple(sorted(every & verified if self.require_evidence else every))
         if len(every) > 1 and not part.together:
-            alone = verified & cites.enough(part)
+            alone = every & verified & enough
             if alone:
-                return _Part(cited, min(alone), min(alone), counted)
-        proven_at = max(every) if verified == every else None
-        return _Part(cited, max(every), proven_at, counted)
+                return _Part(min(alone), min(alone), counted)
+        return _Part(max(every), max(every) if every <= verified else None, counted)
 
 
 _UNVERIFIED = "the judge's quote is not evidence, or is not in a context that it cites"
 
 
 class _Part(NamedTuple):
-    """What one verdict rests on, and from which rank on it supports, verified or not."""
+    """From which rank on a verdict supports, verified or not, and the ranks that it rests on."""
 
-    cited: Sequence[Evidence]
     found_at: int | None = None
     proven_at: int | None = None
     ranks: tuple[int, ...] = ()
 
 
 _Vote: TypeAlias = Sequence[tuple[float, _Part]]
-"""One judge's verdicts on a target: the credit of each, and what it rests on."""
+"""One judge's verdicts on a target, each with its credit."""
 
 
 def _steps(votes: Sequence[_Vote], *, strict: bool) -> tuple[Step, ...]:
@@ -279,9 +290,10 @@ def _steps(votes: Sequence[_Vote], *, strict: bool) -> tuple[Step, ...]:
     """
     earned = [_earned(vote, strict=strict) for vote in votes]
     steps: list[Step] = []
-    for rank in sorted({rank for one in earned for rank in one}):
+    for rank in sorted({rank for ranks in earned for rank in ranks}):
         reached = sorted(
-            max((credit for at, credit in one.items() if at <= rank), default=0.0) for one in earned
+            max((credit for at, credit in ranks.items() if at <= rank), default=0.0)
+            for ranks in earned
         )
         credit = reached[(len(reached) - 1) // 2]
         if credit > (steps[-1].credit if steps else 0.0):
@@ -299,35 +311,10 @@ def _earned(vote: _Vote, *, strict: bool) -> dict[int, float]:
     return earned
 
 
-class _Cites:
-    """What the verdict on one target cites, looked up."""
-
-    def __init__(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> None:
-        self._target, self._contexts, self._aim = target, contexts, aim
-        votes = verdict.votes or (verdict,)
-        self.verified = {
-            item.rank
-            for vote in votes
-            for part in (vote, *vote.others)
-            for item in self.evidence(part)
-            if item.verified
-        }
-        """The ranks of contexts that any judge or window has quoted well: that proves them."""
-
-    def evidence(self, part: Verdict) -> list[Evidence]:
-        """Return the citations of one verdict as evidence."""
-        return [
-            self._contexts.evidence(citation, part, self._target, self._aim)
-            for citation in part.citations
-        ]
-
-    def enough(self, part: Verdict) -> set[int]:
-        """Return the ranks of the cited contexts of which each is enough for the target, alone."""
-        return self._contexts.enough(part, self._target, self._aim)
-
-
 def _kept_parts(
-    verdict: Verdict, evidence: Sequence[Evidence], cites: _Cites
+    verdict: Verdict,
+    evidence: Sequence[Evidence],
+    cited: Sequence[Sequence[tuple[Verdict, Sequence[Evidence]]]],
 ) -> tuple[FoundPart, ...]:
     """Return the verdicts that one was made of, so that the finding can be derived again.
 
@@ -337,14 +324,9 @@ def _kept_parts(
     if not (verdict.votes or verdict.others or together):
         return ()
     return tuple(
-        FoundPart(
-            part.label or "",
-            tuple(evidence.index(item) for item in cites.evidence(part)),
-            part.together,
-            number,
-        )
-        for number, vote in enumerate(verdict.votes or (verdict,), start=bool(verdict.votes))
-        for part in (vote, *vote.others)
+        FoundPart(part.label or "", tuple(map(evidence.index, items)), part.together, number)
+        for number, vote in enumerate(cited, start=bool(verdict.votes))
+        for part, items in vote
     )
 
 
@@ -381,8 +363,7 @@ class Contexts:
         self.count = len(texts)
         self.unique = list(first)
         self._ranks = list(first.values())
-        self._folded: dict[int, Folded] = {}
-        self._evidence: dict[tuple[object, ...], Evidence] = {}
+        self._quotes = Quotes(dict(enumerate(self.unique)))
 
     def rank(self, index: int) -> int:
         """Return the rank of a text by its 0-based index among the unique ones."""
@@ -405,38 +386,30 @@ class Contexts:
     def enough(self, verdict: Verdict, target: Target, aim: Aim) -> set[int]:
         """Return the ranks of the cited contexts of which each is enough for the target, alone."""
         cited = sorted({index for index, _ in verdict.citations})
-        if aim != "claim":
+        if aim != "claim" or len(cited) <= 1:
             return {self.rank(index) for index in cited}
         alone = stand_alone(target.label, [self.unique[index] for index in cited])
-        return {self.rank(index) for index, one in zip(cited, alone, strict=True) if one}
+        return {
+            self.rank(index) for index, is_enough in zip(cited, alone, strict=True) if is_enough
+        }
 
-    def evidence(self, citation: Citation, verdict: Verdict, target: Target, aim: Aim) -> Evidence:
-        """Return a citation as evidence; verified, if it is there and bears on the target.
+    def evidence(self, verdict: Verdict, target: Target, aim: Aim) -> list[Evidence]:
+        """Return what a verdict cites; verified, if it is there and bears on the target.
 
         Whether it bears is what the model found where it looked at quote and target alone.
         """
-        beside = others_together(verdict, citation)
-        key = (citation, beside, verdict.verified, target.label)
-        if key not in self._evidence:
-            self._evidence[key] = self._looked_up(citation, beside, verdict.verified, target, aim)
-        return self._evidence[key]
+        return [self._looked_up(citation, verdict, target, aim) for citation in verdict.citations]
 
     def _looked_up(
-        self,
-        citation: Citation,
-        beside: Sequence[str],
-        verified: bool | None,  # noqa: FBT001 - of a verdict, None included
-        target: Target,
-        aim: Aim,
+        self, citation: Citation, verdict: Verdict, target: Target, aim: Aim
     ) -> Evidence:
         index, quote = citation
-        if index not in self._folded:
-            self._folded[index] = Folded(self.unique[index])
-        parts = locate_parts(quote, self._folded[index])
+        parts = self._quotes.located(citation)
         if not parts:
             return Evidence(self.rank(index), quote=quote, verified=False)
+        verified = verdict.verified
         if verified is None:
-            verified = bears(target.label, self.unique[index], parts, aim, beside)
+            verified = not self._quotes.objection(citation, verdict, target.label, aim)
         return Evidence(
             self.rank(index),
             parts[0].start,

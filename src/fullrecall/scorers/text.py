@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, nextafter
@@ -91,7 +92,7 @@ class TextRecall(DeterministicScorer):
         from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED, ScoreColumns
 
         status, retrieved, counts = [], [], []
-        pairs = _Pairs()
+        searches: list[_Search] = []
         for sample in samples:
             try:
                 texts, groups = retrieved_texts(sample), reference_texts(sample)
@@ -100,16 +101,12 @@ class TextRecall(DeterministicScorer):
             else:
                 code = SCORED if groups else UNDEFINED
             places = first_places(texts)
-            for group in groups:
-                pairs.add(group, places, exact=self.least <= 1.0)
+            searches += [_Search.of(group, places, exact=self.least <= 1.0) for group in groups]
             status.append(code)
             retrieved.append(len(texts))
             counts.append(len(groups))
-        first = np.array(pairs.exact, np.int32)
-        values = np.fromiter(self.bounded.of_pairs(pairs.references, pairs.texts), np.float64)
-        hits = np.flatnonzero(values >= self.least)
-        targets, places_ = (np.array(pairs.targets, np.int64), np.array(pairs.places, np.int32))
-        np.minimum.at(first, targets[hits], places_[hits])
+        self._search(searches)
+        first = np.fromiter((search.first for search in searches), np.int32)
         first[first == _NOWHERE] = 0
 
         def support() -> Lists:
@@ -122,6 +119,19 @@ class TextRecall(DeterministicScorer):
             support,
         )
         return ScoreColumns(np.array(status, np.int8), found)
+
+    def _search(self, searches: Sequence[_Search]) -> None:
+        """Find where each target is first: whatever is found takes no part in the next pairs."""
+        start = 0
+        while searches := [search for search in searches if len(search.texts) > start]:
+            end = start + max(1, _TOGETHER // len(searches))
+            pairs = [pair for search in searches for pair in search.pairs(start, end)]
+            values = self.bounded.of_pairs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+            for (_, _, place, search), value in zip(pairs, values, strict=True):
+                if value >= self.least:
+                    search.first = min(search.first, place)
+            searches = [search for search in searches if search.first > search.places[-1]]
+            start = end
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
@@ -143,33 +153,36 @@ class TextRecall(DeterministicScorer):
         return Finding(Target(group), (Step(ranks[0], 1.0),) if ranks else (), ranks, evidence)
 
 
+_TOGETHER = 256
+"""Pairs of texts that are compared before it is asked again which are still needed."""
+
 _NOWHERE = 2**31 - 1
 """The place of a text that is not there."""
 
 
-class _Pairs:
-    """Texts that are compared with references, of all targets together."""
+@dataclass
+class _Search:
+    """Where a target is first: `texts` and their `places` are those that may find it earlier."""
 
-    def __init__(self) -> None:
-        self.references: list[str] = []
-        self.texts: list[str] = []
-        self.targets: list[int] = []
-        self.places: list[int] = []
-        self.exact: list[int] = []
-        """Where each target stands word by word."""
+    group: tuple[str, ...]
+    texts: Sequence[str]
+    places: Sequence[int]
+    first: int
 
-    def add(self, group: tuple[str, ...], places: dict[str, int], *, exact: bool) -> None:
-        """Add an any-of group with the texts that may be found before it stands word by word."""
-        stands = [places[text] for text in group if text in places] if exact else []
-        first = min(stands, default=_NOWHERE)
-        before = [(text, place) for text, place in places.items() if place < first]
-        target = len(self.exact)
-        self.exact.append(first)
-        for reference in group:
-            self.references += [reference] * len(before)
-            self.texts += [text for text, _ in before]
-            self.places += [place for _, place in before]
-            self.targets += [target] * len(before)
+    @classmethod
+    def of(cls, group: tuple[str, ...], places: dict[str, int], *, exact: bool) -> _Search:
+        """Return the search for an any-of group; word by word it stands at `first`."""
+        equal = [places[text] for text in group if text in places] if exact else []
+        first = min(equal, default=_NOWHERE)
+        count = bisect_left(ranks := list(places.values()), first)
+        return cls(group, list(places)[:count], ranks[:count], first)
+
+    def pairs(self, start: int, end: int) -> Iterator[tuple[str, str, int, _Search]]:
+        """Yield each reference with each of some texts, and its place."""
+        some = slice(start, end)
+        for text, place in zip(self.texts[some], self.places[some], strict=True):
+            for reference in self.group:
+                yield reference, text, place, self
 
 
 def first_places(texts: Sequence[str]) -> dict[str, int]:

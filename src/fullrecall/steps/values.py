@@ -99,7 +99,8 @@ class ValueReader:
 
     def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
         """Return each item, or the first of a pair of it and its score, as a copy."""
-        return [self.copy(_without_score(item) if type(item) is tuple else item) for item in items]
+        copy = self.copy
+        return [copy(_without_score(item) if type(item) is tuple else item) for item in items]
 
     def _document(self, value: object) -> DocumentCopy | None:
         own = self.document(value)

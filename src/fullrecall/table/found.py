@@ -158,26 +158,25 @@ class FoundColumns:
         return FoundColumns(
             self.retrieved[rows],
             self.first.taken(rows),
-            self._later(lambda support: support.taken(targets)),
-            None if self.steps is None else self.steps.taken(targets),
-            None if self.grade is None else self.grade[targets],
-            None if self.size is None else self.size[targets],
-            None if self.ranks is None else self.ranks.taken(rows),
+            ranks=None if self.ranks is None else self.ranks.taken(rows),
+            **self._of_targets(targets),
         )
 
     def only(self, targets: NDArray[np.bool_]) -> FoundColumns:
         """Return the columns of these targets alone."""
         if targets.all():
             return self
-        kept = np.flatnonzero(targets)
-        return replace(
-            self,
-            first=self.first.kept(targets),
-            supports=self._later(lambda support: support.taken(kept)),
-            steps=None if self.steps is None else self.steps.taken(kept),
-            grade=None if self.grade is None else self.grade[kept],
-            size=None if self.size is None else self.size[kept],
-        )
+        own = self._of_targets(np.flatnonzero(targets))
+        return replace(self, first=self.first.kept(targets), **own)
+
+    def _of_targets(self, targets: Integers) -> dict[str, Any]:
+        """Return what is known of these targets; their support is looked up when it is read."""
+        return {
+            "supports": None if self.supports is None else lambda: self.supporting.taken(targets),
+            "steps": None if self.steps is None else self.steps.taken(targets),
+            "grade": None if self.grade is None else self.grade[targets],
+            "size": None if self.size is None else self.size[targets],
+        }
 
     def graded(self, min_grade: float) -> FoundColumns:
         """Return the columns of the targets whose grade is at least `min_grade`."""
@@ -190,6 +189,12 @@ class FoundColumns:
     def targets(self) -> Integers:
         """How many targets each row has."""
         return self.first.counts
+
+    @property
+    def finds_any(self) -> bool:
+        """Whether any target is found, if only in part."""
+        partly = self.steps is not None and len(self.steps.credits) > 0
+        return partly or bool(self.first.values.any())
 
     @cached_property
     def row_of_target(self) -> Integers:
@@ -424,10 +429,6 @@ class FoundColumns:
     def _offsets(self, rows: Integers) -> Integers:
         """Return where the terms of each row begin, given the ascending row of each term."""
         return offsets_of(np.bincount(rows, minlength=len(self)).astype(np.int64))
-
-    def _later(self, change: Callable[[Lists], Lists]) -> Callable[[], Lists] | None:
-        """Return what changes the support of the targets when it is read."""
-        return None if self.supports is None else lambda: change(self.supporting)
 
     def _limit(self, k: int | None) -> Integers | int:
         """Return the last place that counts for each target."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fullrecall.lazy import names
 
 if TYPE_CHECKING:
+    from fullrecall.id_levels import IdLevelWarning
     from langchain_fullrecall.capture import capture_retrievals
     from langchain_fullrecall.chat_model import LangChainChatModel
     from langchain_fullrecall.documents import contexts
     from langchain_fullrecall.evaluator import RecallStringEvaluator
     from langchain_fullrecall.experiment import report_of
-    from langchain_fullrecall.ids import IdLevelWarning
     from langchain_fullrecall.offline import offline_client
     from langchain_fullrecall.retriever import observed
     from langchain_fullrecall.selection import Selection
@@ -30,7 +31,7 @@ __all__ = [
 
 # Loaded when first used: LangChain's retrievers take a second to import.
 _MODULES = {
-    "IdLevelWarning": "ids",
+    "IdLevelWarning": "summary",
     "LangChainChatModel": "chat_model",
     "RecallStringEvaluator": "evaluator",
     "Selection": "selection",
@@ -42,11 +43,8 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    return value
+if not TYPE_CHECKING:
+    __getattr__ = names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Awaitable, Callable, Mapping
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableSequence
@@ -12,12 +10,11 @@ from langchain_core.runnables.config import merge_configs
 
 from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.id_levels import IdWatch, ids_seen
 from fullrecall.identifiers import shown
 from langchain_fullrecall.depth import deeper
-from langchain_fullrecall.ids import IdLevelWarning, IdWatch
-from langchain_fullrecall.options import Options, reading_of
 from langchain_fullrecall.outputs import answer, checked_key, held
-from langchain_fullrecall.record import Reading
+from langchain_fullrecall.record import Options, Reading, reading_of
 from langchain_fullrecall.recorder import ROOT, Recorder, brief
 from langchain_fullrecall.selfcheck import broken
 
@@ -78,8 +75,7 @@ class ObservedRetriever:
         self._reading = reading
         self._config = config
         self._as_input = as_input or input_of(runnable)
-        self._watch: IdWatch | None = IdWatch()
-        self._lock = Lock()
+        self._watch = IdWatch()
         self.asynchronous = isinstance(runnable, RunnableLambda) and not hasattr(runnable, "func")
 
     def __repr__(self) -> str:
@@ -126,7 +122,8 @@ class ObservedRetriever:
         given = self._as_input(_question(sample))
         recorder = Recorder()
         recorder.begin_call(given)
-        return recorder, given, merge_configs(self._config, {"callbacks": [recorder]})
+        config: RunnableConfig = {"callbacks": [recorder]}
+        return recorder, given, merge_configs(self._config, config) if self._config else config
 
     def _read(
         self,
@@ -152,19 +149,8 @@ class ObservedRetriever:
             return Retrieval(error=str(problem))
         if error is not None:
             return Retrieval(calls=found.calls, error=brief(error))
-        return self._watched(sample, found)
-
-    def _watched(self, sample: Sample, found: Retrieval) -> Retrieval:
-        """Warn, once, where no reference ID was seen in the first samples that name any."""
-        with self._lock:
-            if self._watch is None or not sample.reference_context_ids:
-                return found
-            self._watch.noted(sample.with_retrieval(found))
-            if not self._watch.is_enough:
-                return found
-            problem, self._watch = self._watch.problem(), None
-        if problem is not None:
-            warnings.warn(problem, IdLevelWarning, stacklevel=2)
+        if sample.reference_context_ids and not self._watch.is_done:
+            self._watch.warn(ids_seen(sample.with_retrieval(found)))
         return found
 
 

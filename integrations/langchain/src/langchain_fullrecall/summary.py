@@ -11,10 +11,10 @@ from uuid import UUID
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
 
 from fullrecall import Report, Sample
+from fullrecall.id_levels import IdLevelWarning, IdWatch
 from fullrecall.measures import Measure
 from fullrecall.records import plain_method
 from fullrecall.table.row import Row
-from langchain_fullrecall.ids import IdLevelWarning, IdWatch
 from langchain_fullrecall.measurement import Measured
 
 if TYPE_CHECKING:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
-from fullrecall.judges.local.support import Support, SupportModel, weights
+from fullrecall.judges.local.support import (
+    Support,
+    judged,
+    support_alone,
+    support_together,
+    weights,
+)
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.words.languages import is_in_script_of, judged_language, name_of
 from fullrecall.judges.words.tokens import read_words
 
 MEASURED = ("en",)
 """The languages that the built-in judge was measured on."""
-
-_MODEL: Final = SupportModel()  # what it has read of a context serves every judge
 
 
 @dataclass(frozen=True)
@@ -124,10 +128,12 @@ class LexicalJudge:
             if language not in self.languages:
                 problem = self._unmeasured(f"the reference is {name_of(language)}")
                 return [Verdict(None, problem=problem)] * len(contexts)
-            found = _MODEL.support(sentence, contexts)
+            supports = support_alone(sentence, contexts)
             best = [max(pair, key=lambda support: support.probability)
-                    for pair in zip(best, found, strict=True)]  # fmt: skip
-        return [self._helps(reference, contexts, index, one) for index, one in enumerate(best)]
+                    for pair in zip(best, supports, strict=True)]  # fmt: skip
+        return [
+            self._helps(reference, contexts, index, support) for index, support in enumerate(best)
+        ]
 
     def support(
         self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
@@ -138,9 +144,9 @@ class LexicalJudge:
         return [self._support(target, contexts) for target in targets]
 
     def _support(self, claim: str, contexts: Sequence[str]) -> float:
-        alone, together = _MODEL.judge(claim, contexts, threshold=self._least)
+        alone, together = judged(claim, contexts, threshold=self._least)
         shown = [contexts[index] for index in together]
-        jointly = _MODEL.support_together(claim, shown).probability
+        jointly = support_together(claim, shown).probability
         return max([jointly, *(support.probability for support in alone)])
 
     def _helps(
@@ -172,7 +178,7 @@ class LexicalJudge:
 
     def _judged(self, claim: str, read: Sequence[int], contexts: Sequence[str]) -> Verdict:
         texts = [contexts[index] for index in read]
-        alone, together = _MODEL.judge(claim, texts, threshold=self._least)
+        alone, together = judged(claim, texts, threshold=self._least)
         needed = together or [
             number for number, support in enumerate(alone) if support.probability >= self._least
         ]
@@ -181,9 +187,9 @@ class LexicalJudge:
         cited = tuple(_citation(alone[number], read[number], contexts) for number in needed)
         return Verdict("supported", cited, together=bool(together))
 
-    def _unmeasured(self, found: str) -> str:
+    def _unmeasured(self, reason: str) -> str:
         measured = ", ".join(map(name_of, self.languages))
-        return f"the built-in judge is measured on {measured} only, and {found}: pass judge=…"
+        return f"the built-in judge is measured on {measured} only, and {reason}: pass judge=…"
 
 
 def _citation(support: Support, index: int, contexts: Sequence[str]) -> Citation:

@@ -12,7 +12,6 @@ _ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
 _PLACES_EXACT = 48  # of one word in one context; more tell nothing new
 _PLACES_ALIKE = 12
 _CANDIDATES = 6  # sentences around which windows are tried
-_TELLING = 1.2  # words that weigh less are function words
 _NEARLY = 0.9  # of what a window covers, for a part of it to be the evidence
 
 Cover = Mapping[int, float]  # unit number to credit in (0, 1]
@@ -50,6 +49,11 @@ class Match(NamedTuple):
     covered: float  # the weight that the best single sentence covers
     evidence: tuple[int, int]  # sentences, first and last, of the best context
 
+    @property
+    def weight(self) -> float:
+        """The weight that all contexts cover."""
+        return sum(u.word.weight * credit for u, credit in zip(self.units, self.found, strict=True))
+
     def weigh(self, units: Iterable[int], credit: Sequence[float]) -> float:
         """Return the share of the units' weight that `credit` covers; of no units, all."""
         weight = covered = 0.0
@@ -66,7 +70,7 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
         first.setdefault(word.key, Unit(word, position))
     units = tuple(first.values())
     covers: dict[Sentence, dict[int, float]] = {}
-    places: list[dict[int, list[int]]] = []
+    positions: list[dict[int, list[int]]] = []
     for number, passage in enumerate(contexts):
         here: dict[int, list[int]] = {}
         for index, unit in enumerate(units):
@@ -74,16 +78,16 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
                 cover = covers.setdefault(Sentence(number, passage.sentence_of[position]), {})
                 cover[index] = max(credit, cover.get(index, 0.0))
                 here.setdefault(index, []).append(position)
-        places.append(here)
+        positions.append(here)
     weights = [unit.word.weight for unit in units]
     window = _best_window(covers, weights)
     return Match(
         units,
-        tuple(index for index, weight in enumerate(weights) if weight >= _TELLING),
+        tuple(index for index, unit in enumerate(units) if unit.word.tells),
         sum(weights),
         _listed(_join(*covers.values()), units),
         _listed(window.region, units),
-        tuple(places),
+        tuple(positions),
         window.best,
         window.covered,
         window.evidence,
@@ -91,7 +95,7 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
 
 
 def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
-    """Yield where a word stands in a passage, with its credit: itself, alike, or its acronym."""
+    """Yield where a word stands in a passage, with its credit: itself or alike."""
     exact = passage.places.get(word.key)
     if exact is not None:
         yield from ((position, 1.0) for position in exact[:_PLACES_EXACT])
@@ -101,8 +105,6 @@ def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
             if alike(word.key, other):
                 for position in passage.places[other][:_PLACES_ALIKE]:
                     yield position, _ALIKE_CREDIT
-    if word.is_capitalised and word.written in passage.acronyms:
-        yield passage.acronyms[word.written], 1.0
 
 
 class _Window(NamedTuple):
@@ -119,7 +121,7 @@ def _best_window(covers: Mapping[Sentence, Cover], weights: Sequence[float]) -> 
         return sum(weights[unit] * credit for unit, credit in cover.items())
 
     ranking = sorted(covers, key=lambda sentence: (-weigh(covers[sentence]), sentence))
-    found, most = _Window(), 0.0
+    window, most = _Window(), 0.0
     for sentence in ranking[:_CANDIDATES]:
         context, number = sentence
         before, here, after, lead = (
@@ -138,8 +140,8 @@ def _best_window(covers: Mapping[Sentence, Cover], weights: Sequence[float]) -> 
         )
         evidence = next(span for cover, span in stretches if weigh(cover) >= _NEARLY * whole)
         most = whole
-        found = _Window(sentence, 0.0, _join(before, here, after, lead), evidence)
-    return found._replace(covered=weigh(covers[ranking[0]]) if ranking else 0.0)
+        window = _Window(sentence, 0.0, _join(before, here, after, lead), evidence)
+    return window._replace(covered=weigh(covers[ranking[0]]) if ranking else 0.0)
 
 
 def _join(*covers: Cover) -> dict[int, float]:

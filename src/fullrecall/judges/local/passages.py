@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict, defaultdict
-from threading import Lock
+from collections import defaultdict
+from functools import lru_cache
 from typing import NamedTuple
 
 from fullrecall.judges.words.tokens import Word, read_words
@@ -16,7 +16,6 @@ _BOUNDARY = re.compile(
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
 )
 _LONGEST_SENTENCE = 60  # words; a longer stretch without a stop (a table, a list) is cut
-_SHORTEST_ACRONYM, _LONGEST_ACRONYM = 2, 5
 PREFIX = 5  # letters by which words that begin alike are looked up
 
 
@@ -29,7 +28,6 @@ class Passage(NamedTuple):
     sentences: tuple[tuple[int, int], ...]  # of each sentence: first word, past its last word
     places: dict[str, tuple[int, ...]]  # key to word positions
     beginnings: dict[str, tuple[str, ...]]  # first letters to the longer keys that have them
-    acronyms: dict[str, int]  # initials of runs of capitalised words, to the run's position
 
     def sentence(self, number: int) -> str:
         """Return a sentence's text, without what follows its last word."""
@@ -37,8 +35,9 @@ class Passage(NamedTuple):
         return self.text[self.words[first].start : self.words[last - 1].end]
 
 
+@lru_cache(maxsize=512)  # a context is judged for many claims
 def read_passage(text: str) -> Passage:
-    """Read a text."""
+    """Return a text, read."""
     words = tuple(read_words(text))
     cuts = [match.end() for match in _BOUNDARY.finditer(text)]
     cuts.append(len(text) + 1)
@@ -56,11 +55,11 @@ def read_passage(text: str) -> Passage:
         sentence_of.append(len(sentences))
     if words:
         sentences.append((first, len(words)))
-    places: defaultdict[str, list[int]] = defaultdict(list)
+    positions_of: defaultdict[str, list[int]] = defaultdict(list)
     for position, word in enumerate(words):
-        places[word.key].append(position)
+        positions_of[word.key].append(position)
     beginnings: defaultdict[str, list[str]] = defaultdict(list)
-    for key in places:
+    for key in positions_of:
         if len(key) >= PREFIX:
             beginnings[key[:PREFIX]].append(key)
     return Passage(
@@ -68,60 +67,6 @@ def read_passage(text: str) -> Passage:
         words,
         tuple(sentence_of),
         tuple(sentences),
-        {key: tuple(positions) for key, positions in places.items()},
-        {start: tuple(found) for start, found in beginnings.items()},
-        _acronyms(words),
+        {key: tuple(positions) for key, positions in positions_of.items()},
+        {start: tuple(keys) for start, keys in beginnings.items()},
     )
-
-
-def _acronyms(words: tuple[Word, ...]) -> dict[str, int]:
-    """Return the initials of each run of two to five capitalised words: United States is us."""
-    found: dict[str, int] = {}
-    run: list[int] = []
-    for position, word in enumerate(words):
-        if word.is_capitalised and (not run or word.start - words[run[-1]].end == 1):
-            run.append(position)
-            continue
-        _add_acronym(words, run, found)
-        run = [position] if word.is_capitalised else []
-    _add_acronym(words, run, found)
-    return found
-
-
-def _add_acronym(words: tuple[Word, ...], run: list[int], found: dict[str, int]) -> None:
-    if _SHORTEST_ACRONYM <= len(run) <= _LONGEST_ACRONYM:
-        found.setdefault("".join(words[position].written[0] for position in run), run[0])
-
-
-class Reader:
-    """Reads texts and keeps the last ones read, since a context is judged for many claims.
-
-    At most `limit` characters of text are kept, so that memory stays bounded however long the
-    contexts are. Threads may share a reader.
-    """
-
-    def __init__(self, limit: int = 2_000_000) -> None:
-        self.limit = limit
-        self._kept: OrderedDict[str, Passage] = OrderedDict()
-        self._characters = 0
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def read(self, text: str) -> Passage:
-        """Return the text, read; from memory when it was read lately."""
-        with self._lock:
-            passage = self._kept.get(text)
-            if passage is not None:
-                self._kept.move_to_end(text)
-                return passage
-        passage = read_passage(text)
-        with self._lock:
-            if text not in self._kept:
-                self._kept[text] = passage
-                self._characters += len(text)
-            while self._characters > self.limit and len(self._kept) > 1:
-                dropped, _ = self._kept.popitem(last=False)
-                self._characters -= len(dropped)
-        return passage

@@ -17,9 +17,9 @@ def lines(name: str) -> Sequence[str]:
 
 
 @cache
-def table(name: str) -> dict[str, Any]:
-    """Return what a file of JSON holds."""
-    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+def table(name: str, package: str = __package__) -> dict[str, Any]:
+    """Return what a file of JSON holds, by default of those beside this module."""
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
@@ -34,6 +34,13 @@ def number_words() -> Mapping[str, Mapping[str, Any]]:
     """Return number words by kind, with their values, and words that bound or introduce numbers."""
     read = table("numbers.json")
     return {**read, "before years": dict.fromkeys(read["before years"].split())}
+
+
+@cache
+def word_set(name: str) -> frozenset[str]:
+    """Return the English words, or phrases, that are listed for a purpose."""
+    listed: str = table("sets.json")[name]
+    return frozenset(listed.split("|" if "|" in listed else None))
 
 
 @cache

@@ -7,7 +7,7 @@ JSON, what only a reader of that row asks for (`S_details`). What is trivial is 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.ids import IdSamples
 from fullrecall.table.lists import Lists, offsets_of
-from fullrecall.table.part import SCORED, UNSCORED, MemoryPart, Part, Rescored, ScoreColumns
+from fullrecall.table.part import SCORED, UNSCORED, MemoryPart, Part, ScoreColumns
 
 VERSION = 1
 
@@ -122,8 +122,12 @@ def arrow_table(
     for score, method in enumerate(methods):
         ours = score_cells(part, score, method)
         columns |= {f"{method.name}{end}": values for end, values in ours.items()}
-    every = schema(methods)
-    empty = {field.name: pa.nulls(len(part), field.type) for field in every}
+    return filled(columns, schema(methods), len(part))
+
+
+def filled(columns: Mapping[str, Any], every: pa.Schema, rows: int) -> pa.Table:
+    """Return columns as a table of a schema, null where there are none."""
+    empty = {field.name: pa.nulls(rows, field.type) for field in every}
     return pa.table({**empty, **columns}, schema=every)
 
 
@@ -163,14 +167,12 @@ def derived(method: Method, sample: Sample, columns: ScoreColumns, row: int, not
 
 def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
     if isinstance(part, MemoryPart):
-        samples: Any = part.samples
-        ids = samples if isinstance(samples, IdSamples) else IdSamples.of(samples)
+        ids = IdSamples.of(part.kept_samples)
         if ids is not None:
             with suppress(UnicodeEncodeError):
                 return _id_samples(ids)
     columns: dict[str, list[Any]] = {name: [] for name in COLD}
-    for row in range(len(part)):
-        sample = part.sample(row)
+    for sample in part.samples():
         plain = plain_sample(sample, default=default)
         cells = _cells(sample, plain)
         for name, values in columns.items():
@@ -224,10 +226,10 @@ def _id_samples(samples: IdSamples) -> dict[str, Any]:
     columns: dict[str, Any] = {"id": pa.array(samples.ids, pa.string())}
     for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):
         columns[name] = _list_array(pa.array(lists.names, pa.string()), lists.offsets)
-    if samples.named_questions:
-        columns["user_input"] = pa.array(samples.named_questions, pa.string())
-    if samples.named_groups:
-        columns["group"] = pa.array(samples.named_groups, pa.string())
+    if samples.questions:
+        columns["user_input"] = pa.array(samples.questions, pa.string())
+    if samples.groups:
+        columns["group"] = pa.array(samples.groups, pa.string())
     return columns
 
 
@@ -300,8 +302,7 @@ def _cold(
 ) -> dict[str, Any]:
     """Return why a row has no score, what judges said of its targets, and all that is left."""
     rows: Iterable[int] = range(len(part))
-    results = part.results[score] if isinstance(part, MemoryPart) else None
-    if isinstance(results, Rescored) and results.follows:
+    if isinstance(part, MemoryPart) and part.follows(score):
         rows = np.flatnonzero(columns.status != SCORED).tolist()
         if not rows:
             return {}

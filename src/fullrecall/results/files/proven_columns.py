@@ -14,14 +14,13 @@ import pyarrow as pa
 
 from fullrecall.errors import ReportError
 from fullrecall.identifiers import shown
-from fullrecall.result import Method, Result, Status
+from fullrecall.result import Method
 from fullrecall.results.files import columns
-from fullrecall.results.files.json_lines import parsed
-from fullrecall.results.files.proof import Proof, difference
+from fullrecall.results.files.plain import parsed
+from fullrecall.results.files.proof import Contradiction, Proof, difference
 from fullrecall.results.files.row_groups import RowGroup
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
-from fullrecall.table.part import MemoryPart, Rescored, SampleObjects, ScoreColumns
 
 _AT_ONCE = 1_024
 """Rows that are held against their samples together."""
@@ -58,44 +57,27 @@ class _Saved:
         self, rows: Integers, samples: Sequence[Sample], proof: Proof, statuses: Sequence[str]
     ) -> None:
         """Raise `ReportError` for a cell of these rows that is not what their samples give."""
-        derived = self._derived(rows, samples, proof, statuses)
-        for name in self._schema.names:
-            own = derived.column(name).combine_chunks()
-            column = self._columns[name]
-            some = pa.nulls(len(rows), own.type) if column is None else column.take(pa.array(rows))
-            if some.equals(own):
-                continue
-            for row, problem in _differences(some.to_pylist(), own.to_pylist(), name):
-                raise ReportError(f"{self._group}: row {rows[row]}: {problem}")
-
-    def _derived(
-        self, rows: Integers, samples: Sequence[Sample], proof: Proof, statuses: Sequence[str]
-    ) -> pa.Table:
-        """Return the columns that samples give."""
-        together: ScoreColumns | None = None
-        if str(Status.UNSCORED) not in statuses:  # maybe by its run
-            together = proof.columns(samples)
-        if together is None:
-            results = self._results(rows, samples, proof, statuses)
-            part = MemoryPart.of(samples, [(result,) for result in results])
-        else:
-            later = Rescored(proof.score, follows=True)
-            part = MemoryPart(SampleObjects(samples), (together,), (later,))
+        try:
+            part = proof.derived(
+                samples, statuses, lambda row: self._group.result(int(rows[row]), self._score)
+            )
+        except Contradiction as error:
+            raise ReportError(f"{self._group}: row {rows[error.row]}: {error}") from None
         cells = columns.score_cells(part, 0, self._method)
-        every = {field.name: pa.nulls(len(rows), field.type) for field in self._schema}
         own = {f"{self._method.name}{end}": values for end, values in cells.items()}
-        return pa.table({**every, **own}, schema=self._schema)
-
-    def _results(
-        self, rows: Integers, samples: Sequence[Sample], proof: Proof, statuses: Sequence[str]
-    ) -> list[Result]:
-        results = []
-        for row, sample, status in zip(rows.tolist(), samples, statuses, strict=True):
-            if proof.asks_nobody and status != Status.UNSCORED:
-                results.append(proof.score(sample))
-            else:
-                results.append(proof.result(sample, self._group.result(row, self._score)))
-        return results
+        derived = columns.filled(own, self._schema, len(rows))
+        for name in self._schema.names:
+            expected = derived.column(name).combine_chunks()
+            column = self._columns[name]
+            some = (
+                pa.nulls(len(rows), expected.type)
+                if column is None
+                else column.take(pa.array(rows))
+            )
+            if some.equals(expected):
+                continue
+            for row, problem in _differences(some.to_pylist(), expected.to_pylist(), name):
+                raise ReportError(f"{self._group}: row {rows[row]}: {problem}")
 
 
 def _differences(told: list[Any], derived: list[Any], name: str) -> Iterator[tuple[int, str]]:

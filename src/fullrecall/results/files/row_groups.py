@@ -19,14 +19,7 @@ from fullrecall.result import Method, Result
 from fullrecall.results.files import columns
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers, offsets_of
-from fullrecall.table.part import (
-    SCORED,
-    ScoreColumns,
-    digests_of,
-    hash_sums,
-    name_hashes,
-    retrievals_of,
-)
+from fullrecall.table.part import SCORED, Part, ScoreColumns, hash_sums, name_hashes
 
 _MOST_BYTES = 256 * 2**20
 """Columns that are kept at a time, of all row groups of a report."""
@@ -81,7 +74,7 @@ class Files:
             raise ReportError(f"{path} is no Parquet file, or cut off: {error}") from None
 
 
-class RowGroup:
+class RowGroup(Part):
     """The rows of a row group, or some of them in any order."""
 
     def __init__(
@@ -193,14 +186,14 @@ class RowGroup:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         if self.is_null("retrieval"):
             return Counter()
-        return retrievals_of(self.sample(row) for row in range(len(self)))
+        return super().retrievals()
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
         name = self._methods[score].name
         special = (f"{name}_details", f"{name}_grade", "references", columns.SAMPLE)
         if not all(map(self.is_null, special)):
-            return digests_of([self.result(row, score).findings for row in range(len(self))])
+            return super().target_digests(score)
         references = self.column("reference_context_ids")
         if references is None:
             return np.zeros(len(self), np.uint64)

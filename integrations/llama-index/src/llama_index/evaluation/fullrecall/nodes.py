@@ -117,6 +117,21 @@ class NodeReader:
                 f"{type(error).__name__}: {error}"
             ) from error
 
+    def other_ids(self, nodes: Iterable[NodeLike]) -> dict[str, list[ID | None]]:
+        """Return the other IDs of nodes, by the options that would use them."""
+        bare = [item.node if isinstance(item, NodeWithScore) else item for item in nodes]
+        ids: dict[str, list[ID | None]] = {
+            f"id_key={name!r}": [get(node) for node in bare]
+            for name, get in NAMED_KEYS.items()
+            if name != self.id_key
+        }
+        if self.expand is None:
+            parts = (part.node_id for node in bare for part in node.child_nodes or ())
+            ids["expand=storage_context.docstore"] = [*parts]
+        parents = (node.parent_node.node_id for node in bare if node.parent_node is not None)
+        ids["id_key=lambda node: node.parent_node.node_id"] = [*parents]
+        return ids
+
 
 def _scored(item: object, rank: int) -> tuple[BaseNode, float | None]:
     node, score = (item.node, item.score) if isinstance(item, NodeWithScore) else (item, None)

@@ -19,12 +19,11 @@ from llama_index.core.workflow import StartEvent, Workflow
 from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import contexts_of
+from fullrecall.id_levels import IdWatch, ids_seen
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
 from llama_index.evaluation.fullrecall.messages import got
-from llama_index.evaluation.fullrecall.mismatch import MismatchWatch
-from llama_index.evaluation.fullrecall.options import Options, reading_of
-from llama_index.evaluation.fullrecall.record import UNSEEN, Reading, nodes_in
+from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import ROOT, Recorder, recording, unrecorded
 from llama_index.evaluation.fullrecall.responses import is_response
 from llama_index.evaluation.fullrecall.selfcheck import broken
@@ -84,7 +83,7 @@ class ObservedRetriever:
         self._thing = thing
         self._ways = ways
         self._reading = reading
-        self._watch = MismatchWatch(reading.reader)
+        self._watch = IdWatch()
         self.asynchronous = ways.ask is None
 
     def __repr__(self) -> str:
@@ -130,18 +129,20 @@ class ObservedRetriever:
         retrieval = found.retrieval
         if retrieval is None:
             raise InputError(f"nothing was retrieved that can be read, {got(answer)}")
-        if retrieval.contexts is not None:
-            self._watch.see(sample.with_retrieval(retrieval), found.nodes)
+        if sample.reference_context_ids and not self._watch.is_done:
+            other_ids = self._reading.reader.other_ids(found.nodes)
+            self._watch.warn(ids_seen(sample.with_retrieval(retrieval), other_ids))
         return retrieval
 
     def _found(self, answer: object, recorder: Recorder) -> Found:
         if isinstance(answer, Retrieval):
             return Found(answer)
-        seen = self._reading.retrieval(
+        seen = self._reading.record_of(
             recorder.steps,
             root=ROOT,
             response=answer_text(answer),
             partial=broken() or recorder.problem,
+            unseen=UNSEEN,
         )
         if seen.error != UNSEEN:
             return Found(seen, nodes_in(recorder.steps))

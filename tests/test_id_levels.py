@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, Sample
-from langchain_fullrecall.ids import IdsSeen, IdWatch, ids_seen
+from fullrecall.id_levels import IdLevelWarning, IdsSeen, IdWatch, ids_seen
 
 
 def sample(references: Any, *retrieved: Context | None) -> Sample:
@@ -33,7 +33,12 @@ def test_what_the_ids_of_a_sample_tell() -> None:
     assert ids_seen(sample([["x", "a"]], chunk("a"))).met is True
     far = ids_seen(sample(["a", "b"], chunk("u1", source="a", n=7, tags=["a"]), chunk(None)))
     assert far == IdsSeen(
-        retrieved=2, without_id=1, met=False, keys=("source",), reference="a", brought="u1"
+        retrieved=2,
+        without_id=1,
+        met=False,
+        options=("id_key='source'",),
+        reference="a",
+        brought="u1",
     )
 
 
@@ -62,7 +67,7 @@ def test_the_keys_that_would_have_matched_are_named() -> None:
         sample(["z"], chunk("u3", source="y", row=1)),
     ]
     assert problem_of(*seen) == (
-        "no reference ID of 3 samples is among the retrieved documents' IDs, but their metadata "
+        "no reference ID of 3 samples is among the retrieved documents' IDs, but other fields "
         "hold them: id_key='row' (in 2 of 3), id_key='source' (in 1 of 3) would find them"
     )
 
@@ -86,16 +91,20 @@ def test_a_few_misses_are_no_wrong_level() -> None:
     ("missed", "samples"),
     [
         (chunk("7f3a"), 20),
-        (chunk("7f3a", source="doc-1"), 5),
-        (chunk(None), 5),
+        (chunk("7f3a", source="doc-1"), 1),
+        (chunk(None), 1),
     ],
 )
-def test_a_run_is_told_early_where_there_is_evidence(missed: Context, samples: int) -> None:
-    """Metadata that hold the references, or no IDs at all, are told of after five samples."""
-    seen = [ids_seen(sample(["doc-1"], missed))] * samples
-    assert not IdWatch(seen[1:]).is_enough
-    assert IdWatch(seen).is_enough
-    assert IdWatch(seen).problem()
+def test_a_run_is_warned_once_there_is_evidence(missed: Context, samples: int) -> None:
+    """Metadata that hold the references, or no IDs at all, are evidence enough; once is enough."""
+    watch, seen = IdWatch(), ids_seen(sample(["doc-1"], missed))
+    for _ in range(samples - 1):
+        watch.warn(seen)
+    assert not watch.is_done
+    with pytest.warns(IdLevelWarning, match="no reference ID of"):
+        watch.warn(seen)
+    watch.warn(seen)
+    assert watch.is_done
 
 
 def test_documents_without_any_id_can_never_match() -> None:

@@ -1,0 +1,158 @@
+"""Whether the IDs of what was retrieved are of the kind that the references name."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from threading import Lock
+from typing import Any, NamedTuple
+
+from fullrecall.context import ID
+from fullrecall.identifiers import as_id, shown
+from fullrecall.sample import Sample
+
+_MOST_KEYS = 5
+
+_ENOUGH = 20
+"""Samples without any hit that are no bad luck: a retriever that finds something for 4 of 10
+questions misses 20 in a row once in 27,000 runs, but 5 in a row once in 13."""
+
+
+class IdLevelWarning(UserWarning):
+    """Warns that no reference ID was seen in a whole run: they may be of another level."""
+
+
+class IdsSeen(NamedTuple):
+    """What the IDs of one sample tell.
+
+    - `retrieved`: how many documents were retrieved; `without_id`: how many of them have no ID.
+    - `met`: whether any reference ID is among theirs, None where the sample names none or
+      nothing was retrieved.
+    - `options`: the options of an adapter with which they would be: "id_key='source'".
+    - `reference`, `brought`: a reference ID and a retrieved one, to show how they look.
+    """
+
+    retrieved: int = 0
+    without_id: int = 0
+    met: bool | None = None
+    options: tuple[str, ...] = ()
+    reference: str | None = None
+    brought: str | None = None
+
+    def hint(self, sample: Sample) -> str:
+        """Return what helps where the sample's IDs do not meet; empty where nothing is known."""
+        if self.options:
+            return f"the references are in other fields: {self.options[0]} would find them"
+        if not self.retrieved or self.without_id < self.retrieved:
+            return ""  # where some have none, the scorer's own reason counts them
+        contexts = sample.retrieved_contexts or ()
+        keys = dict.fromkeys(key for context in contexts for key in context.metadata)
+        return f"the documents' metadata has {', '.join(map(repr, keys))}" if keys else ""
+
+
+def ids_seen(sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None = None) -> IdsSeen:
+    """Return what the IDs of a sample tell.
+
+    `other_ids` are further IDs that the documents have, by the options that would use them; the
+    values in their metadata are looked at in any case.
+    """
+    ids = sample.retrieved_context_ids or ()
+    wanted = {own for group in sample.reference_context_ids or () for own in group.any_of}
+    known = [own for own in ids if own is not None]
+    if not wanted or not ids:
+        return IdsSeen(len(ids), len(ids) - len(known))
+    met = not wanted.isdisjoint(known)
+    options = () if met else _options(sample, wanted, other_ids or {})
+    brought = known[0] if known else None
+    return IdsSeen(len(ids), len(ids) - len(known), met, options, min(wanted), brought)
+
+
+def _options(
+    sample: Sample, wanted: set[str], other_ids: Mapping[str, Iterable[ID | None]]
+) -> tuple[str, ...]:
+    counts: Counter[str] = Counter()
+    for option, ids in other_ids.items():
+        counts[option] = sum(own in wanted for own in ids)
+    for context in sample.retrieved_contexts or ():
+        for key, value in context.metadata.items():
+            counts[f"id_key={key!r}"] += _names(value, wanted)
+    return tuple(option for option, count in counts.most_common(_MOST_KEYS) if count)
+
+
+def _names(value: Any, wanted: set[str]) -> bool:
+    try:
+        return as_id(value) in wanted
+    except ValueError:  # a list, a number with a fraction: no ID
+        return False
+
+
+class IdWatch:
+    """Watches a run, sample by sample, for references that name something else than documents do.
+
+    The usual reason is that references name sources and documents carry the IDs of chunks, or
+    the random IDs that a store made up. Samples without references or documents do not count.
+    Holds totals only, however long the run is. Safe under threads.
+    """
+
+    def __init__(self, seen: Iterable[IdsSeen] = ()) -> None:
+        self._met = False
+        self._has_warned = False
+        self._compared = 0
+        self._options: Counter[str] = Counter()
+        self._reference: str | None = None
+        self._brought: str | None = None
+        self._lock = Lock()
+        for each in seen:
+            self.see(each)
+
+    def see(self, ids: IdsSeen) -> None:
+        """Take note of one sample."""
+        if ids.met is None:
+            return
+        self._met = self._met or ids.met
+        self._compared += 1
+        self._options.update(ids.options)
+        self._reference = self._reference or ids.reference
+        self._brought = self._brought or ids.brought
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more can be learned: a hit was seen, or a warning given."""
+        return self._met or self._has_warned
+
+    def warn(self, ids: IdsSeen) -> None:
+        """Take note of one sample; give an `IdLevelWarning`, once, when there is a problem."""
+        with self._lock:
+            if self.is_done:
+                return
+            self.see(ids)
+            problem = self.problem()
+            self._has_warned = problem is not None
+        if problem is not None:
+            warnings.warn(problem, IdLevelWarning, stacklevel=2)
+
+    def problem(self) -> str | None:
+        """Return what is wrong where no reference ID was seen in the whole run, None if one was.
+
+        Documents without any ID, and metadata that hold what was looked for, are evidence enough.
+        Without it a few samples prove nothing: their retrieval may just have been bad.
+        """
+        if self._met or not self._compared:
+            return None
+        count = f"{self._compared} samples" if self._compared > 1 else "the one sample"
+        problem = f"no reference ID of {count} is among the retrieved documents' IDs"
+        if self._options:
+            listed = ", ".join(
+                f"{option} (in {samples} of {self._compared})"
+                for option, samples in self._options.most_common(_MOST_KEYS)
+            )
+            return f"{problem}, but other fields hold them: {listed} would find them"
+        if self._brought is None:
+            return f"{problem}: none of the documents has an ID; pass id_key= to name its field"
+        if self._compared < _ENOUGH:
+            return None
+        return (
+            f"{problem}: references look like {shown(self._reference)}, documents like "
+            f"{shown(self._brought)}; pass id_key= to name the field that the references use"
+        )
