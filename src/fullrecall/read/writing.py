@@ -204,8 +204,8 @@ def _squad(testset: _Set) -> Any:
     for row, (name, sample) in zip(rows, testset.numbered(), strict=True):
         ids, quotes = list(testset.ids(sample)), testset.contexts(sample)
         paragraph = testset.text(ids[0], name) if ids else next(iter(quotes), "")
-        answers = dict.fromkeys([sample.reference or "", *(sample.metadata.get("answers") or ())])
-        answers = [answer for answer in answers if answer and answer in paragraph]
+        stated = [sample.reference or "", *(sample.metadata.get("answers") or ())]
+        answers = [text for text in dict.fromkeys(stated) if text and text in paragraph]
         instead = [] if answers or not paragraph else quotes[:1] or [paragraph]
         starts = [paragraph.find(answer) for answer in answers] or [0] * len(instead)
         row["context"] = paragraph
