@@ -57,10 +57,6 @@ def _silent() -> None:
     """Show nothing."""
 
 
-def _unseen(_: object) -> None:
-    """Show nothing."""
-
-
 @dataclass
 class Run:
     """One run: what is scored how, within which limits, and what it has spent."""
@@ -73,8 +69,6 @@ class Run:
     view: View = "contexts"
     """Which list of each record is scored."""
     beat: Callable[[], None] = _silent
-    show: Callable[[Row], None] = _unseen
-    """Shows that there is a row more."""
     count: Callable[[int, int, int], None] | None = None
     """Shows that there are so many samples more, with so many scores and so many unscored."""
 
