@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from fullrecall.batches.quarantine import sample_or_problem, unscored
 from fullrecall.batches.tables import Batch, batch_of
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.evaluation.run import check_scorers, evaluate
+from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
-from fullrecall.models.retries import MOST, Retries
 from fullrecall.result import Method
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
@@ -47,7 +46,7 @@ Failures: TypeAlias = Literal["report", "raise"]
 
 
 @dataclass(frozen=True)
-class BatchScorer:
+class BatchScorer(Limits):
     """Scores batches of samples; picklable, so that engines can send it to their workers.
 
     Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
@@ -75,6 +74,9 @@ class BatchScorer:
       how much that is. `rate`: requests per second that all of them send together. Both need a
       store that all workers share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
+    - `corpus`: what the retriever searched, as in `evaluate`; read here, once, and sent to the
+      workers as a `CorpusIndex` that keeps all its texts. Make one of the documents without their
+      texts, `CorpusIndex.of(documents)`, where no sample has spans.
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
     pyarrow. Calls raise `InputError` for a position that is none, and for a column that has the
@@ -87,14 +89,10 @@ class BatchScorer:
     bad_rows: BadRows = field(default="quarantine", kw_only=True)
     failed_batches: Failures = field(default="report", kw_only=True)
     tries: int = field(default=2, kw_only=True)
-    max_concurrency: int = field(default=16, kw_only=True)
-    timeout: float | None = field(default=60.0, kw_only=True)
-    deadline: float | None = field(default=None, kw_only=True)
-    retries: Retries | int = field(default=MOST, kw_only=True)
     store: str | Path | None = field(default=None, kw_only=True)
-    budget: Budget | None = field(default=None, kw_only=True)
     rate: float | None = field(default=None, kw_only=True)
     view: View = field(default="contexts", kw_only=True)
+    corpus: CorpusLike | None = field(default=None, kw_only=True)
     _job: str = field(
         default_factory=lambda: secrets.token_hex(8), init=False, repr=False, compare=False
     )
@@ -102,8 +100,10 @@ class BatchScorer:
     def __post_init__(self) -> None:
         from fullrecall.read.rows import Columns  # readers are no part of `import fullrecall`
 
+        super().__post_init__()
         pyarrow("scoring batches")
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
+        object.__setattr__(self, "corpus", corpus_index(self.corpus))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 listed = ", ".join(map(repr, choices))
@@ -120,7 +120,6 @@ class BatchScorer:
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
         self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
         self._open_account()
-        Limits(self.max_concurrency, self.timeout, self.deadline, self.retries).retrying()
         Columns(self.rename)
 
     def __call__(self, batch: Any) -> Any:
@@ -229,6 +228,7 @@ class BatchScorer:
             "budget": self._bounds,
             "progress": False,
             "view": as_view(self.view),
+            "corpus": self.corpus,
         }
 
     @property

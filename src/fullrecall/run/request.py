@@ -116,17 +116,17 @@ class Door:
     async def _kept(self, request: _Request) -> Completion | None:
         """Return the answer that there is already, or will be; None where it is our turn."""
         ask, waiting = request.ask, self._waiting
-        kept = self._found(request)
+        kept = self._looked_up(request)
         while kept is None and ask.known is None and request.key in waiting:
             other = waiting[request.key]
             await asyncio.wait([other])
             if not other.cancelled():  # else whoever asked was given up: it is our turn
                 kept = other.result()
-        known = self._known(request, kept)
-        if known is not None:
+        free_answer = self._free_answer(request, kept)
+        if free_answer is not None:
             self._unusable.pop(request.key, None)
-            self._keep(request, known)
-            kept = await self._written(request, known)
+            self._keep(request, free_answer)
+            kept = await self._written(request, free_answer)
         self._account.spent.reused += kept is not None
         return kept
 
@@ -255,7 +255,7 @@ class Door:
 
     # --- the ledger
 
-    def _found(self, request: _Request) -> Completion | None:
+    def _looked_up(self, request: _Request) -> Completion | None:
         """Return what is kept, or of no use to this job; None where there is neither."""
         entry = self._ledger.get(request.key)
         request.failed_before = entry.failed
@@ -267,12 +267,12 @@ class Door:
             return self._unusable.get(request.key)
         return completion_of(entry.value)
 
-    def _known(self, request: _Request, kept: Completion | None) -> Completion | None:
+    def _free_answer(self, request: _Request, kept: Completion | None) -> Completion | None:
         """Return the answer that is not kept under this key yet, and needs no request."""
-        ask, known = request.ask, request.ask.known
-        if known is not None:  # by a judge that was answered in another run, or in other words
-            mends = kept is not None and not _is_answer(ask, kept) and _is_answer(ask, known)
-            return known if kept is None or mends else None
+        ask, before = request.ask, request.ask.known
+        if before is not None:  # in another run, or in other words
+            mends = kept is not None and not _is_answer(ask, kept) and _is_answer(ask, before)
+            return before if kept is None or mends else None
         if kept is None:
             values = (self._ledger.get(key).value for key in request.others)
             others = (completion_of(value) for value in values if value is not None)
@@ -285,7 +285,7 @@ class Door:
         while ledger.is_shared and not ledger.problem:
             request.claim, granted = ledger.claim(request.key)
             is_ours = await asyncio.wrap_future(granted)
-            kept = None if is_ours and not ledger.job else self._found(request)
+            kept = None if is_ours and not ledger.job else self._looked_up(request)
             if kept is not None:
                 self._account.spent.reused += 1
                 return kept
@@ -349,9 +349,9 @@ def text_of(completion: Completion) -> str:
 
 def completion_of(text: str) -> Completion:
     """Return what `text_of` wrote."""
-    plain = json.loads(text)
-    failure = plain.pop("failure")
-    return Completion(**plain, failure=None if failure is None else Failure(failure))
+    fields = json.loads(text)
+    failure = fields.pop("failure")
+    return Completion(**fields, failure=None if failure is None else Failure(failure))
 
 
 def _is_answer(ask: Ask, completion: Completion) -> bool:
