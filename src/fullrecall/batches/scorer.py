@@ -106,8 +106,8 @@ class BatchScorer(Limits):
         object.__setattr__(self, "corpus", corpus_index(self.corpus))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                told = ", ".join(map(repr, choices))
-                raise ParameterError(f"{name} must be one of {told}, got {getattr(self, name)!r}")
+                listed = ", ".join(map(repr, choices))
+                raise ParameterError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
         if type(self.tries) is not int or self.tries < 1:
             raise ParameterError(f"tries must be a whole number >= 1, got {self.tries!r}")
         if self.store is not None:
@@ -258,11 +258,11 @@ class BatchScorer(Limits):
     def _passed_through(self, table: Batch) -> list[Any]:
         """Return the names of the user's own columns."""
         kept = [name for name in table.names if not self._is_ours(name)]
-        taken = [name for name in kept if name in self._schema.names]
-        if taken:
+        clashes = [name for name in kept if name in self._schema.names]
+        if clashes:
             raise InputError(
-                f"the column {taken[0]!r} has the name of one of a report's: rename yours",
-                field=taken[0],
+                f"the column {clashes[0]!r} has the name of one of a report's: rename yours",
+                field=clashes[0],
             )
         return kept
 
@@ -331,8 +331,8 @@ class BatchScorer(Limits):
             if not problem:
                 yield sample
             elif self.bad_rows == "raise":
-                place = positions[number]
-                raise InputError(problem, line=number + 1 if place is None else place)
+                row_number = positions[number]
+                raise InputError(problem, line=number + 1 if row_number is None else row_number)
             else:
                 bad[number] = sample, problem
         if table.count:
@@ -347,9 +347,9 @@ _CHOICES = {"bad_rows": ("quarantine", "raise"), "failed_batches": ("report", "r
 def _whole_number(value: object, column: str, number: int) -> int:
     """Return a cell of the position's column as an int, which a gap may have made a float."""
     try:
-        place = int(value)  # type: ignore[call-overload]
-        if place == value and place >= 0:
-            return int(place)
+        row_number = int(value)  # type: ignore[call-overload]
+        if row_number == value and row_number >= 0:
+            return int(row_number)
     except (TypeError, ValueError, OverflowError):
         pass
     raise InputError(
