@@ -363,7 +363,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
         on_progress=options.on_progress,
     )
     if meter.is_seen:
-        run.beat, run.show, run.count = meter.beat, meter.add, meter.count
+        run.beat, run.count = meter.beat, meter.count
     scored = _Scored(report, meter, options)
     with _ending(report, run, meter), scored.writing():
         yield scored

@@ -57,10 +57,6 @@ def _silent() -> None:
     """Show nothing."""
 
 
-def _unseen(_: object) -> None:
-    """Show nothing."""
-
-
 @dataclass
 class Run:
     """One run: what is scored how, within which limits, and what it has spent."""
@@ -73,8 +69,6 @@ class Run:
     view: View = "contexts"
     """Which list of each record is scored."""
     beat: Callable[[], None] = _silent
-    show: Callable[[Row], None] = _unseen
-    """Shows that there is a row more."""
     count: Callable[[int, int, int], None] | None = None
     """Shows that there are so many samples more, with so many scores and so many unscored."""
 
@@ -161,10 +155,10 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
             yield run.work(*drawn, None).row(run.scorers)
         _finish(run, reader.error)
         return
-    from fullrecall.run.address import Opened
+    from fullrecall.run.address import opened
     from fullrecall.run.kept import Results
 
-    with Opened(run.limits.store) as ledger:
+    with opened(run.limits.store) as ledger:
         results = Results(ledger, run.account.spent)
         while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
             work = run.work(*drawn, results)
@@ -239,14 +233,14 @@ async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIter
     """Open the run's ledger and close it again away from the loop: both wait for the disk."""
     import asyncio
 
-    from fullrecall.run.address import Opened
+    from fullrecall.run.address import opened
 
-    opened = Opened(run.limits.store)
-    ledger: Ledger = await away(opened.__enter__)
+    opening = opened(run.limits.store)
+    ledger: Ledger = await away(opening.__enter__)
     try:
         yield ledger
     finally:
-        await asyncio.shield(away(opened.__exit__, None, None, None))
+        await asyncio.shield(away(opening.__exit__, None, None, None))
 
 
 class _Source:

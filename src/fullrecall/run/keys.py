@@ -24,12 +24,15 @@ def completion_key(ask: Ask) -> str:
 
     Where it is kept as the answer to another request, that one's.
     """
-    return keys_of(ask)[0]
+    return keys_of(ask, ask.model.name)[0]
 
 
-def keys_of(ask: Ask) -> list[str]:
-    """Return the key of a completion, and those under which another that serves may be kept."""
-    return [_key(ask.model.name, request) for request in ask.kept_as or (ask.request,)]
+def keys_of(ask: Ask, model: str) -> list[str]:
+    """Return the key of a completion, and those under which another that serves may be kept.
+
+    `model` is the name of the ask's model, which takes long to tell.
+    """
+    return [_key(model, request) for request in ask.kept_as or (ask.request,)]
 
 
 def _key(model: str, request: ChatRequest) -> str:
