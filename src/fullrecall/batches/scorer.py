@@ -21,7 +21,6 @@ from fullrecall.batches.tables import Batch, batch_of
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
-from fullrecall.models.retries import MOST, Retries
 from fullrecall.result import Method
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
@@ -47,7 +46,7 @@ Failures: TypeAlias = Literal["report", "raise"]
 
 
 @dataclass(frozen=True)
-class BatchScorer:
+class BatchScorer(Limits):
     """Scores batches of samples; picklable, so that engines can send it to their workers.
 
     Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
@@ -90,12 +89,7 @@ class BatchScorer:
     bad_rows: BadRows = field(default="quarantine", kw_only=True)
     failed_batches: Failures = field(default="report", kw_only=True)
     tries: int = field(default=2, kw_only=True)
-    max_concurrency: int = field(default=16, kw_only=True)
-    timeout: float | None = field(default=60.0, kw_only=True)
-    deadline: float | None = field(default=None, kw_only=True)
-    retries: Retries | int = field(default=MOST, kw_only=True)
     store: str | Path | None = field(default=None, kw_only=True)
-    budget: Budget | None = field(default=None, kw_only=True)
     rate: float | None = field(default=None, kw_only=True)
     view: View = field(default="contexts", kw_only=True)
     corpus: CorpusLike | None = field(default=None, kw_only=True)
@@ -106,13 +100,14 @@ class BatchScorer:
     def __post_init__(self) -> None:
         from fullrecall.read.rows import Columns  # readers are no part of `import fullrecall`
 
+        super().__post_init__()
         pyarrow("scoring batches")
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
         object.__setattr__(self, "corpus", corpus_index(self.corpus))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                told = ", ".join(map(repr, choices))
-                raise ParameterError(f"{name} must be one of {told}, got {getattr(self, name)!r}")
+                listed = ", ".join(map(repr, choices))
+                raise ParameterError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
         if type(self.tries) is not int or self.tries < 1:
             raise ParameterError(f"tries must be a whole number >= 1, got {self.tries!r}")
         if self.store is not None:
@@ -125,7 +120,6 @@ class BatchScorer:
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
         self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
         self._open_account()
-        Limits(self.max_concurrency, self.timeout, self.deadline, self.retries).retrying()
         Columns(self.rename)
 
     def __call__(self, batch: Any) -> Any:
@@ -264,11 +258,11 @@ class BatchScorer:
     def _passed_through(self, table: Batch) -> list[Any]:
         """Return the names of the user's own columns."""
         kept = [name for name in table.names if not self._is_ours(name)]
-        taken = [name for name in kept if name in self._schema.names]
-        if taken:
+        clashes = [name for name in kept if name in self._schema.names]
+        if clashes:
             raise InputError(
-                f"the column {taken[0]!r} has the name of one of a report's: rename yours",
-                field=taken[0],
+                f"the column {clashes[0]!r} has the name of one of a report's: rename yours",
+                field=clashes[0],
             )
         return kept
 
@@ -337,8 +331,8 @@ class BatchScorer:
             if not problem:
                 yield sample
             elif self.bad_rows == "raise":
-                place = positions[number]
-                raise InputError(problem, line=number + 1 if place is None else place)
+                row_number = positions[number]
+                raise InputError(problem, line=number + 1 if row_number is None else row_number)
             else:
                 bad[number] = sample, problem
         if table.count:
@@ -353,9 +347,9 @@ _CHOICES = {"bad_rows": ("quarantine", "raise"), "failed_batches": ("report", "r
 def _whole_number(value: object, column: str, number: int) -> int:
     """Return a cell of the position's column as an int, which a gap may have made a float."""
     try:
-        place = int(value)  # type: ignore[call-overload]
-        if place == value and place >= 0:
-            return int(place)
+        row_number = int(value)  # type: ignore[call-overload]
+        if row_number == value and row_number >= 0:
+            return int(row_number)
     except (TypeError, ValueError, OverflowError):
         pass
     raise InputError(

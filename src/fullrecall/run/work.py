@@ -71,11 +71,11 @@ def prepared(
             work.results[index] = stale
             continue
         make = getattr(scorer, "flow", None)
-        known = None if make is None or results is None else results.get(scorer, sample)
+        finished = None if make is None or results is None else results.get(scorer, sample)
         if make is None:
             work.results[index] = score_one(scorer, sample)
-        elif known is not None:
-            work.results[index] = known
+        elif finished is not None:
+            work.results[index] = finished
         else:
             _begin(work, index, scorer, make)
     return work
@@ -154,8 +154,8 @@ def raised(scorer: Scorer, error: Exception) -> Result:
     """Return what an exception inside a scorer makes of its result: it ends no run."""
     from fullrecall.models.failures import shortened
 
-    told = shortened(f"{type(error).__name__}: {error}")
-    return unscored(scorer, f"{scorer.method.name} raised {told}")
+    message = shortened(f"{type(error).__name__}: {error}")
+    return unscored(scorer, f"{scorer.method.name} raised {message}")
 
 
 def unscored(scorer: Scorer, why: str) -> Result:
