@@ -206,7 +206,7 @@ def test_a_view_reads_what_the_table_has(some: list[Result], rng: Any) -> None:
     table = table_of(some)
     order = list(range(len(some)))
     rng.shuffle(order)
-    turned = table.taken(np.array(order, np.int64))
+    turned = table.selected(np.array(order, np.int64))
     for measure in (*FORMULAS, *(measure @ 3 for measure in FORMULAS), *OTHERS):
         alone = [result[measure] for result in some]
         assert [row.results[0][measure] for row in table.rows()] == alone
@@ -231,8 +231,8 @@ def test_parts_give_what_the_whole_gives(some: list[Result], cut: int) -> None:
         np.testing.assert_array_equal(parts.values(0, measure), values)
         np.testing.assert_array_equal(single.values(0, measure), values)
     np.testing.assert_array_equal(
-        FoundColumns.joined([part.columns(0).found for part in parts.parts]).relevant.values,
-        whole.columns(0).found.relevant.values,
+        FoundColumns.joined([part.columns(0).outcomes for part in parts.parts]).relevant.values,
+        whole.columns(0).outcomes.relevant.values,
     )
 
 

@@ -44,7 +44,7 @@ def examine(
 
     Examples:
       fullrecall judge examine lexical
-      fullrecall judge examine nli:models/hhem --labels labels.jsonl
+      fullrecall judge examine nli:models/nli-deberta --labels labels.jsonl
       fullrecall judge examine openai:gpt-4o-mini --labels labels.jsonl --runs 3
       fullrecall judge examine lexical --labels labels.jsonl --output judged.jsonl
 

@@ -131,10 +131,10 @@ class ChunkScorer:
         if fields is None:
             return None
         lists = _texts(fields["retrieved_context_ids"])
-        wanted = _texts(fields["reference_context_ids"])
-        if lists is None or wanted is None:
+        reference_lists = _texts(fields["reference_context_ids"])
+        if lists is None or reference_lists is None:
             return None
-        (retrieved, every), references = lists, distinct(wanted[0])
+        (retrieved, every), references = lists, distinct(reference_lists[0])
         samples = IdSamples(
             Names.of(retrieved, every),
             Names.of(references),
@@ -175,8 +175,8 @@ def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
     except KeyError:
         return None
     texts = frozenset({str, type(None)})
-    plain = all(texts.issuperset(map(type, columns.get(name, ()))) for name in _TEXT_FIELDS)
-    return columns if plain else None
+    is_plain = all(texts.issuperset(map(type, columns.get(name, ()))) for name in _TEXT_FIELDS)
+    return columns if is_plain else None
 
 
 _TEXT_FIELDS = ("id", "user_input", "group")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -61,25 +61,24 @@ class Panel(SeveralJudges):
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
         """Return the median verdict per target, in order."""
-        votes = yield from side_by_side(
-            [
-                judge.attribute(targets, contexts, question=question, relation=relation)
-                for judge in self.judges
-            ]
+        return _medians(
+            judge.attribute(targets, contexts, question=question, relation=relation)
+            for judge in self.judges
         )
-        return [median(verdicts) for verdicts in zip(*votes, strict=True)]
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
     ) -> Flow[Sequence[Verdict]]:
         """Return the median verdict per context, in order."""
-        votes = yield from side_by_side(
-            [
-                judge.relevance(contexts, question=question, reference=reference)
-                for judge in self.judges
-            ]
+        return _medians(
+            judge.relevance(contexts, question=question, reference=reference)
+            for judge in self.judges
         )
-        return [median(verdicts) for verdicts in zip(*votes, strict=True)]
+
+
+def _medians(flows: Iterable[Flow[Sequence[Verdict]]]) -> Flow[Sequence[Verdict]]:
+    votes = yield from side_by_side(list(flows))
+    return [median(verdicts) for verdicts in zip(*votes, strict=True)]
 
 
 _ORDERED: Sequence[Label] = ("contradicted", "not_supported", "partial", "supported")
@@ -87,15 +86,15 @@ _ORDERED: Sequence[Label] = ("contradicted", "not_supported", "partial", "suppor
 
 def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict of a panel on one target; without a label where it has no majority."""
-    places = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
-    silent = len(verdicts) - len(places)
+    ranks = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
+    silent = len(verdicts) - len(ranks)
     middle = {
-        place for guess in (0, len(_ORDERED) - 1) for place in _middle([*places, *[guess] * silent])
+        rank for guess in (0, len(_ORDERED) - 1) for rank in _middle([*ranks, *[guess] * silent])
     }
-    if len(middle) > 1 or not places:
+    if len(middle) > 1 or not ranks:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))
         reason = f"the panel has no majority{': ' + problems if problems else ''}"
-        most = Counter(places).most_common(1)[0][1] if places else 0
+        most = Counter(ranks).most_common(1)[0][1] if ranks else 0
         return Verdict(None, problem=reason, agreement=most / len(verdicts))
     label = _ORDERED[middle.pop()]
     share = sum(verdict.label == label for verdict in verdicts) / len(verdicts)
@@ -110,6 +109,6 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
     )
 
 
-def _middle(places: Sequence[int]) -> tuple[int, int]:
-    ordered = sorted(places)
+def _middle(ranks: Sequence[int]) -> tuple[int, int]:
+    ordered = sorted(ranks)
     return ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]

@@ -65,10 +65,10 @@ def http_library(package: str) -> Any:
 @cache
 def bounded_client(package: str) -> Any:
     """Return the class of a provider's HTTP client, with its replies bounded."""
-    made: Any = import_module(package).DefaultAsyncHttpxClient
+    base_client: Any = import_module(package).DefaultAsyncHttpxClient
     library = http_library(package)
 
-    class BoundedClient(made):  # type: ignore[misc]
+    class BoundedClient(base_client):  # type: ignore[misc]
         """Follows no redirect, and reads no more of a reply than `MOST_BYTES`."""
 
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002

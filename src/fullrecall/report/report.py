@@ -88,7 +88,7 @@ class Report:
         Raises `KeyError` for an ID that no sample or several have, `IndexError` for a place.
         """
         if isinstance(key, slice):
-            return self.taken(range(len(self))[key])
+            return self.selected(range(len(self))[key])
         if not isinstance(key, str):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"no sample {key}: the report has {len(self):,}")
@@ -108,9 +108,9 @@ class Report:
 
         Its means are those of these samples alone.
         """
-        return self.taken(index for index, row in enumerate(self) if keep(row))
+        return self.selected(index for index, row in enumerate(self) if keep(row))
 
-    def taken(self, rows: Iterable[int]) -> Report:
+    def selected(self, rows: Iterable[int]) -> Report:
         """Return a report of the rows at these indices, in the order given.
 
         It lacks what this one lacks.
@@ -118,7 +118,7 @@ class Report:
         import numpy as np
 
         numbers: Integers = np.fromiter(rows, np.int64)
-        part = Report(self.methods, table=self.table.taken(numbers))
+        part = Report(self.methods, table=self.table.selected(numbers))
         part.stopped, part.origin = self.stopped, self.origin
         return part
 
@@ -129,8 +129,8 @@ class Report:
         `ParameterError` for an `n` below 1.
         """
         if check_k(n, "n") >= len(self):
-            return self.taken(range(len(self)))
-        return self.taken(drawn_places(len(self), n, seed))
+            return self.selected(range(len(self)))
+        return self.selected(drawn_places(len(self), n, seed))
 
     def slices(
         self,
@@ -506,12 +506,11 @@ class Report:
         default: Callable[[Any], Any] | None = None,
         sign: str | Path | None = None,
     ) -> None:
-        """Write the report to one file, or to a directory where it is too large for one.
+        """Write the report to one file.
 
-        A path that ends in ".jsonl" is one file of JSON lines, for people and diffs: the methods,
-        one line per sample, and an end. One that ends in "/" or ".parquet", or is a directory,
-        takes Parquet files of some 20,000 samples each and a manifest that names them. What `load`
-        reads of either is equal to this report.
+        A path that ends in ".jsonl" is JSON lines, for people and diffs: the methods, one line per
+        sample, and an end. One that ends in ".parquet" is a Parquet file of row groups of some
+        20,000 samples each. What `load` reads of either is equal to this report.
 
         `sign` is a file with a secret key of at least 16 bytes: a signature is written beside the
         report, `report.jsonl.hmac`, which `load(signed=…)` and `fullrecall gate --signed` require.

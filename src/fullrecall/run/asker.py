@@ -83,7 +83,7 @@ class Asker:
         steps = self._steps(calls)
         answer: Any = None
         try:
-            while not self.interruption.asked:
+            while not self.interruption.is_asked:
                 step = steps.send(answer)
                 if isinstance(step, Sample):
                     yield step

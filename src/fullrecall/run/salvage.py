@@ -33,12 +33,12 @@ def salvaged(path: Path) -> str:
         return f"what could be read of it is in {target}"
     try:
         with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
-            made = Path(folder, "salvaged")
-            answers, results = _written(made, _mended(path, Path(folder)))
+            new_store = Path(folder, "salvaged")
+            answers, results = _written(new_store, _mended(path, Path(folder)))
             if not answers + results:
                 return ""
             with suppress(FileExistsError):  # another process was faster
-                os.link(made, target)
+                os.link(new_store, target)
     except (OSError, sqlite3.Error) as error:
         return f"what can be read of it cannot be saved: {error}"
     return (
@@ -72,7 +72,7 @@ def _written(path: Path, damaged: Path) -> tuple[int, int]:
         new.execute("PRAGMA journal_mode = DELETE")  # one file, whole when it is named
         new.execute("BEGIN")
         names = _names(old)
-        for key, value, checksum, number, made in _rows(old):
+        for key, value, checksum, number, timestamp in _rows(old):
             kind = str(key).partition(":")[0]
             if kind not in counts or checksum_of(key, value) != checksum:
                 continue
@@ -81,7 +81,7 @@ def _written(path: Path, damaged: Path) -> tuple[int, int]:
             counts[kind] += new.execute(
                 "INSERT OR IGNORE INTO asks (key, value, sum, name, made) "
                 "SELECT ?, ?, ?, id, ? FROM names WHERE name = ?",
-                (key, value, checksum, made, name),
+                (key, value, checksum, timestamp, name),
             ).rowcount
         new.execute("COMMIT")
     return counts["answer"], counts["result"]

@@ -119,17 +119,17 @@ class FindingScorer(Constructed, ABC):
         own_kind = vars(type(self)).get("kind", "")  # what inherits it may find otherwise
         return Method(self.name or self.kind, parameters, self.headline, own_kind)
 
-    def _outcome(self, found: Found, sample: Sample) -> Result:
-        findings, retrieved, note, unmeasured = found
+    def _outcome(self, outcome: Found, sample: Sample) -> Result:
+        findings, retrieved, note, unmeasured = outcome
         if type(findings) is list:
             findings = tuple(findings)
         if findings:
             if sample.retrieval is None:
                 return Result(self._method, _SCORED, findings, retrieved, note, unmeasured)
-            note, ranks = recorded(found, sample)
+            note, ranks = recorded(outcome, sample)
             return Result(self._method, _SCORED, findings, retrieved, note, unmeasured, ranks=ranks)
-        note = found.note or "no reference items"
-        return Result(self._method, Status.UNDEFINED, retrieved=found.retrieved, note=note)
+        note = outcome.note or "no reference items"
+        return Result(self._method, Status.UNDEFINED, retrieved=outcome.retrieved, note=note)
 
     def _without_score(self, why: Exception, sample: Sample) -> Result:
         """Return why there is no score; nothing is missing of a sample that only forbids."""
@@ -215,16 +215,16 @@ def is_special(sample: Sample) -> bool:
     return sample.retrieval is not None or sample.answerable is False
 
 
-def recorded(found: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
+def recorded(outcome: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
     """Return the note on what was found, with the record's line, and the ranks of the contexts.
 
     Findings name contexts by their place in the list; None says that the place is the rank.
     """
     record = sample.retrieval
     if record is None:
-        return found.note, None
-    note = "; ".join(filter(None, (found.note, record.line)))
-    return note, None if record.ranks is None else record.ranks[: found.retrieved]
+        return outcome.note, None
+    note = "; ".join(filter(None, (outcome.note, record.line)))
+    return note, None if record.ranks is None else record.ranks[: outcome.retrieved]
 
 
 def within(sample: Sample, depth: int | None) -> int | None:

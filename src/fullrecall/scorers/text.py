@@ -100,8 +100,8 @@ class TextRecall(DeterministicScorer):
                 texts, groups, code = [], [], UNSCORED
             else:
                 code = SCORED if groups else UNDEFINED
-            places = first_places(texts)
-            searches += [_Search.of(group, places, exact=self.least <= 1.0) for group in groups]
+            positions = first_places(texts)
+            searches += [_Search.of(group, positions, exact=self.least <= 1.0) for group in groups]
             status.append(code)
             retrieved.append(len(texts))
             counts.append(len(groups))
@@ -113,12 +113,12 @@ class TextRecall(DeterministicScorer):
             results = [self.score(sample) for sample in samples]
             return Lists.of([finding.ranks for row in results for finding in row.findings])
 
-        found = FoundColumns(
+        outcomes = FoundColumns(
             np.array(retrieved, np.int64),
             Lists(first, offsets_of(np.array(counts, np.int64))),
             support,
         )
-        return ScoreColumns(np.array(status, np.int8), found)
+        return ScoreColumns(np.array(status, np.int8), outcomes)
 
     def _search(self, searches: Sequence[_Search]) -> None:
         """Find where each target is first: whatever is found takes no part in the next pairs."""
@@ -127,25 +127,25 @@ class TextRecall(DeterministicScorer):
             end = start + max(1, _TOGETHER // len(searches))
             pairs = [pair for search in searches for pair in search.pairs(start, end)]
             values = self.bounded.of_pairs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
-            for (_, _, place, search), value in zip(pairs, values, strict=True):
+            for (_, _, position, search), value in zip(pairs, values, strict=True):
                 if value >= self.least:
-                    search.first = min(search.first, place)
-            searches = [search for search in searches if search.first > search.places[-1]]
+                    search.first = min(search.first, position)
+            searches = [search for search in searches if search.first > search.positions[-1]]
             start = end
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         groups = reference_texts(sample)
-        places = first_places(texts)
-        return Found([self._finding(group, places) for group in groups], len(texts))
+        positions = first_places(texts)
+        return Found([self._finding(group, positions) for group in groups], len(texts))
 
-    def _finding(self, group: tuple[str, ...], places: dict[str, int]) -> Finding:
+    def _finding(self, group: tuple[str, ...], positions: dict[str, int]) -> Finding:
         """Return the finding of an any-of group, with each text that is similar enough."""
-        highest = self.bounded.highest(group, list(places))
+        highest = self.bounded.highest(group, list(positions))
         evidence = tuple(
             [
-                Evidence(place, similarity=similarity)
-                for place, similarity in zip(places.values(), highest, strict=True)
+                Evidence(position, similarity=similarity)
+                for position, similarity in zip(positions.values(), highest, strict=True)
                 if similarity >= self.least
             ]
         )
@@ -166,32 +166,32 @@ class _Search:
 
     group: tuple[str, ...]
     texts: Sequence[str]
-    places: Sequence[int]
+    positions: Sequence[int]
     first: int
 
     @classmethod
-    def of(cls, group: tuple[str, ...], places: dict[str, int], *, exact: bool) -> _Search:
+    def of(cls, group: tuple[str, ...], positions: dict[str, int], *, exact: bool) -> _Search:
         """Return the search for an any-of group; word by word it stands at `first`."""
-        equal = [places[text] for text in group if text in places] if exact else []
+        equal = [positions[text] for text in group if text in positions] if exact else []
         first = min(equal, default=_NOWHERE)
-        count = bisect_left(ranks := list(places.values()), first)
-        return cls(group, list(places)[:count], ranks[:count], first)
+        count = bisect_left(ranks := list(positions.values()), first)
+        return cls(group, list(positions)[:count], ranks[:count], first)
 
     def pairs(self, start: int, end: int) -> Iterator[tuple[str, str, int, _Search]]:
         """Yield each reference with each of some texts, and its place."""
         some = slice(start, end)
-        for text, place in zip(self.texts[some], self.places[some], strict=True):
+        for text, position in zip(self.texts[some], self.positions[some], strict=True):
             for reference in self.group:
-                yield reference, text, place, self
+                yield reference, text, position, self
 
 
 def first_places(texts: Sequence[str]) -> dict[str, int]:
     """Return each text that is not empty with the 1-based place where it first stands."""
-    places: dict[str, int] = {}
-    for place, text in enumerate(texts, start=1):
+    positions: dict[str, int] = {}
+    for position, text in enumerate(texts, start=1):
         if text:
-            places.setdefault(text, place)
-    return places
+            positions.setdefault(text, position)
+    return positions
 
 
 def reference_texts(sample: Sample) -> list[tuple[str, ...]]:

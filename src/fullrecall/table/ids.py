@@ -37,7 +37,7 @@ class Names(NamedTuple):
         """Return the IDs of one row."""
         return self.names[self.offsets[row] : self.offsets[row + 1]]
 
-    def taken(self, rows: Integers) -> Names:
+    def selected(self, rows: Integers) -> Names:
         """Return the lists of these rows, in the order given."""
         return Names.of([self.of_row(row) for row in rows.tolist()])
 
@@ -76,11 +76,11 @@ class IdSamples(Sequence[Sample]):
             group=self.groups[row] if self.groups else None,
         )
 
-    def taken(self, rows: Integers) -> IdSamples:
+    def selected(self, rows: Integers) -> IdSamples:
         """Return the samples of these rows, in the order given."""
         return IdSamples(
-            self.retrieved.taken(rows),
-            self.references.taken(rows),
+            self.retrieved.selected(rows),
+            self.references.selected(rows),
             chosen(self.ids, rows),
             chosen(self.questions, rows) if self.questions else (),
             chosen(self.groups, rows) if self.groups else (),
@@ -140,9 +140,9 @@ class IdPart(MemoryPart):
         """The question of each sample."""
         return self._samples.questions or [None] * len(self)
 
-    def taken(self, rows: Integers) -> IdPart:
+    def selected(self, rows: Integers) -> IdPart:
         """Return these rows, in the order given."""
-        return IdPart(self._samples.taken(rows), *self.chosen_scores(rows))
+        return IdPart(self._samples.selected(rows), *self.chosen_scores(rows))
 
     def retrievals(self) -> Counter[str]:
         """Return no united and no failed retrievals: none was recorded."""
@@ -171,29 +171,29 @@ def score_ids(
     References are distinct within a row, and no ID is blank; `grades` has one for each of all
     references, of which those above 0 count.
     """
-    places = Lists(first_places(retrieved, references), offsets_of(map(len, references)))
+    positions = Lists(first_places(retrieved, references), offsets_of(map(len, references)))
     if grades is not None:
         relevant = grades > 0
-        places, grades = places.kept(relevant), grades[relevant]
+        positions, grades = positions.kept(relevant), grades[relevant]
         grades = None if (grades == 1.0).all() else grades
     lengths = np.fromiter(map(len, retrieved), np.int64, len(retrieved))
-    found = FoundColumns(lengths, places, grade=grades)
-    status = np.where(found.targets > 0, SCORED, UNDEFINED).astype(np.int8)
-    return ScoreColumns(status, found)
+    outcomes = FoundColumns(lengths, positions, grade=grades)
+    status = np.where(outcomes.targets > 0, SCORED, UNDEFINED).astype(np.int8)
+    return ScoreColumns(status, outcomes)
 
 
 def first_places(
     retrieved: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
 ) -> NDArray[np.int32]:
-    """Return the 1-based place of each reference among its row's retrieved IDs, 0 for none."""
+    """Return the 1-based position of each reference among its row's retrieved IDs, 0 for none."""
     longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
     pairs = zip(retrieved, references, strict=True)
     if longest <= _FEW:
-        places = [
-            row.index(name) + 1 if name in row else 0 for row, wanted in pairs for name in wanted
+        positions = [
+            row.index(name) + 1 if name in row else 0 for row, names in pairs for name in names
         ]
     else:
-        places = []
-        for row, wanted in pairs:
-            places += first_places_of(row, wanted).values()
-    return np.array(places, np.int32)
+        positions = []
+        for row, names in pairs:
+            positions += first_places_of(row, names).values()
+    return np.array(positions, np.int32)

@@ -36,7 +36,7 @@ class ScoreColumns:
     """
 
     status: Statuses
-    found: FoundColumns
+    outcomes: FoundColumns
 
     @classmethod
     def of(cls, results: Sequence[Result]) -> ScoreColumns:
@@ -61,12 +61,12 @@ class ScoreColumns:
             return parts[0]
         return cls(
             np.concatenate([part.status for part in parts]),
-            FoundColumns.joined([part.found for part in parts]),
+            FoundColumns.joined([part.outcomes for part in parts]),
         )
 
-    def taken(self, rows: Integers) -> ScoreColumns:
+    def selected(self, rows: Integers) -> ScoreColumns:
         """Return the columns of these rows, in the order given."""
-        return ScoreColumns(self.status[rows], self.found.taken(rows))
+        return ScoreColumns(self.status[rows], self.outcomes.selected(rows))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Part(ABC):
         """Return the result of a row."""
 
     @abstractmethod
-    def taken(self, rows: Integers) -> Part:
+    def selected(self, rows: Integers) -> Part:
         """Return these rows, in the order given."""
 
     @cached_property
@@ -192,14 +192,14 @@ class MemoryPart(Part):
         kept = self.kept[score]
         return kept.score(self.sample(row)) if isinstance(kept, Rescored) else kept[row]
 
-    def taken(self, rows: Integers) -> MemoryPart:
+    def selected(self, rows: Integers) -> MemoryPart:
         """Return these rows, in the order given."""
         return MemoryPart(chosen(self.kept_samples, rows), *self.chosen_scores(rows))
 
     def chosen_scores(self, rows: Integers) -> tuple[list[ScoreColumns], list[Results]]:
         """Return the columns and the results of these rows."""
         return (
-            [columns.taken(rows) for columns in self.scores],
+            [columns.selected(rows) for columns in self.scores],
             [kept if isinstance(kept, Rescored) else chosen(kept, rows) for kept in self.kept],
         )
 
@@ -218,10 +218,10 @@ class MemoryPart(Part):
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
-        found = self.columns(score).found
-        if not self.follows(score) or found.grade is not None:
+        outcomes = self.columns(score).outcomes
+        if not self.follows(score) or outcomes.grade is not None:
             return super().target_digests(score)
-        return hash_sums(name_hashes(self.target_names()), found.first.offsets)
+        return hash_sums(name_hashes(self.target_names()), outcomes.first.offsets)
 
 
 def _target_ids(sample: Sample) -> list[str]:

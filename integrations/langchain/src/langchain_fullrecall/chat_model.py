@@ -14,7 +14,7 @@ from langchain_core.runnables.configurable import DynamicRunnable
 from fullrecall.errors import ParameterError
 from fullrecall.identifiers import shown
 from fullrecall.models import ChatRequest, Completion
-from fullrecall.models.redaction import hide_fields, public_url
+from fullrecall.models.redaction import hide_fields, public_options, public_url
 from fullrecall.run.event_loop import HomeLoop
 from langchain_fullrecall.parts import rebuilt
 
@@ -56,8 +56,8 @@ class LangChainChatModel:
         self._model = model
         self._config = config
         self._home = HomeLoop()
-        told = _described(model) + _configured(config)
-        self.name = name or f"langchain:{told}"
+        description = _described(model) + _configured(config)
+        self.name = name or f"langchain:{description}"
 
     @property
     def temperature(self) -> float | None:
@@ -66,26 +66,26 @@ class LangChainChatModel:
         What is bound to a model or configured comes before what the model itself has.
         """
         temperatures = _temperatures(self._model, self._config)
-        known = [each for each in temperatures if isinstance(each, (int, float))]
-        return max(known) if known and len(known) == len(temperatures) else None
+        numbers = [each for each in temperatures if isinstance(each, (int, float))]
+        return max(numbers) if numbers and len(numbers) == len(temperatures) else None
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer."""
-        return _completion(self._asked(request).invoke(_messages(request), self._config))
+        return _completion(self._model_for(request).invoke(_messages(request), self._config))
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the model's answer without blocking the event loop.
 
         By `ainvoke` in the first loop that asks; see `HomeLoop`.
         """
-        model, messages = self._asked(request), _messages(request)
+        model, messages = self._model_for(request), _messages(request)
         reply = await self._home.ask(
             partial(model.invoke, messages, self._config),
             partial(model.ainvoke, messages, self._config),
         )
         return _completion(reply)
 
-    def _asked(self, request: ChatRequest) -> Runnable[Any, BaseMessage]:
+    def _model_for(self, request: ChatRequest) -> Runnable[Any, BaseMessage]:
         return self._uncached if request.again or request.sample else self._model
 
     @cached_property
@@ -141,8 +141,8 @@ def _described(runnable: Runnable[Any, Any]) -> str:
     def note(value: Any, _name: str | None, _owner: Any) -> Any:
         if isinstance(value, (RunnableBinding, DynamicRunnable)):
             kwargs = getattr(value, "kwargs", {})
-            told = _options(kwargs) + _configured(value.config)
-            parts.extend([f"bound{told}"] if kwargs or told else [])
+            bound_options = public_options(kwargs) + _configured(value.config)
+            parts.extend([f"bound{bound_options}"] if kwargs or bound_options else [])
         elif isinstance(value, BaseLanguageModel):
             hide_fields(value)
             parts.append(_model_described(value))
@@ -154,7 +154,7 @@ def _described(runnable: Runnable[Any, Any]) -> str:
 
 def _configured(config: Mapping[str, Any] | None) -> str:
     """Return what a config chooses of the alternatives and fields that a model leaves open."""
-    return _options((config or {}).get("configurable") or {})
+    return public_options((config or {}).get("configurable") or {})
 
 
 def _temperatures(model: Runnable[Any, Any], config: Mapping[str, Any] | None) -> list[Any]:
@@ -178,35 +178,14 @@ def _temperatures(model: Runnable[Any, Any], config: Mapping[str, Any] | None) -
 def _model_described(model: BaseLanguageModel[Any]) -> str:
     chosen = next(filter(None, (getattr(model, name, None) for name in _MODEL)), "")
     where = next(filter(None, (getattr(model, name, None) for name in _PLACES)), None)
-    place = f"@{public_url(where)}" if isinstance(where, str) else ""
+    address = f"@{public_url(where)}" if isinstance(where, str) else ""
     # What LangChain's own cache tells models apart by.
     identifying: Mapping[str, Any] = model._identifying_params  # noqa: SLF001
-    told = {"temperature": getattr(model, "temperature", None), **identifying}
-    told = {key: value for key, value in told.items() if key not in _MODEL}
-    return f"{type(model).__name__}:{chosen}{place}{_options(told)}"
+    options = {"temperature": getattr(model, "temperature", None), **identifying}
+    options = {key: value for key, value in options.items() if key not in _MODEL}
+    return f"{type(model).__name__}:{chosen}{address}{public_options(options)}"
 
 
 _MODEL = ("model_name", "model", "model_id", "deployment_name")
 _PLACES = ("openai_api_base", "base_url", "azure_endpoint", "endpoint_url")
 """Attributes in which LangChain's chat models keep the model's name, and where it answers."""
-
-_PRIVATE = ("key", "secret", "header", "password", "credential", "extra_")
-
-
-def _options(options: Mapping[str, Any]) -> str:
-    """Return the options that decide an answer: plain values, and nothing that may be secret."""
-    told = {
-        key: value
-        for key, value in sorted(options.items())
-        if _is_plain(value) and not any(word in key.lower() for word in _PRIVATE)
-    }
-    return "".join(f",{key}={value!r}" for key, value in told.items())
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether a value is written the same in every process."""
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
-    if isinstance(value, dict):
-        return all(map(_is_plain, value.values()))
-    return isinstance(value, (str, int, float))

@@ -15,7 +15,7 @@ from fullrecall.report.report import Report
 from fullrecall.report.signature import is_report
 from fullrecall.result import Method
 from fullrecall.results.files import json_lines
-from fullrecall.results.files.writer import Writer
+from fullrecall.results.files.row_writer import Writer
 from fullrecall.results.origin import UNKNOWN, Origin
 
 SUFFIXES = (".jsonl", ".parquet")
@@ -67,8 +67,8 @@ def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
     check_absent(path, replace=False)
     signing.remove(path)  # of what stood there before
     make = _parquet().DirectoryWriter if path.suffix == ".parquet" else json_lines.Writer
-    made: Writer = make(path, methods, origin, default=str)
-    return made
+    row_writer: Writer = make(path, methods, origin, default=str)
+    return row_writer
 
 
 def load(path: str | Path, *, signed: str | Path | None = None) -> Report:

@@ -26,7 +26,7 @@ from fullrecall.report.signature import KIND
 from fullrecall.result import Method, Result
 from fullrecall.results.files.plain import as_line, parsed, plain_rows
 from fullrecall.results.files.proof import Contradiction, Proof, Proven
-from fullrecall.results.files.writer import Writer as BaseWriter
+from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.retrieval import View
 from fullrecall.sample import Sample
@@ -43,7 +43,7 @@ _WRITTEN_TOGETHER = 256
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
 
-class Writer(BaseWriter):
+class Writer(RowWriter):
     """Writes a report to `path`: line by line, so that a killed run keeps all that it had."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Writer(BaseWriter):
             self._write_lines(head)
 
     def _write_lines(self, *rows: object) -> None:
-        lines = "".join(f"{as_line(plain)}\n" for plain in rows)
+        lines = "".join(f"{as_line(row)}\n" for row in rows)
         self._file.write(lines)
         self._digest.update(lines.encode())
 
@@ -142,7 +142,7 @@ class Lines(NamedTuple):
         """Return one line; raises `UnicodeDecodeError` for what is not UTF-8."""
         return str(memoryview(self.data)[self.starts[row] : self.ends[row]], "utf-8")
 
-    def taken(self, rows: Any) -> Lines:
+    def selected(self, rows: Any) -> Lines:
         """Return these lines."""
         return Lines(self.data, self.starts[rows], self.ends[rows])
 
@@ -191,13 +191,13 @@ class LinePart(Part):
         sample, saved = self._content(row)
         return self._proofs[score].seen(sample, saved[score])
 
-    def taken(self, rows: Integers) -> LinePart:
+    def selected(self, rows: Integers) -> LinePart:
         """Return these rows, in the order given."""
         return LinePart(
-            self._lines.taken(rows),
+            self._lines.selected(rows),
             self._proofs,
             [self.sample(row) for row in rows.tolist()],
-            [score.taken(rows) for score in self._scores],
+            [score.selected(rows) for score in self._scores],
         )
 
     def judged(self, score: int) -> bool:
@@ -216,8 +216,8 @@ class LinePart(Part):
         """Return what a line holds, which was checked when the file was read."""
         last = self._last  # read once: another thread may look at another row
         if last is None or last[0] != row:
-            plain = parsed(self._lines.line(row))
-            last = self._last = row, (sample_of(plain), plain["results"])
+            content = parsed(self._lines.line(row))
+            last = self._last = row, (sample_of(content), content["results"])
         return last[1]
 
 
@@ -234,10 +234,10 @@ def read(path: str | Path) -> Report:
     except UnicodeDecodeError as error:
         raise _no_text(path, error) from None
     methods, origin = _head(path, head)
-    rows = lines.taken(slice(1, None if rest else -1))
+    rows = lines.selected(slice(1, None if rest else -1))
     foot = _foot(path, last, len(rows) + 1) if len(rows) and not rest else None
     if foot is not None:
-        rows = rows.taken(slice(None, -1))
+        rows = rows.selected(slice(None, -1))
         if foot.samples != len(rows):
             raise ReportError(
                 f"{path} has {len(rows)} samples, and its last line says {foot.samples}: some "
@@ -276,22 +276,22 @@ def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
 def _head(path: str | Path, head: str) -> tuple[list[Method], Origin]:
     """Return the methods and the origin that the first line of a report names."""
     try:
-        plain = _mapping(head)
+        content = _mapping(head)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
-    if plain.get("kind") != KIND:
+    if content.get("kind") != KIND:
         raise ReportError(
             f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write "
             "one"
         )
-    version = plain.get("version")
+    version = content.get("version")
     if version != VERSION:
         raise ReportError(
             f"{path} has version {version!r} of the format, this fullrecall reads {VERSION}: "
             "evaluate again, or read it with the fullrecall that wrote it"
         )
     try:
-        return methods_of(plain), Origin.from_dict(plain)
+        return methods_of(content), Origin.from_dict(content)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
 
@@ -313,12 +313,12 @@ def _no_text(path: str | Path, error: UnicodeDecodeError) -> ReportError:
 def _mapping(line: str) -> dict[str, Any]:
     """Return a line of JSON as a mapping; an empty one where it is none."""
     try:
-        plain = parsed(line)
+        content = parsed(line)
     except ReportError:
         raise
     except ValueError:
         return {}
-    return plain if isinstance(plain, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 class _Reader:
@@ -335,7 +335,7 @@ class _Reader:
     def parts(self, lines: Lines) -> Iterator[LinePart]:
         """Yield the rows of all lines, some at a time."""
         for first in range(0, len(lines), _AT_ONCE):
-            yield self._part(lines.taken(slice(first, first + _AT_ONCE)), first)
+            yield self._part(lines.selected(slice(first, first + _AT_ONCE)), first)
 
     @uncollected()
     def _part(self, lines: Lines, first: int) -> LinePart:
@@ -344,10 +344,10 @@ class _Reader:
         samples: list[Sample] = []
         for row in range(len(lines)):
             try:
-                plain = parsed(lines.line(row))
-                check_row(plain, self._methods)
-                samples.append(sample_of(plain))
-                saved.append(plain["results"])
+                content = parsed(lines.line(row))
+                check_row(content, self._methods)
+                samples.append(sample_of(content))
+                saved.append(content["results"])
             except (ValueError, FullrecallError, RecursionError) as error:
                 self._fail(error, first + row)
         scores = []
@@ -355,19 +355,19 @@ class _Reader:
             try:
                 scores.append(proof.lines(samples, [results[score] for results in saved]))
             except Contradiction as error:
-                place = first + error.row + 2
-                raise ReportError(f"{self._path}:{place}: results[{score}].{error}") from None
-        return LinePart(lines.taken(slice(len(samples))), self._proofs, samples, scores)
+                line = first + error.row + 2
+                raise ReportError(f"{self._path}:{line}: results[{score}].{error}") from None
+        return LinePart(lines.selected(slice(len(samples))), self._proofs, samples, scores)
 
-    def _fail(self, error: Exception, place: int) -> None:
+    def _fail(self, error: Exception, row_index: int) -> None:
         """Raise what is wrong with a row; warn where it was cut off."""
-        if place == self._cut:
+        if row_index == self._cut:
             warnings.warn(
                 f"{self._path}: the last line is cut off, as an interrupted run leaves it; "
-                f"{place} samples were read",
+                f"{row_index} samples were read",
                 stacklevel=8,
             )
             return
         if isinstance(error, UnicodeDecodeError):
             raise _no_text(self._path, error) from None
-        raise ReportError(f"{self._path}:{place + 2}: {error}") from None
+        raise ReportError(f"{self._path}:{row_index + 2}: {error}") from None

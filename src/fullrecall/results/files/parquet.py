@@ -27,7 +27,7 @@ from fullrecall.results.files.plan import assembled
 from fullrecall.results.files.proof import Proof
 from fullrecall.results.files.proven_columns import prove
 from fullrecall.results.files.row_groups import Files, RowGroup
-from fullrecall.results.files.writer import Writer
+from fullrecall.results.files.row_writer import Writer
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import BAD_ROW
@@ -127,13 +127,13 @@ def _slices(part: Part) -> Iterator[Part]:
     """Yield a part in pieces of at most `GROUP_ROWS` rows."""
     for first in range(0, len(part), GROUP_ROWS):
         last = min(first + GROUP_ROWS, len(part))
-        yield part if last - first == len(part) else part.taken(np.arange(first, last))
+        yield part if last - first == len(part) else part.selected(np.arange(first, last))
 
 
 def _writer(path: Any, methods: Sequence[Method]) -> pq.ParquetWriter:
     schema = columns.schema(methods)
     # IDs mostly differ: a dictionary of them takes twice the time and more room.
-    coded = [one.name for one in schema if one.name not in {columns.ROW, "id", *columns.LISTS}]
+    coded = [each.name for each in schema if each.name not in {columns.ROW, "id", *columns.LISTS}]
     return pq.ParquetWriter(
         path,
         schema,
@@ -235,10 +235,10 @@ class DirectoryWriter(_GroupWriter):
 
     def _manifest(self, stopped: str | None, **more: Any) -> None:
         about = {"kind": KIND, "version": columns.VERSION, **self._end, **more}
-        plain = {**about, "rows": self._count, "stopped": stopped}
-        plain["sha256"] = _seal(sha256(), plain)
+        manifest = {**about, "rows": self._count, "stopped": stopped}
+        manifest["sha256"] = _seal(sha256(), manifest)
         hidden = self._path / f".{MANIFEST}"
-        hidden.write_text(json.dumps(plain, indent=1), encoding="utf-8")
+        hidden.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
         hidden.replace(self._path / MANIFEST)
 
 
@@ -252,20 +252,20 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
     if not located:
         raise ReportError("no file to open: pass at least one path")
     files = Files(located[0].filesystem)
-    names = [name for one in located for name in one.names]
+    names = [name for each in located for name in each.names]
     methods = _methods(files, names, located)
     groups = [group for name in names for group in _groups(files, name, methods)]
-    told = [end for one in located for end in one.told(files)]
-    origin = Origin.common(map(Origin.from_dict, told)) if told else UNKNOWN
+    end_records = [end for each in located for end in each.end_records(files)]
+    origin = Origin.common(map(Origin.from_dict, end_records)) if end_records else UNKNOWN
     if whole:
         proofs = [Proof(method, held=origin.corpus is not None) for method in methods]
         for group in groups:
             prove(group, methods, proofs)
-        for one in located:  # last: a row says more
-            one.check()
+        for each in located:  # last: a row says more
+            each.check()
     parts, stopped = assembled(groups, methods, rows)
     report = Report(methods, table=Table(methods, parts))
-    ends = [*dict.fromkeys(end.get("stopped") for end in told), stopped]
+    ends = [*dict.fromkeys(end.get("stopped") for end in end_records), stopped]
     report.stopped = "; ".join(filter(None, ends)) or None
     report.origin = origin
     report.bad_rows = _bad_rows(groups, methods)
@@ -295,19 +295,19 @@ class _Located:
             return cls(filesystem, name, [name], None)
         inside = filesystem.get_file_info(pafs.FileSelector(name, recursive=True))
         names = sorted(
-            one.path
-            for one in inside
-            if one.type == pafs.FileType.File
-            and one.base_name.endswith((".parquet", ".parq"))
-            and not one.base_name.startswith((".", "_"))
+            each.path
+            for each in inside
+            if each.type == pafs.FileType.File
+            and each.base_name.endswith((".parquet", ".parq"))
+            and not each.base_name.startswith((".", "_"))
         )
         if not names:
             raise ReportError(f"{path} has no Parquet files: it is no saved report")
-        manifests = [one.path for one in inside if one.path == f"{name.rstrip('/')}/{MANIFEST}"]
-        found = cls(filesystem, name, names, None)
+        manifests = [each.path for each in inside if each.path == f"{name.rstrip('/')}/{MANIFEST}"]
+        located = cls(filesystem, name, names, None)
         if manifests:
-            found._read(manifests[0])
-        return found
+            located._read(manifests[0])
+        return located
 
     def _read(self, path: str) -> None:
         with self.filesystem.open_input_file(path) as file:
@@ -319,14 +319,14 @@ class _Located:
             raise ReportError(f"{path} is no manifest of a report: {error}") from None
         if listed is not None:
             base = self._path.rstrip("/")
-            self.names = [f"{base}/{one['name']}" for one in listed]
+            self.names = [f"{base}/{each['name']}" for each in listed]
 
-    def told(self, files: Files) -> list[Mapping[str, Any]]:
+    def end_records(self, files: Files) -> list[Mapping[str, Any]]:
         """Return what the runs that wrote the files said of themselves, such as what ended them."""
         if self._manifest is not None:
             return [self._manifest]
-        told = [files.file(name).metadata.metadata or {} for name in self.names]
-        return [json.loads(one[_END]) for one in told if _END in one]
+        metadata = [files.file(name).metadata.metadata or {} for name in self.names]
+        return [json.loads(each[_END]) for each in metadata if _END in each]
 
     def check(self) -> None:
         """Raise `ReportError` for a file that is not the one that was written."""
@@ -337,9 +337,9 @@ class _Located:
         if self._manifest.get("sha256") != _seal(sha256(), self._manifest):
             raise _changed(f"{self._path}/{MANIFEST}")
         listed = self._manifest.get("files")
-        for one, name in zip(listed or (), self.names, strict=False):
+        for each, name in zip(listed or (), self.names, strict=False):
             with self.filesystem.open_input_file(name) as file:
-                if _hashed(file, file.size()).hexdigest() != one["sha256"]:
+                if _hashed(file, file.size()).hexdigest() != each["sha256"]:
                     raise _changed(name)
 
     def _check_seal(self, name: str) -> None:
@@ -383,17 +383,17 @@ def _hashed(file: Any, size: int) -> Any:
 
 def _methods(files: Files, names: Sequence[str], located: Sequence[_Located]) -> list[Method]:
     """Return the methods of the report that all files are of."""
-    first, heads = "", {one.head: "its manifest" for one in located if one.head is not None}
+    first, heads = "", {each.head: "its manifest" for each in located if each.head is not None}
     for name in names:
         for head in _heads(files, name):
             first = first or name
             heads.setdefault(head, name)
     if not heads:
         raise ReportError(f"{names[0]} is no saved report: it has no column {columns.HEAD}")
-    known = [_read_head(head, name) for head, name in heads.items()]
-    for other in known[1:]:
-        check_parts(known[0], other)
-    return known[0]
+    methods = [_read_head(head, name) for head, name in heads.items()]
+    for other in methods[1:]:
+        check_parts(methods[0], other)
+    return methods[0]
 
 
 def _heads(files: Files, name: str) -> list[str]:
@@ -404,8 +404,8 @@ def _heads(files: Files, name: str) -> list[str]:
     end = (file.metadata.metadata or {}).get(_END)
     heads = [] if end is None else [json.loads(end)["head"]]
     column = file.read(columns=[columns.HEAD], use_threads=False).column(0)
-    told = pc.unique(column.cast(pa.string())).to_pylist()
-    return [*heads, *filter(None, told)]
+    distinct = pc.unique(column.cast(pa.string())).to_pylist()
+    return [*heads, *filter(None, distinct)]
 
 
 def _read_head(head: str, name: str) -> list[Method]:

@@ -40,11 +40,13 @@ def plain_results(part: Part, score: int, method: Method) -> Iterator[dict[str, 
         yield from (plain_result(result, result.score) for result in part.results(score))
         return
     columns = part.columns(score)
-    found = columns.found
-    values = method.headline.values(found, lambda row: part.result(row, score).ranked)
-    grades = [1.0] * len(found.first.values) if found.grade is None else found.grade.tolist()
-    targets = zip(part.target_names(), found.first.values.tolist(), grades, strict=True)
-    cells = (columns.status, values, found.retrieved, found.targets)
+    outcomes = columns.outcomes
+    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
+    grades = (
+        [1.0] * len(outcomes.first.values) if outcomes.grade is None else outcomes.grade.tolist()
+    )
+    targets = zip(part.target_names(), outcomes.first.values.tolist(), grades, strict=True)
+    cells = (columns.status, values, outcomes.retrieved, outcomes.targets)
     for row, (status, value, retrieved, count) in enumerate(
         zip(*(column.tolist() for column in cells), strict=True)
     ):
@@ -55,23 +57,23 @@ def plain_results(part: Part, score: int, method: Method) -> Iterator[dict[str, 
             yield plain_found(part.result(row, score))
 
 
-def _plain_finding(name: str, place: int, grade: float) -> dict[str, Any]:
+def _plain_finding(name: str, position: int, grade: float) -> dict[str, Any]:
     """Return the finding of one ID, as `fullrecall.records.plain_finding` makes it."""
     graded = {} if grade == 1.0 else {"grade": grade}
-    steps, ranks = ([[place, 1.0]], [place]) if place else ([], [])
+    steps, ranks = ([[position, 1.0]], [position]) if position else ([], [])
     return {"target": [name], **graded, "steps": steps, "ranks": ranks}
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-def as_line(plain: object) -> str:
+def as_line(content: object) -> str:
     """Return plain values as one line of UTF-8."""
-    line = _ENCODER.encode(plain)
+    line = _ENCODER.encode(content)
     try:
         line.encode()
     except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
-        line = json.dumps(plain, allow_nan=False)
+        line = json.dumps(content, allow_nan=False)
     return line
 
 
@@ -86,9 +88,9 @@ def parsed(line: str) -> Any:
     except RecursionError:
         raise ReportError("it is nested too deeply") from None
     except OverflowError:  # found again without the hook, to name its place
-        plain = json.loads(line)
-        check_plain(plain, "")
-        return plain
+        content = json.loads(line)
+        check_plain(content, "")
+        return content
 
 
 def _finite(text: str) -> float:
@@ -99,12 +101,12 @@ def _finite(text: str) -> float:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    plain = dict(pairs)
-    if len(plain) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ReportError(f"{twice} must occur once, and occurs {names.count(twice)} times")
-    return plain
+    return content
 
 
 def _refuse(constant: str) -> object:

@@ -66,33 +66,33 @@ class _Numbered:
         """Return the rows that were scored, and the numbers of those that failed, with why."""
         if not self.group.has_nulls(f"{methods[0].name}_status"):
             return self, Counter()
-        told = self.group.cells(f"{methods[0].name}_status")
-        scored = np.array([status is not None for status in told], np.bool_)
+        statuses = self.group.cells(f"{methods[0].name}_status")
+        scored = np.array([status is not None for status in statuses], np.bool_)
         reasons = self.group.cells(f"{methods[0].name}_reason")
         failed = np.flatnonzero(~scored).tolist()
         why = Counter((int(self.numbers[row]), reasons[row] or "") for row in failed)
-        return self.taken(np.flatnonzero(scored)), why
+        return self.selected(np.flatnonzero(scored)), why
 
     @property
     def ascends(self) -> bool:
         """Whether each row has a higher number than the one before it."""
         return bool((np.diff(self.numbers) > 0).all())
 
-    def taken(self, rows: Integers) -> _Numbered:
+    def selected(self, rows: Integers) -> _Numbered:
         """Return these rows."""
-        return _Numbered(self.group.taken(rows), self.numbers[rows])
+        return _Numbered(self.group.selected(rows), self.numbers[rows])
 
 
-def _distinct(known: Sequence[_Numbered]) -> Sequence[_Numbered]:
+def _distinct(scored: Sequence[_Numbered]) -> Sequence[_Numbered]:
     """Return the rows that come once, and one of each that comes more often."""
-    if all(len(cluster) == 1 and cluster[0].ascends for cluster in _clusters(known)):
-        return known
-    values, often = np.unique(np.concatenate([each.numbers for each in known]), return_counts=True)
+    if all(len(cluster) == 1 and cluster[0].ascends for cluster in _clusters(scored)):
+        return scored
+    values, often = np.unique(np.concatenate([each.numbers for each in scored]), return_counts=True)
     repeated = values[often > 1]
     copies: dict[int, list[tuple[tuple[str, str], int, int]]] = defaultdict(list)
-    for index, each in enumerate(known):
+    for index, each in enumerate(scored):
         rows = np.flatnonzero(np.isin(each.numbers, repeated))
-        digests = _digests(each.group.taken(rows)) if len(rows) else []
+        digests = _digests(each.group.selected(rows)) if len(rows) else []
         for row, digest in zip(rows.tolist(), digests, strict=True):
             copies[int(each.numbers[row])].append((digest, index, row))
     differ = [n for n, same in copies.items() if len({digest[0] for digest, *_ in same}) > 1]
@@ -101,13 +101,13 @@ def _distinct(known: Sequence[_Numbered]) -> Sequence[_Numbered]:
             f"rows that come twice with different content: {in_words(runs_of(np.sort(differ)))}; "
             "number each row once, and leave out all but one of the files that have them"
         )
-    kept = [np.ones(len(each.numbers), np.bool_) for each in known]
+    kept = [np.ones(len(each.numbers), np.bool_) for each in scored]
     for same in copies.values():
         for _, index, row in sorted(same)[1:]:
             kept[index][row] = False
     return [
-        each if keep.all() else each.taken(np.flatnonzero(keep))
-        for each, keep in zip(known, kept, strict=True)
+        each if keep.all() else each.selected(np.flatnonzero(keep))
+        for each, keep in zip(scored, kept, strict=True)
         if keep.any()
     ]
 
@@ -127,28 +127,28 @@ def _digests(group: RowGroup) -> list[tuple[str, str]]:
     return digests  # type: ignore[return-value]
 
 
-def _clusters(known: Sequence[_Numbered]) -> list[list[_Numbered]]:
+def _clusters(scored: Sequence[_Numbered]) -> list[list[_Numbered]]:
     """Return row groups by their first rows, those together whose rows lie between each other."""
     clusters: list[list[_Numbered]] = []
     last = -1
-    for one in sorted(known, key=lambda one: int(one.numbers.min())):
-        if clusters and int(one.numbers.min()) <= last:
-            clusters[-1].append(one)
+    for each in sorted(scored, key=lambda each: int(each.numbers.min())):
+        if clusters and int(each.numbers.min()) <= last:
+            clusters[-1].append(each)
         else:
-            clusters.append([one])
-        last = max(last, int(one.numbers.max()))
+            clusters.append([each])
+        last = max(last, int(each.numbers.max()))
     return clusters
 
 
 def _in_order(cluster: Sequence[_Numbered]) -> Part:
     """Return the rows of some row groups by their numbers."""
     if len(cluster) == 1:
-        one = cluster[0]
-        if one.ascends:
-            return one.group
-        return one.group.taken(np.argsort(one.numbers, kind="stable"))
-    order = np.argsort(np.concatenate([one.numbers for one in cluster]), kind="stable")
-    return Mixed([one.group for one in cluster], order)
+        each = cluster[0]
+        if each.ascends:
+            return each.group
+        return each.group.selected(np.argsort(each.numbers, kind="stable"))
+    order = np.argsort(np.concatenate([each.numbers for each in cluster]), kind="stable")
+    return Mixed([each.group for each in cluster], order)
 
 
 class Mixed(Part):
@@ -186,7 +186,7 @@ class Mixed(Part):
     def columns(self, score: int) -> ScoreColumns:
         """Return the columns of the score at this index."""
         parts = [part.columns(score) for part in self._parts]
-        return ScoreColumns.joined(parts).taken(self._order)
+        return ScoreColumns.joined(parts).selected(self._order)
 
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""
@@ -198,7 +198,7 @@ class Mixed(Part):
         part, own = self._located(row)
         return part.result(own, score)
 
-    def taken(self, rows: Integers) -> Mixed:
+    def selected(self, rows: Integers) -> Mixed:
         """Return these rows, in the order given."""
         return Mixed(self._parts, self._order[rows])
 
@@ -220,10 +220,10 @@ class Mixed(Part):
 
 
 def _stopped(
-    known: Sequence[_Numbered], rows: int | None, failures: Counter[tuple[int, str]]
+    scored: Sequence[_Numbered], rows: int | None, failures: Counter[tuple[int, str]]
 ) -> str | None:
     """Return which planned rows are missing, and what failed; None where none is."""
-    covered = np.sort(np.concatenate([np.zeros(0, np.int64), *(each.numbers for each in known)]))
+    covered = np.sort(np.concatenate([np.zeros(0, np.int64), *(each.numbers for each in scored)]))
     planned = int(covered.max(initial=-1)) + 1 if rows is None else rows
     beyond = runs_of(covered[covered >= planned])
     missing = planned - int((covered < planned).sum())

@@ -48,9 +48,9 @@ class Proven:
     judged: bool
     """Whether any row has verdicts, or targets without one."""
 
-    def taken(self, rows: Integers) -> Proven:
+    def selected(self, rows: Integers) -> Proven:
         """Return these rows."""
-        return Proven(self.columns.taken(rows), self.digests[rows], self.judged)
+        return Proven(self.columns.selected(rows), self.digests[rows], self.judged)
 
 
 class Proof:
@@ -89,36 +89,36 @@ class Proof:
 
         Raises `Contradiction` for the first row that is no result or does not follow.
         """
-        statuses = [plain.get("status") if type(plain) is dict else None for plain in saved]
+        statuses = [content.get("status") if type(content) is dict else None for content in saved]
         part = self.derived(samples, statuses, lambda row: self._read(saved[row]))
-        for row, (plain, expected) in enumerate(
+        for row, (content, expected) in enumerate(
             zip(saved, plain_results(part, 0, self._method), strict=True)
         ):
-            problem = difference(plain, expected, "") if plain != expected else None
+            problem = difference(content, expected, "") if content != expected else None
             if problem is not None:
                 raise Contradiction(row, problem)
         judged = part.judged(0) and any(result.is_judged for result in part.results(0))
         return Proven(part.columns(0), part.target_digests(0), judged)
 
-    def seen(self, sample: Sample, plain: Any) -> Result:
+    def seen(self, sample: Sample, content: Any) -> Result:
         """Return the result of a row that was proven."""
         if not self._derivation.asks_nobody:
-            return self._read(plain)
-        return self._result(sample, plain.get("status"), lambda: self._read(plain))
+            return self._read(content)
+        return self._result(sample, content.get("status"), lambda: self._read(content))
 
     def _result(self, sample: Sample, status: object, saved: Callable[[], Result]) -> Result:
         if self._derivation.asks_nobody and status in _GIVEN:
             return self._score(sample)
-        told = saved()
-        check_retrieved(sample, told)
-        return self._derivation.result(sample, told)
+        saved_value = saved()
+        check_retrieved(sample, saved_value)
+        return self._derivation.result(sample, saved_value)
 
     def _score(self, sample: Sample) -> Result:
         assert self._derivation.scorer is not None  # noqa: S101 - it asks nobody
         return self._derivation.scorer.score(sample)
 
-    def _read(self, plain: Any) -> Result:
-        return ResultRecord.read(plain).as_found(self._method)
+    def _read(self, content: Any) -> Result:
+        return ResultRecord.read(content).as_found(self._method)
 
 
 _GIVEN = frozenset({"scored", "undefined"})
@@ -127,48 +127,48 @@ _GIVEN = frozenset({"scored", "undefined"})
 _NO_ROWS = ScoreColumns.of([])
 
 
-def difference(told: Any, derived: Any, field: str) -> str | None:
+def difference(saved_value: Any, derived: Any, field: str) -> str | None:
     """Return the first field of plain values that differs, and how; None where none does.
 
     Numbers may differ by `ROUNDING`.
     """
-    if isinstance(told, dict) and isinstance(derived, dict):
-        return _difference_of_fields(told, derived, field)
-    if isinstance(told, list) and isinstance(derived, list):
-        return _difference_of_items(told, derived, field)
-    if _is_equal(told, derived):
+    if isinstance(saved_value, dict) and isinstance(derived, dict):
+        return _difference_of_fields(saved_value, derived, field)
+    if isinstance(saved_value, list) and isinstance(derived, list):
+        return _difference_of_items(saved_value, derived, field)
+    if _is_equal(saved_value, derived):
         return None
-    return f"{field} must be {shown(derived)}, as the sample gives, got {shown(told)}"
+    return f"{field} must be {shown(derived)}, as the sample gives, got {shown(saved_value)}"
 
 
-def _difference_of_fields(told: Plain, derived: Plain, field: str) -> str | None:
-    for name in dict.fromkeys([*derived, *told]):
+def _difference_of_fields(saved_value: Plain, derived: Plain, field: str) -> str | None:
+    for name in dict.fromkeys([*derived, *saved_value]):
         below = f"{field}.{name}" if field else name
-        if name not in told:
+        if name not in saved_value:
             return f"{below} is missing: it must be {shown(derived[name])}, as the sample gives"
         if name not in derived:
-            return f"{below} must not be there, as the sample gives, got {shown(told[name])}"
-        problem = difference(told[name], derived[name], below)
+            return f"{below} must not be there, as the sample gives, got {shown(saved_value[name])}"
+        problem = difference(saved_value[name], derived[name], below)
         if problem is not None:
             return problem
     return None
 
 
-def _difference_of_items(told: list[Any], derived: list[Any], field: str) -> str | None:
-    for index, (one, other) in enumerate(zip(told, derived, strict=False)):
-        problem = difference(one, other, f"{field}[{index}]")
+def _difference_of_items(saved_value: list[Any], derived: list[Any], field: str) -> str | None:
+    for index, (item, other) in enumerate(zip(saved_value, derived, strict=False)):
+        problem = difference(item, other, f"{field}[{index}]")
         if problem is not None:
             return problem
-    if len(told) == len(derived):
+    if len(saved_value) == len(derived):
         return None
-    return f"{field} must be {len(derived)}, as the sample gives, got {len(told)}"
+    return f"{field} must be {len(derived)}, as the sample gives, got {len(saved_value)}"
 
 
-def _is_equal(told: Any, derived: Any) -> bool:
-    if type(told) is float or type(derived) is float:
-        numbers = type(told) in _NUMBERS and type(derived) in _NUMBERS
-        return numbers and isclose(told, derived, rel_tol=ROUNDING, abs_tol=ROUNDING)
-    return bool(told == derived)
+def _is_equal(saved_value: Any, derived: Any) -> bool:
+    if type(saved_value) is float or type(derived) is float:
+        numbers = type(saved_value) in _NUMBERS and type(derived) in _NUMBERS
+        return numbers and isclose(saved_value, derived, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return bool(saved_value == derived)
 
 
 _NUMBERS = (int, float)

@@ -32,13 +32,13 @@ def prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) -
     Rows of a batch that failed have no scores, and are passed over.
     """
     statuses = [group.cells(f"{method.name}_status") for method in methods]
-    scored = np.array([row for row, told in enumerate(statuses[0]) if told is not None], np.int64)
+    scored = np.array([row for row, cells in enumerate(statuses[0]) if cells is not None], np.int64)
     saved = [_Saved(group, score, method) for score, method in enumerate(methods)]
     for first in range(0, len(scored), _AT_ONCE):
         rows = scored[first : first + _AT_ONCE]
         samples = [group.sample(row) for row in rows.tolist()]
-        for one, proof, told in zip(saved, proofs, statuses, strict=True):
-            one.check(rows, samples, proof, [told[row] for row in rows.tolist()])
+        for each, proof, cells in zip(saved, proofs, statuses, strict=True):
+            each.check(rows, samples, proof, [cells[row] for row in rows.tolist()])
 
 
 class _Saved:
@@ -64,9 +64,8 @@ class _Saved:
         except Contradiction as error:
             raise ReportError(f"{self._group}: row {rows[error.row]}: {error}") from None
         cells = columns.score_cells(part, 0, self._method)
-        every = {field.name: pa.nulls(len(rows), field.type) for field in self._schema}
         own = {f"{self._method.name}{end}": values for end, values in cells.items()}
-        derived = pa.table({**every, **own}, schema=self._schema)
+        derived = columns.filled(own, self._schema, len(rows))
         for name in self._schema.names:
             expected = derived.column(name).combine_chunks()
             column = self._columns[name]
@@ -81,21 +80,21 @@ class _Saved:
                 raise ReportError(f"{self._group}: row {rows[row]}: {problem}")
 
 
-def _differences(told: list[Any], derived: list[Any], name: str) -> Iterator[tuple[int, str]]:
+def _differences(cells: list[Any], derived: list[Any], name: str) -> Iterator[tuple[int, str]]:
     """Yield the rows that differ, and how; an empty list is as good as none."""
-    for row, (one, other) in enumerate(zip(told, derived, strict=True)):
-        if name.endswith("_details") and one is not None and other is not None:
-            problem = _difference_of_details(one, other, name)
-        elif not one and not other and one != 0.0 and other != 0.0:
+    for row, (each, other) in enumerate(zip(cells, derived, strict=True)):
+        if name.endswith("_details") and each is not None and other is not None:
+            problem = _difference_of_details(each, other, name)
+        elif not each and not other and each != 0.0 and other != 0.0:
             continue
         else:
-            problem = difference(one, other, name)
+            problem = difference(each, other, name)
         if problem is not None:
             yield row, problem
 
 
-def _difference_of_details(told: str, derived: str, name: str) -> str | None:
+def _difference_of_details(saved: str, derived: str, name: str) -> str | None:
     try:
-        return difference(parsed(told), parsed(derived), name)
+        return difference(parsed(saved), parsed(derived), name)
     except (ReportError, ValueError) as error:
-        return f"{name} must be {shown(derived)}, as the sample gives, got {shown(told)}: {error}"
+        return f"{name} must be {shown(derived)}, as the sample gives, got {shown(saved)}: {error}"

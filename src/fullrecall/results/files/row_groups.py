@@ -144,7 +144,7 @@ class RowGroup(Part):
         """Return the columns of the score at this index; see `columns.score_columns`."""
         key = (self._path, self._group, score)
         whole: ScoreColumns = self._files.kept.get(key, lambda: self._score(score), _size)
-        return whole if self._rows is None else whole.taken(self._rows)
+        return whole if self._rows is None else whole.selected(self._rows)
 
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""
@@ -166,7 +166,7 @@ class RowGroup(Part):
             where = f"{self._path}: {method.name}_details of row {row}"
             raise ReportError(f"{where}: {error}") from None
 
-    def taken(self, rows: Integers) -> RowGroup:
+    def selected(self, rows: Integers) -> RowGroup:
         """Return these rows, in the order given."""
         chosen = rows if self._rows is None else self._rows[rows]
         return RowGroup(self._files, self._path, self._group, self._methods, chosen)
@@ -290,11 +290,11 @@ class RowGroup(Part):
     def _whole(self) -> set[str]:
         group = self._files.file(self._path).metadata.row_group(self._group)
         columns_ = map(group.column, range(group.num_columns))
-        known: list[tuple[str, Any]] = [(one.path_in_schema, one.statistics) for one in columns_]
+        every: list[tuple[str, Any]] = [(each.path_in_schema, each.statistics) for each in columns_]
         return {
             path
-            for path, told in known
-            if told is not None and told.has_null_count and told.null_count == 0
+            for path, statistics in every
+            if statistics is not None and statistics.has_null_count and statistics.null_count == 0
         }
 
     @cached_property
@@ -303,16 +303,18 @@ class RowGroup(Part):
         filled = set(columns.LISTS) & set(self._names)  # empty is not missing there
         for index in range(group.num_columns):
             column = group.column(index)
-            told = column.statistics
-            if told is None or told.null_count is None or told.null_count < column.num_values:
+            statistics = column.statistics
+            nulls = None if statistics is None else statistics.null_count
+            if nulls is None or nulls < column.num_values:
                 filled.add(column.path_in_schema.partition(".")[0])
         types = self._files.file(self._path).schema_arrow
         return {name for name in filled if not pa.types.is_null(types.field(name).type)}
 
 
 def _size(score: ScoreColumns) -> int:
-    found = score.found
-    values = found.first.values.nbytes + found.first.offsets.nbytes + found.retrieved.nbytes
+    outcomes = score.outcomes
+    first = outcomes.first
+    values = first.values.nbytes + first.offsets.nbytes + outcomes.retrieved.nbytes
     return 3 * int(values)  # measures keep some more with them
 
 
