@@ -192,7 +192,10 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "langsmith_columns": Form({}, _has_langsmith_columns, _langsmith_columns),
     }
 )
-"""The forms by name, in the order in which a row is looked at; LlamaIndex's EmbeddingQA, BEIR and TREC are files."""
+"""The forms by name, in the order in which a row is looked at.
+
+LlamaIndex's EmbeddingQA, BEIR and TREC are files.
+"""
 
 
 def fields_of(row: Row) -> Row:
