@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fullrecall.retrieval import View
     from fullrecall.table.lists import Floats, Integers
     from fullrecall.table.table import Table
-    from fullrecall.views.diagnosed import Diagnosis
+    from fullrecall.diagnosis.diagnosis import Diagnosis
 
 
 _CLOSE = 10_000

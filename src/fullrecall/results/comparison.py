@@ -34,7 +34,7 @@ from fullrecall.table.row import Row
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fullrecall.views.diagnosed import Diagnosis
+    from fullrecall.diagnosis.diagnosis import Diagnosis
 
 
 @dataclass(frozen=True, repr=False)

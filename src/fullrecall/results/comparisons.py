@@ -16,7 +16,7 @@ from fullrecall.results.difference import Difference
 
 if TYPE_CHECKING:
     from fullrecall.table.row import Row
-    from fullrecall.views.diagnosed import Diagnosis
+    from fullrecall.diagnosis.diagnosis import Diagnosis
 
 
 @overload

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fullrecall.report.report import Report
     from fullrecall.results.comparison import Comparison, ScoreComparison
     from fullrecall.results.difference import Difference
-    from fullrecall.views.diagnosed import Diagnosis
+    from fullrecall.diagnosis.diagnosis import Diagnosis
 
 _STYLES = (
     ("#0072b2", "o", "-"),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fullrecall.results.comparison import Comparison
     from fullrecall.results.comparisons import Comparisons
     from fullrecall.results.summary import Summary
-    from fullrecall.views.diagnosed import Diagnosis
+    from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.views.page.readings import Misses
 
 
