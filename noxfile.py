@@ -28,7 +28,8 @@ CORE_TOOLS = (
     "polars>=1.20",
     "pyright[nodejs]>=1.1.414",
 )
-OPT_IN = ("browser", "engines", "libraries", "small_model")  # what they need, .ci/run installs
+# What they need, .ci/run installs.
+OPT_IN = ("browser", "engines", "libraries", "small_model", "tools")
 WORKSPACE = ("-e", ".[test]", "-e", "integrations/langchain", "-e", "integrations/llama-index")
 OLDEST = {
     "langchain": (

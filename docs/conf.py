@@ -74,13 +74,13 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "llama_index.evaluation.fullrecall.nodes.NodeReader"),
     ("py:class", "llama_index.evaluation.fullrecall.record.Reading"),
     ("py:class", "llama_index.evaluation.fullrecall.recorder.Recorder"),
-    ("py:class", "llama_index.evaluation.fullrecall.options.Reading"),
     ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
     ("py:obj", "fullrecall.judges.judge.T"),
+    ("py:class", "fullrecall.steps.reading.StepOptions"),
     # Both adapters have one: without a target, no link of one leads to the other's.
-    ("py:class", "langchain_fullrecall.options.Options"),
+    ("py:class", "langchain_fullrecall.record.Options"),
     ("py:class", "langchain_fullrecall.retriever.ObservedRetriever"),
-    ("py:class", "llama_index.evaluation.fullrecall.options.Options"),
+    ("py:class", "llama_index.evaluation.fullrecall.record.Options"),
     ("py:class", "llama_index.evaluation.fullrecall.retriever.ObservedRetriever"),
 ]
 

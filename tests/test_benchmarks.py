@@ -181,7 +181,7 @@ def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
     growth = []
     for keep in (True, False):
         peaks = []
-        for rows in (20_000, 60_000):
+        for rows in (20_000, 50_000):
             script.write(tmp_path / "samples.jsonl", script.ids(rows))
             peaks.append(script.measure(tmp_path / "samples.jsonl", keep=keep).peak_mib)
         growth.append(peaks[1] - peaks[0])

@@ -118,7 +118,7 @@ def _paid(sample: Sample, budget: Budget) -> Sample:
 def test_a_budget_counts_as_if_nothing_else_had_been_retrieved() -> None:
     """Every measure within a budget is that of the contexts that the budget pays for."""
     rng = random.Random(7)
-    for _ in range(400):
+    for _ in range(150):
         sample = _random_sample(rng)
         budget = rng.choice([calls(rng.randint(1, 4)), tokens(rng.randint(1, 60)), seconds(0.4)])
         whole, left = IdRecall().score(sample), IdRecall().score(_paid(sample, budget))
@@ -129,7 +129,7 @@ def test_a_budget_counts_as_if_nothing_else_had_been_retrieved() -> None:
 def test_a_budget_that_pays_for_all_changes_nothing() -> None:
     """With enough of anything a measure is what it is without a budget."""
     rng = random.Random(8)
-    for _ in range(200):
+    for _ in range(60):
         result = IdRecall().score(_random_sample(rng))
         for measure in _MEASURES:
             for budget in (calls(4), tokens(10_000), seconds(1)):
@@ -139,7 +139,7 @@ def test_a_budget_that_pays_for_all_changes_nothing() -> None:
 def test_measures_rise_with_the_budget() -> None:
     """Recall, a hit and all found never fall as more is paid for."""
     rng = random.Random(9)
-    for _ in range(200):
+    for _ in range(40):
         result = IdRecall().score(_random_sample(rng))
         for measure in _RISING:
             for budgets in (map(calls, range(1, 5)), map(tokens, range(1, 80, 7))):

@@ -342,6 +342,7 @@ def test_the_reference_has_every_public_name() -> None:
     assert [name for name in PUBLIC if name.rpartition(".")[2] not in of_reports] == []
 
 
+@pytest.mark.tools
 @pytest.mark.frameworks
 def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     """Strict: a broken link, an unknown reference or a bad docstring fails; and it stays offline.

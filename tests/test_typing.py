@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.tools
+
 RIGHT = '''\
 import asyncio
 from collections.abc import Sequence

@@ -135,9 +135,9 @@ def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
 
 
 def _by_rank(finding: Finding, ranks: Sequence[int]) -> Finding:
-    credit = {ranks[place - 1]: reached for place, reached in finding.steps}
+    credit = {ranks[position - 1]: reached for position, reached in finding.steps}
     return finding._replace(
         steps=tuple(Step(rank, reached) for rank, reached in credit.items()),
-        ranks=tuple(dict.fromkeys(ranks[place - 1] for place in finding.ranks)),
+        ranks=tuple(dict.fromkeys(ranks[position - 1] for position in finding.ranks)),
         evidence=tuple(item._replace(rank=ranks[item.rank - 1]) for item in finding.evidence),
     )

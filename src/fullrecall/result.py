@@ -158,8 +158,8 @@ class Result:
         if isinstance(measure.k, Budget) and self._sample is not None:
             from fullrecall.table import paid
 
-            left, known = paid.within(self._columns(measure), measure.k)
-            if known[0]:
+            left, is_known = paid.within(self._columns(measure), measure.k)
+            if is_known[0]:
                 return paid.findings_of(left, 0, self.findings)
         return self.ranked
 
@@ -188,9 +188,9 @@ class Result:
     @property
     def digest(self) -> str:
         """The identity of the targets: equal for two results that were to find the same."""
-        known = sorted(map(tuple, self.targets))
+        is_known = sorted(map(tuple, self.targets))
         unjudged = sorted(target for target, _ in self.unmeasured)
-        text = repr((known, unjudged)).encode("utf-8", "surrogatepass")
+        text = repr((is_known, unjudged)).encode("utf-8", "surrogatepass")
         return sha256(text).hexdigest()[:16]
 
     @property

@@ -308,6 +308,12 @@ class Retrieval:
         )
 
 
+def check_failed_calls(value: object) -> None:
+    """Raise `ParameterError` for another value of an option `failed_calls`."""
+    if value not in get_args(FailedCalls):
+        raise ParameterError(f"failed_calls must be 'unscored' or 'score', got {value!r}")
+
+
 def as_view(name: object) -> View:
     """Return the name of a view; raise `ParameterError` for anything else."""
     for view in get_args(View):

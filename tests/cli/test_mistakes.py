@@ -13,7 +13,7 @@ import pytest
 from tests.cli.command_line import SAMPLES, TEXTS, row_of, run
 
 from fullrecall import IdRecall, Report
-from fullrecall.cli import job as cli_job
+from fullrecall.cli import evaluation as evaluate_command
 
 BROKEN = {
     "malformed": ('{"id": "x",\n', ["line 5", "not JSON"]),
@@ -147,7 +147,7 @@ WRONG_USAGE = {
         ["evaluate", "{file}", "--output", "{file}"],
         "not be an input",
     ),
-    "output nowhere": (["evaluate", "{file}", "--output", "{file}/x"], "no directory"),
+    "output nowhere": (["evaluate", "{file}", "--output", "{file}/x.jsonl"], "no directory"),
     "demo deeper than retrieved": (
         ["demo", "--k", "9", "--depth", "5"],
         "not exceed --depth (5)",
@@ -203,7 +203,7 @@ def test_a_scorer_s_own_failure_is_counted_and_explained(
 
         return [Failing()]
 
-    monkeypatch.setattr(cli_job, "scorers_of", chosen)
+    monkeypatch.setattr(evaluate_command, "scorers_of", chosen)
     result = run("evaluate", file(SAMPLES))
     assert result.exit_code == 0
     assert "1 unscored in id_recall: id_recall raised RuntimeError: out of order" in " ".join(

@@ -31,8 +31,6 @@ from fullrecall.batches.quarantine import unscored
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.read import read
-from fullrecall.results.files.ranges import Runs, joined
-from fullrecall.results.files.ranges import count as count_of
 from fullrecall.table.row import Row
 
 SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
@@ -168,20 +166,19 @@ def check_ids(scorer: FaultyScorer, report: Report, path: Path, rows: int) -> No
     assert report.stopped is not None
     assert "FaultError: this partition always fails" in report.stopped
     missing = lost(report, rows)
-    assert missing[-1][1] == rows - 1
+    assert max(missing) == rows - 1
     expected, bad = one_run(path, missing)
     assert sorted(report.bad_rows) == bad
     assert as_text(report) == as_text(expected)
 
 
-def one_run(path: Path, missing: Runs) -> tuple[Report, list[int]]:
+def one_run(path: Path, left: set[int]) -> tuple[Report, list[int]]:
     """Return the report of one run over the rows that are there, and which of them are bad.
 
     The bad ones, which no run would take, are counted as what they are to be: unscored.
     """
     import pyarrow.parquet as pq
 
-    left = {row for first, last in missing for row in range(first, last + 1)}
     total, bad, taken = pq.read_metadata(path).num_rows, [], []
     for row in range(total):
         if row not in left:
@@ -255,7 +252,7 @@ def check_judged(
     assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
     assert not report.complete
     assert report.stopped is not None
-    missing = count_of(lost(report, rows))
+    missing = len(lost(report, rows))
     summary = report.summary()[0]
     assert scorer.spent is not None
     assert endpoint.requests - requests_before <= scorer.spent.calls <= calls
@@ -275,22 +272,22 @@ def check_judged_whole(
     """Fail unless the report is that of one run, which finds every answer in the store."""
     assert scorer.store is not None
     before = endpoint.asked.total()
-    left = {row for first, last in lost(report, rows) for row in range(first, last + 1)}
+    left = lost(report, rows)
     there = (each for row, each in enumerate(read(path, rename={"row": None})) if row not in left)
     expected = evaluate(there, judging(endpoint), progress=False, store=scorer.store)
     assert as_text(report) == as_text(expected)
     assert endpoint.asked.total() == before
 
 
-def lost(report: Report, rows: int) -> Runs:
+def lost(report: Report, rows: int) -> set[int]:
     """Return the rows that a report says it lacks, from its own sentence."""
     if report.stopped is None:
-        return ()
+        return set()
     told = report.stopped.split(" rows are missing: ")[1].split(";")[0]
     assert f"of {rows:,} rows" in report.stopped
     assert "more range" not in told
-    found = []
+    found: set[int] = set()
     for each in told.split(", "):
         first, _, last = each.replace(",", "").partition(" to ")
-        found.append((int(first), int(last or first)))
-    return joined(found)
+        found.update(range(int(first), int(last or first) + 1))
+    return found

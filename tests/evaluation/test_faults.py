@@ -133,15 +133,12 @@ def judged(
     )
 
 
-@pytest.mark.parametrize("share", [0.2, 0.1], ids=["20%", "10%"])
 @pytest.mark.parametrize("always", [False, True], ids=["once", "persistent"])
 @pytest.mark.parametrize("name", CASES)
-def test_no_score_is_wrong(
-    faulty: FaultyEndpoint, name: str, share: float, *, always: bool
-) -> None:
+def test_no_score_is_wrong(faulty: FaultyEndpoint, name: str, *, always: bool) -> None:
     """What passes is mended; what lasts costs exactly the struck samples, with the reason."""
     case = CASES[name]
-    struck = frozenset(random.Random(name).sample(range(40), int(40 * share)))
+    struck = frozenset(random.Random(name).sample(range(40), 6))
     faulty.strikes(case.fault, struck, always=always)
     report = judged(faulty, hangs=HANGS if name == "hang" else 600.0, timeout=600.0)
     lost = struck if always else frozenset()

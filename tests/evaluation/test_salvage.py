@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -128,42 +127,6 @@ def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
             SQLiteLedger(each)
         assert "salvaged" not in str(refused.value)
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def earlier(path: Path, version: int) -> None:
-    """Make a store as an earlier fullrecall did, with one answer and a damaged one."""
-    text = "paid \ud83d".encode("utf-8", "surrogatepass")
-    fields = (5, 3, None, b"", text)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        for statement in (
-            "CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-            """CREATE TABLE completions (key BLOB PRIMARY KEY, model INTEGER, made REAL,
-                prompt_tokens INTEGER, completion_tokens INTEGER, failure TEXT, detail BLOB,
-                text BLOB, sum INTEGER)""",
-            """CREATE TABLE results (key BLOB PRIMARY KEY, scorer INTEGER, made REAL, status TEXT,
-                result BLOB, sum INTEGER)""",
-            "INSERT INTO names VALUES (1, 'm')",
-            f"PRAGMA application_id = {0x66524331}",
-            f"PRAGMA user_version = {version}",
-        ):
-            connection.execute(statement)
-        for number, flipped in ((1, 0), (2, 1)):
-            checksum = zlib.crc32(repr((bytes([number]) * 32, *fields)).encode()) + flipped
-            row = (bytes([number]) * 32, 1, 7.0, *fields, checksum)
-            connection.execute("INSERT INTO completions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_store_of_an_earlier_version_keeps_its_answers(tmp_path: Path, version: int) -> None:
-    """They were paid for: the file is brought up to date where it stands; what is damaged goes."""
-    path = tmp_path / "runs.sqlite"
-    earlier(path, version)
-    with SQLiteLedger(path) as store:
-        assert kept(store, f"answer:{'01' * 32}") == Completion("paid \ud83d", 5, 3)
-        assert store.get(f"answer:{'02' * 32}").value is None
-        assert store.claim(key(2))[1].result(60) is True
-    contents = read_contents(path)
-    assert (contents.version, contents.completions, contents.models[0].model) == (3, 1, "m")
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "a log that is a fifo"])

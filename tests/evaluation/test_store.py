@@ -167,7 +167,7 @@ def test_a_completion_comes_back_as_it_was(
     failure = Failure.CUT_OFF if failed else None
     completion = Completion(text, tokens, 3, failure, detail)
     with tempfile.TemporaryDirectory() as folder, SQLiteLedger(Path(folder) / "s") as store:
-        keep(store, "k", "m", completion).result(timeout=10)
+        keep(store, "k", "m", completion).result(60)
         assert kept(store, "k") == completion
         assert kept(store, "other") is None
 

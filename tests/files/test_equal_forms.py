@@ -53,7 +53,7 @@ def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) ->
     assert opened.summary().to_dict() == report.summary().to_dict()
     assert opened.table.groups == report.table.groups
     some = np.array(random.Random(seed).sample(range(len(report)), 60))
-    assert list(opened.table.taken(some).rows()) == list(report.table.taken(some).rows())
+    assert list(opened.table.selected(some).rows()) == list(report.table.selected(some).rows())
 
 
 def test_saved_again_it_is_the_same_file(tmp_path: Path) -> None:
@@ -63,6 +63,31 @@ def test_saved_again_it_is_the_same_file(tmp_path: Path) -> None:
     _saved(Report.load(first), tmp_path / "c.parquet").save(second)
     assert first.read_bytes() == second.read_bytes()
     assert list(Report.load(tmp_path / "c.parquet")) == list(report)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_of_columns_are_those_of_rows(seed: int, *, graded: bool, tmp_path: Path) -> None:
+    """Samples of IDs alone are written of their columns, and give the bytes of one row each."""
+    rng = random.Random(seed)
+    names = ["a", "b", "c", "½ 🙂", 'q"\\', 7, 0]
+
+    def ids() -> list[str | int]:
+        return rng.choices(names, k=rng.randrange(6))
+
+    rows: list[dict[str, object]] = [
+        {"id": rng.choice([None, f"q{n}"]), "user_input": rng.choice([None, "why?"]),
+         "group": rng.choice([None, "g"]), "retrieved_ids": ids(),
+         "expected_ids": {name: rng.randrange(3) for name in ids()} if graded else ids()}
+        for n in range(30)
+    ]  # fmt: skip
+    report = evaluate(rows, IdRecall(), progress=False)
+    _streamed(report, tmp_path / "rows.jsonl")
+    loaded = _saved(report, tmp_path / "columns.jsonl")
+    assert (tmp_path / "rows.jsonl").read_bytes() == (tmp_path / "columns.jsonl").read_bytes()
+    assert list(loaded) == list(report)
+    one_by_one = Report.of(report.methods, report)
+    assert np.array_equal(report.table.target_digests(0), one_by_one.table.target_digests(0))
 
 
 def test_what_ended_the_run_is_kept(tmp_path: Path) -> None:

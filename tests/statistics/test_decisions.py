@@ -261,10 +261,10 @@ class TestCompare:
     """Its interval is the inversion of its test."""
 
     def test_the_outcome_and_the_interval_never_disagree(self) -> None:
-        """In 500 runs with ties and groups: better or worse exactly where 0 is outside."""
+        """In 200 runs with ties and groups: better or worse exactly where 0 is outside."""
         rng = random.Random(11)
         decided = 0
-        for _ in range(500):
+        for _ in range(200):
             n = rng.randrange(20, 40)
             groups = [f"g{rng.randrange(10)}" if rng.random() < 0.4 else None for _ in range(n)]
             before = [rng.choice([0.0, 0.5, 0.5, 1.0]) for _ in range(n)]
@@ -275,7 +275,7 @@ class TestCompare:
             outside = not main.interval.low <= 0 <= main.interval.high
             assert (main.outcome != "cannot_tell") == outside
             decided += outside
-        assert 25 < decided < 475
+        assert 10 < decided < 190
 
     def test_unlike_measures_share_their_flips(self) -> None:
         """Measures over the same samples have the p-values that they have alone."""

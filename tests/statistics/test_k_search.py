@@ -19,7 +19,7 @@ from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.table import Table
 
-DRAWS = 500
+DRAWS = 250
 
 
 def searched(columns: Sequence[Sequence[float]], *, falls: bool) -> KSearch:
@@ -116,7 +116,7 @@ def test_drawn_samples_name_a_k_below_the_target_in_five_percent_at_most(
     rng = np.random.default_rng(5)
     wrong = 0
     for _ in range(DRAWS):
-        drawn = table.taken(rng.integers(0, len(table), 40))
+        drawn = table.selected(rng.integers(0, len(table), 40))
         totals: dict[Cut, Totals] = {k: totals_of(drawn, 0, measure @ k) for k in ks}
         found = search_k(totals.__getitem__, ks, target, falls=may_fall(measure))
         wrong += found.k is not None

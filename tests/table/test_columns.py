@@ -183,7 +183,7 @@ OTHERS = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(results(), min_size=1, max_size=8))
 def test_columns_give_what_the_formulas_give(some: list[Result]) -> None:
     """To the last bit; nDCG, whose powers and logarithms may round otherwise, to one more."""
@@ -199,14 +199,14 @@ def test_columns_give_what_the_formulas_give(some: list[Result]) -> None:
                 assert value == pytest.approx(expected, rel=4e-16, abs=0), own
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.lists(results(), min_size=1, max_size=8), st.randoms())
 def test_a_view_reads_what_the_table_has(some: list[Result], rng: Any) -> None:
     """A row's result, the result by itself, and rows in another order give the same numbers."""
     table = table_of(some)
     order = list(range(len(some)))
     rng.shuffle(order)
-    turned = table.taken(np.array(order, np.int64))
+    turned = table.selected(np.array(order, np.int64))
     for measure in (*FORMULAS, *(measure @ 3 for measure in FORMULAS), *OTHERS):
         alone = [result[measure] for result in some]
         assert [row.results[0][measure] for row in table.rows()] == alone
@@ -231,8 +231,8 @@ def test_parts_give_what_the_whole_gives(some: list[Result], cut: int) -> None:
         np.testing.assert_array_equal(parts.values(0, measure), values)
         np.testing.assert_array_equal(single.values(0, measure), values)
     np.testing.assert_array_equal(
-        FoundColumns.joined([part.columns(0).found for part in parts.parts]).relevant.values,
-        whole.columns(0).found.relevant.values,
+        FoundColumns.joined([part.columns(0).outcomes for part in parts.parts]).relevant.values,
+        whole.columns(0).outcomes.relevant.values,
     )
 
 

@@ -558,7 +558,7 @@ def test_a_scorer_or_an_id_key_that_raises_is_named(
     """The user's own code too: the row stays and says what was raised."""
     run, row = run_of(outputs={"documents": documents}), example(expected_ids=["d0"])
     feedback = RecallStringEvaluator(CarelessScorer()).evaluate_run(run, row)
-    assert feedback.comment == "unscored: ZeroDivisionError: 4 contexts"
+    assert feedback.comment == "unscored: careless raised ZeroDivisionError: 4 contexts"
     keyed = RecallStringEvaluator(id_key=lambda document: document.metadata["nope"])
     assert (
         keyed.evaluate_run(run, row).comment

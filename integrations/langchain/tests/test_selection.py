@@ -65,7 +65,9 @@ CALLS = (
 
 def seen(selection: Selection, calls: Any = CALLS, **reading: Any) -> Retrieval:
     """Return the record of the selected calls."""
-    return Reading(DocumentReader(**reading), selection).retrieval(steps_of(calls), unseen="unseen")
+    return Reading(reader=DocumentReader(**reading), selection=selection).retrieval(
+        steps_of(calls), unseen="unseen"
+    )
 
 
 def ids(selection: Selection, calls: Any = CALLS, **reading: Any) -> str:

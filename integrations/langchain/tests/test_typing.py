@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.tools
+
 PROGRAM = """
 from collections.abc import Sequence
 from typing import Any

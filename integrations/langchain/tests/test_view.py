@@ -1,7 +1,8 @@
-"""Which list of a record the evaluator scores."""
+"""Which list of a record the evaluator scores, and against which corpus."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langsmith import Client, evaluate
 
+from fullrecall import Context
 from fullrecall.errors import ParameterError
 from langchain_fullrecall import RecallStringEvaluator
 
@@ -54,3 +56,23 @@ def test_a_view_that_no_record_tells() -> None:
     assert result["score"] is None
     with pytest.raises(ParameterError, match="view must be one of contexts, retrieved, read"):
         RecallStringEvaluator(view="prompt")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_label_that_the_corpus_no_longer_has_is_unscored(*, awaited: bool) -> None:
+    """Never 0; the others are scored."""
+    evaluator = RecallStringEvaluator(corpus=[Context("Paris.", id="a")])
+    scores = {}
+    for label in ("a", "b"):
+        given: Any = {
+            "prediction": [Document("Paris.", id="a")],
+            "reference": [label],
+            "input": "q",
+        }
+        scores[label] = (
+            asyncio.run(evaluator.aevaluate_strings(**given))
+            if awaited
+            else evaluator.evaluate_strings(**given)
+        )
+    assert (scores["a"]["score"], scores["b"]["score"]) == (1.0, None)
+    assert "stale label: 'b' is not in the corpus" in scores["b"]["reasoning"]

@@ -21,7 +21,7 @@ from llama_index.core.query_engine import CustomQueryEngine
 from llama_index.core.schema import MetadataMode, TextNode
 from llama_index.core.tools import ToolOutput
 
-from fullrecall import IdRecall
+from fullrecall import Context, IdRecall
 from fullrecall.measures import Recall
 from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import RecallEvaluator
@@ -216,3 +216,18 @@ async def test_a_scorer_that_raises_is_a_result_with_its_own_words(error: Except
     assert evaluator.evaluate_response(QUESTION).invalid_reason == reason
     assert (await evaluator.aevaluate(QUESTION)).invalid_reason == reason
     assert (await evaluator.aevaluate_response(QUESTION)).invalid_reason == reason
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_label_that_the_corpus_no_longer_has_is_unscored(*, awaited: bool) -> None:
+    """Never 0; the others are scored."""
+    evaluator = RecallEvaluator(corpus=[Context("Paris.", id="a")])
+    nodes = [TextNode(id_="a", text="Paris.")]
+    answers = {}
+    for label in ("a", "b"):
+        given: Any = {"query": QUESTION, "contexts": nodes, "expected_ids": [label]}
+        answers[label] = (
+            asyncio.run(evaluator.aevaluate(**given)) if awaited else evaluator.evaluate(**given)
+        )
+    assert (answers["a"].score, answers["b"].score) == (1.0, None)
+    assert answers["b"].invalid_reason == "stale label: 'b' is not in the corpus"

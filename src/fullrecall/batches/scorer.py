@@ -12,17 +12,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fullrecall.batches.quarantine import sample_or_problem, unscored
 from fullrecall.batches.tables import Batch, batch_of
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.evaluation.run import check_scorers, evaluate
+from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
-from fullrecall.models.retries import MOST, Retries
-from fullrecall.result import Method, Result
+from fullrecall.result import Method
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.limits import Limits
@@ -47,7 +46,7 @@ Failures: TypeAlias = Literal["report", "raise"]
 
 
 @dataclass(frozen=True)
-class BatchScorer:
+class BatchScorer(Limits):
     """Scores batches of samples; picklable, so that engines can send it to their workers.
 
     Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
@@ -75,6 +74,9 @@ class BatchScorer:
       how much that is. `rate`: requests per second that all of them send together. Both need a
       store that all workers share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
+    - `corpus`: what the retriever searched, as in `evaluate`; read here, once, and sent to the
+      workers as a `CorpusIndex` that keeps all its texts. Make one of the documents without their
+      texts, `CorpusIndex.of(documents)`, where no sample has spans.
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
     pyarrow. Calls raise `InputError` for a position that is none, and for a column that has the
@@ -87,14 +89,10 @@ class BatchScorer:
     bad_rows: BadRows = field(default="quarantine", kw_only=True)
     failed_batches: Failures = field(default="report", kw_only=True)
     tries: int = field(default=2, kw_only=True)
-    max_concurrency: int = field(default=16, kw_only=True)
-    timeout: float | None = field(default=60.0, kw_only=True)
-    deadline: float | None = field(default=None, kw_only=True)
-    retries: Retries | int = field(default=MOST, kw_only=True)
     store: str | Path | None = field(default=None, kw_only=True)
-    budget: Budget | None = field(default=None, kw_only=True)
     rate: float | None = field(default=None, kw_only=True)
     view: View = field(default="contexts", kw_only=True)
+    corpus: CorpusLike | None = field(default=None, kw_only=True)
     _job: str = field(
         default_factory=lambda: secrets.token_hex(8), init=False, repr=False, compare=False
     )
@@ -102,12 +100,14 @@ class BatchScorer:
     def __post_init__(self) -> None:
         from fullrecall.read.rows import Columns  # readers are no part of `import fullrecall`
 
+        super().__post_init__()
         pyarrow("scoring batches")
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
+        object.__setattr__(self, "corpus", corpus_index(self.corpus))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                told = ", ".join(map(repr, choices))
-                raise ParameterError(f"{name} must be one of {told}, got {getattr(self, name)!r}")
+                listed = ", ".join(map(repr, choices))
+                raise ParameterError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
         if type(self.tries) is not int or self.tries < 1:
             raise ParameterError(f"tries must be a whole number >= 1, got {self.tries!r}")
         if self.store is not None:
@@ -120,7 +120,6 @@ class BatchScorer:
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
         self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
         self._open_account()
-        Limits(self.max_concurrency, self.timeout, self.deadline, self.retries).retrying()
         Columns(self.rename)
 
     def __call__(self, batch: Any) -> Any:
@@ -229,6 +228,7 @@ class BatchScorer:
             "budget": self._bounds,
             "progress": False,
             "view": as_view(self.view),
+            "corpus": self.corpus,
         }
 
     @property
@@ -258,11 +258,11 @@ class BatchScorer:
     def _passed_through(self, table: Batch) -> list[Any]:
         """Return the names of the user's own columns."""
         kept = [name for name in table.names if not self._is_ours(name)]
-        taken = [name for name in kept if name in self._schema.names]
-        if taken:
+        clashes = [name for name in kept if name in self._schema.names]
+        if clashes:
             raise InputError(
-                f"the column {taken[0]!r} has the name of one of a report's: rename yours",
-                field=taken[0],
+                f"the column {clashes[0]!r} has the name of one of a report's: rename yours",
+                field=clashes[0],
             )
         return kept
 
@@ -283,38 +283,25 @@ class BatchScorer:
         import pyarrow as pa
 
         from fullrecall.results.files import columns
-        from fullrecall.table.part import MemoryPart
 
         bad: dict[int, tuple[Sample, str]] = {}
         samples = self._samples(table, positions, bad)
-        report = evaluate(samples, self.scorers, **self._options)
-        good = [number for number in range(table.count) if number not in bad]
-        order = chain(good, bad)
-        parts = list(report.table.parts)
-        if bad:
-            results: list[Sequence[Result]] = [
-                unscored(self.scorers, why)  # type: ignore[arg-type]
-                for _, why in bad.values()
-            ]
-            parts.append(MemoryPart.of([sample for sample, _ in bad.values()], results))
-        numbers = list(order)
-        if not numbers:
-            return self._schema.empty_table()
+        scores = evaluate(samples, self.scorers, **self._options).table
+        for sample, why in bad.values():
+            scores.append(sample, unscored(self.scorers, why))  # type: ignore[arg-type]
+        numbers = [*(number for number in range(table.count) if number not in bad), *bad]
         rows = iter([positions[number] for number in numbers])
         tables = [
-            columns.arrow_table(part, self._methods, [next(rows) for _ in range(len(part))], str)
-            for part in parts
+            columns.arrow_table(part, self._methods, list(islice(rows, len(part))), str)
+            for part in scores.parts
         ]
-        scored = pa.concat_tables(tables)
-        if not bad:
-            return scored
-        places = sorted(range(len(numbers)), key=numbers.__getitem__)
-        return scored.take(pa.array(places))
+        if not tables:
+            return self._schema.empty_table()
+        order = sorted(range(len(numbers)), key=numbers.__getitem__)
+        return pa.concat_tables(tables).take(pa.array(order)) if bad else pa.concat_tables(tables)
 
     def _failed(self, table: Batch, positions: Sequence[int | None], why: str) -> pa.Table:
         """Return columns that say that the rows of a batch are missing, and why."""
-        import pyarrow as pa
-
         from fullrecall.results.files import columns
 
         cells: dict[str, Any] = {
@@ -322,8 +309,7 @@ class BatchScorer:
             columns.ROW: positions,
             f"{self._methods[0].name}_reason": [why] * table.count,
         }
-        empty = {each.name: pa.nulls(table.count, each.type) for each in self._schema}
-        return pa.table({**empty, **cells}, schema=self._schema)
+        return columns.filled(cells, self._schema, table.count)
 
     def _samples(
         self,
@@ -345,8 +331,8 @@ class BatchScorer:
             if not problem:
                 yield sample
             elif self.bad_rows == "raise":
-                place = positions[number]
-                raise InputError(problem, line=number + 1 if place is None else place)
+                row_number = positions[number]
+                raise InputError(problem, line=number + 1 if row_number is None else row_number)
             else:
                 bad[number] = sample, problem
         if table.count:
@@ -361,9 +347,9 @@ _CHOICES = {"bad_rows": ("quarantine", "raise"), "failed_batches": ("report", "r
 def _whole_number(value: object, column: str, number: int) -> int:
     """Return a cell of the position's column as an int, which a gap may have made a float."""
     try:
-        place = int(value)  # type: ignore[call-overload]
-        if place == value and place >= 0:
-            return int(place)
+        row_number = int(value)  # type: ignore[call-overload]
+        if row_number == value and row_number >= 0:
+            return int(row_number)
     except (TypeError, ValueError, OverflowError):
         pass
     raise InputError(

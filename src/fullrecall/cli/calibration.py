@@ -13,6 +13,7 @@ from fullrecall.calibration import calibrate as calibration_of
 from fullrecall.calibration.needed import FEWEST
 from fullrecall.calibration.printout import sheets
 from fullrecall.cli.console import fail, show, write_json
+from fullrecall.cli.exits import wrong
 from fullrecall.cli.options import Positive, Share
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
@@ -54,9 +55,9 @@ def label(
     try:
         sheet.check(output)
     except ParameterError as error:
-        raise typer.BadParameter(str(error), param_hint="--output") from None
+        raise wrong("--output", str(error)) from None
     if not output.parent.is_dir():
-        raise typer.BadParameter(f"no directory {output.parent}", param_hint="--output")
+        raise wrong("--output", f"no directory {output.parent}")
     loaded = Report.load(report)
     if width is not None:
         n = labels_for_width(loaded, width, score=drawing["score"])

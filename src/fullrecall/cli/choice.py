@@ -12,11 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from fullrecall.cli.console import fail, write, write_json
-from fullrecall.cli.job import unretrieved
-from fullrecall.cli.options import Kind, MeasureText
+from fullrecall.cli.exits import wrong
+from fullrecall.cli.options import Kind, MeasureText, number
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
+from fullrecall.cli.source import unretrieved
 from fullrecall.evaluation.contest import choose as choice_of
 from fullrecall.evaluation.run import Options
 from fullrecall.read import read
@@ -62,9 +63,9 @@ def choose(
     - `max_concurrency`: Maximum concurrent calls; 1 measures seconds one by one.
     """
     if measure and len(measure) > 1:
-        raise typer.BadParameter(f"expected one, got {len(measure)}", param_hint="--measure")
+        raise wrong("--measure", f"expected one, got {len(measure)}")
     racing = _retrievers(retrievers)
-    handicaps = {name: _number(value) for name, value in map(_pair, handicap or ())}
+    handicaps = {name: number(value, "--handicap") for name, value in map(_pair, handicap or ())}
     samples = [unretrieved(sample) for sample in chain.from_iterable(map(read, files))]
     if not samples:
         fail("no questions", *(f"{file} has none" for file in files))
@@ -93,26 +94,15 @@ def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
     for text in named:
         name, source = _pair(text, "--retriever")
         if name in racing:
-            raise typer.BadParameter(f"{name!r} is named twice", param_hint="--retriever")
+            raise wrong("--retriever", f"{name!r} is named twice")
         racing[name] = retriever_of(source)
     if len(racing) < 2:  # noqa: PLR2004 - one has nothing to be compared with
-        raise typer.BadParameter(
-            f"expected at least 2, got {len(racing)}", param_hint="--retriever"
-        )
+        raise wrong("--retriever", f"expected at least 2, got {len(racing)}")
     return racing
 
 
 def _pair(text: str, option: str = "--handicap") -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise typer.BadParameter(f"expected NAME=…, got {text!r}", param_hint=option)
+        raise wrong(option, f"expected NAME=…, got {text!r}")
     return name, value
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(
-            f"expected a number, got {text!r}", param_hint="--handicap"
-        ) from None

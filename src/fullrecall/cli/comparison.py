@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.options import Count, Cuts, MeasureText, cut, cuts
+from fullrecall.cli.exits import wrong
+from fullrecall.cli.options import Count, Cuts, MeasureText, cut
+from fullrecall.cli.outputs import append
 from fullrecall.cli.signatures import taking
 from fullrecall.report import Comparison, Report
 from fullrecall.report import compare as comparison_of
@@ -50,8 +50,8 @@ def compare(
     - `flips`: List the N samples that changed most.
     """
     if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
-        raise typer.BadParameter("must be at least 2 reports, got 1", param_hint="BEFORE AFTER…")
-    measures = cut(cuts(ks), measure)
+        raise wrong("BEFORE AFTER…", "must be at least 2 reports, got 1")
+    measures = cut(ks, measure)
     if len(reports) > 2:  # noqa: PLR2004 - a table of all
         named = dict(zip(names_of(reports), map(Report.open, reports), strict=True))
         _print_several(comparison_of(named, *measures, **settings), markdown, as_json=as_json)
@@ -59,7 +59,7 @@ def compare(
     before, after = map(Report.open, reports)
     comparison = comparison_of(before, after, *measures, **settings)
     if markdown is not None:
-        _append(markdown, comparison.to_markdown(flips=flips))
+        append(markdown, comparison.to_markdown(flips=flips))
     if as_json:
         write_json(comparison.to_dict())
         return
@@ -82,13 +82,8 @@ def names_of(paths: Sequence[Path]) -> list[str]:
 def _print_several(several: Comparisons, markdown: Path | None, *, as_json: bool) -> None:
     sheet = runs_sheet(several)
     if markdown is not None:
-        _append(markdown, markdown_writer.text_of("Context recall, report by report", sheet))
+        append(markdown, markdown_writer.text_of("Context recall, report by report", sheet))
     if as_json:
         write_json(several.to_dict())
     else:
         show(*terminal.leading(sheet), terminal.Grid(sheet), "", *sheet.notes)
-
-
-def _append(path: Path, text: str) -> None:
-    with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(text)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import typer
-
 from fullrecall.cli.console import show
 from fullrecall.cli.demo_page import page
-from fullrecall.cli.exits import INTERRUPTED
+from fullrecall.cli.exits import wrong
 from fullrecall.cli.options import Count, Positive
 from fullrecall.demo import Demonstration, run
 from fullrecall.report import compare
@@ -40,17 +38,11 @@ def demo(
     - `output DIRECTORY`: Save the reports, their pages, and compared.html here.
     """
     if k > depth:
-        raise typer.BadParameter(
-            f"must not exceed --depth ({depth}), got {k}",
-            param_hint="--k",
-        )
+        raise wrong("--k", f"must not exceed --depth ({depth}), got {k}")
     if output is not None and output.exists() and not output.is_dir():
-        raise typer.BadParameter(f"must be a directory, got {output}", param_hint="--output")
-    try:
-        with terminal.console(sys.stderr).status("Several retrievers answer 218 questions…"):
-            demonstration = run(k=k, depth=depth)
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+        raise wrong("--output", f"must be a directory, got {output}")
+    with terminal.console(sys.stderr).status("Several retrievers answer 218 questions…"):
+        demonstration = run(k=k, depth=depth)
     if output is not None:
         _save(demonstration, output)
     show(*page(demonstration, k=k, depth=depth, missed=missed, output=output))

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from fullrecall.cli.console import show, write_json
+from fullrecall.cli.exits import wrong
 from fullrecall.cli.judge import judge_of
-from fullrecall.cli.options import Count, CutText, cuts
-from fullrecall.cli.outputs import check_writable
+from fullrecall.cli.options import Count, CutText
+from fullrecall.cli.outputs import check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.signatures import taking
@@ -77,14 +76,14 @@ def diagnose(
     outputs = {"--html": html, "--csv": csv, "--markdown": markdown}
     for option, path in outputs.items():
         if path is not None:
-            check_writable(path, option)
+            check_output(path, option, replace=True)
     search, exact_search = (
         None if name is None else retriever_of(name) for name in (retriever, exact)
     )
     loaded = Report.open(report)
     diagnosis = diagnosis_of(
         loaded,
-        k=next(iter(cuts(k)), None),
+        k=k,
         corpus=None if corpus is None else read_contexts(corpus),
         retriever=search,
         exact=exact_search,
@@ -139,9 +138,7 @@ def _scorers(report: Report, judge: str | None, base_url: str | None) -> Sequenc
         scorers.append(ClaimRecall(name=method.name, judge=named, **parameters))
     if not scorers:
         by = f"judged by {', '.join(judges)}" if judges else "not judged"
-        raise typer.BadParameter(
-            f"claim_recall of this report was {by}, got {judge!r}", param_hint="--judge"
-        )
+        raise wrong("--judge", f"claim_recall of this report was {by}, got {judge!r}")
     return scorers
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
 import typer
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from fullrecall.cli.console import show, write, write_json
+from fullrecall.cli.exits import wrong
 from fullrecall.cli.installation import Check, State, checks_of
 from fullrecall.cli.judge import judge_of
 from fullrecall.views import terminal
+from fullrecall.views.sheet import Cell, CellLike, Section, Sheet, lines_of
+from fullrecall.views.terminal import Grid
+from fullrecall.views.text import NOTHING
 
 NOT_WELL = 1
 
@@ -42,7 +43,7 @@ def doctor(
     - `base_url`: Endpoint of --judge openai:MODEL.
     """
     if directory is not None and not directory.is_dir():
-        raise typer.BadParameter(f"no directory {directory}", param_hint="--directory")
+        raise wrong("--directory", f"no directory {directory}")
     examined = judge_of(judge, base_url)
     with terminal.console(sys.stderr).status("Trying what is installed…"):
         checks = list(checks_of(directory, examined))
@@ -56,22 +57,19 @@ def doctor(
         raise typer.Exit(NOT_WELL)
 
 
-def _table(checks: Sequence[Check]) -> Table:
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=False)
-    for _ in range(3):
-        grid.add_column()
-    for nth, (group, members) in enumerate(groupby(checks, key=lambda check: check.group)):
-        if nth:
-            grid.add_row()
-        grid.add_row(Text(group, style="bold cyan"))
-        for check in members:
-            style = "bold red" if check.state is State.BROKEN else ""
-            told = Text(_WORDS[check.state], style=style)
-            grid.add_row(Text(f"  {check.name}"), Text(check.found or "-"), told)
-    return grid
+def _table(checks: Sequence[Check]) -> Grid:
+    sections = []
+    for group, members in groupby(checks, key=lambda check: check.group):
+        rows = [(check.name, [check.found or NOTHING, _WORDS[check.state]]) for check in members]
+        sections.append(Section(group, lines_of(rows)))
+    return Grid(Sheet(["version", "state"], sections))
 
 
-_WORDS = {State.OK: "ok", State.ABSENT: "not installed", State.BROKEN: "BROKEN"}
+_WORDS: Mapping[str, CellLike] = {
+    State.OK: Cell("ok"),
+    State.ABSENT: Cell("not installed"),
+    State.BROKEN: Cell("BROKEN", "bad"),
+}
 
 
 def _notes(checks: Sequence[Check]) -> list[str]:

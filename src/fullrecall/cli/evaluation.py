@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from fullrecall.cli.job import Request, expanded, run_evaluation
-from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Share, cut, cuts
-from fullrecall.cli.scorers import ScorerName, Settings, scorer_name
+from fullrecall.cli.exits import wrong
+from fullrecall.cli.job import Job, check_key, run_job
+from fullrecall.cli.misses import MissedSamples
+from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Share, cut
+from fullrecall.cli.outputs import REPORTS, check_output
+from fullrecall.cli.retriever import retriever_of
+from fullrecall.cli.scorers import ScorerName, Settings, possible, scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
+from fullrecall.cli.source import (
+    counted_samples,
+    expanded,
+    joined_with,
+    samples_of,
+    samples_of_run,
+    unretrieved,
+)
+from fullrecall.errors import InputError
 from fullrecall.evaluation.run import Options
 from fullrecall.read.trec import RunOrder
 from fullrecall.run.budget import Budget
@@ -123,34 +135,62 @@ def evaluate(
     - `quiet`: Print the table only: no progress, notes, or misses.
     """
     if corpus is not None and not corpus.exists():
-        raise typer.BadParameter(f"no file or folder {corpus}", param_hint="--corpus")
-    shown = cuts(ks)
+        raise wrong("--corpus", f"no file or folder {corpus}")
     bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens", "cost")}
-    claims = {"require_evidence": require_evidence, "split": split}
-    texts = {"threshold": threshold, "similarity": similarity}
-    limits: Any = {"corpus": corpus, "budget": _budget(bounds, price, judge), **settings}
-    run_evaluation(
-        Request(
-            files=expanded(files),
-            retriever=retriever,
-            run=run,
-            order=order,
-            references=references,
-            id_key=id_key,
-            format=format,
-            rename=rename or [],
-            scorers=scorer or [],
-            settings=Settings(texts, claims, judge, base_url),
-            k=max((each for each in shown if isinstance(each, int)), default=None),
-            measures=cut(shown, measure),
-            limits=limits,
-            missed=missed,
+    paths, joined = expanded(files), None
+    asked = None if retriever is None else retriever_of(retriever)
+    reading: Any = {"rename": rename or (), "format": format, "id_key": id_key}
+    if run is not None:
+        reading |= {"retriever": retriever, "references": references}
+        samples = samples_of_run(paths, run, order, **reading)
+    elif order is not None:
+        raise wrong("--order", "needs --run")
+    else:
+        samples = samples_of(paths, **{**reading, "id_key": None if asked else id_key})
+    if references is not None:
+        samples, joined = joined_with(samples, references)
+    first = next(samples)
+    options = Settings(
+        {"threshold": threshold, "similarity": similarity},
+        {"require_evidence": require_evidence, "split": split},
+        judge,
+        base_url,
+    )
+    try:
+        scorers = scorers_of(scorer or (), options, first if asked is None else unretrieved(first))
+    except InputError as error:
+        raise error.at(path=str(paths[0])) from None
+    if output is not None:
+        inputs = [*paths, run, references]
+        check_output(output, endings=REPORTS, inputs=inputs, replace=replace)
+    check_key(sign, output)
+    methods = [used.method for used in scorers]
+    names = [method.name for method in methods]
+    ranks = [each for each in ks or () if isinstance(each, int)]
+    every = chain([first], samples)
+    quiet_run = quiet or as_json
+    is_counted = not (quiet_run or run or id_key or references or format)
+    run_job(
+        Job(
+            scorers=scorers,
+            measures=cut(ks, measure),
+            options={
+                "corpus": corpus,
+                "budget": _budget(bounds, price, judge),
+                "retriever": asked,
+                "id_key": None if asked is None else id_key,
+                "progress": not quiet_run,
+                **settings,  # type: ignore[typeddict-item]
+            },
+            missed=MissedSamples(missed, methods, max(ranks, default=None)),
             output=output,
-            replace=replace,
             sign=sign,
             as_json=as_json,
             quiet=quiet,
-        )
+        ),
+        counted_samples(every, paths) if is_counted else every,
+        None if scorer else [name for name in possible(first) if name not in names],
+        joined,
     )
 
 
@@ -163,11 +203,9 @@ def _budget(bounds: dict[str, Any], price: str | None, judge: str | None) -> Bud
         return None
     kind, _, model = (judge or "").partition(":")
     if kind not in ("openai", "anthropic"):
-        raise typer.BadParameter(
-            "needs --judge openai:MODEL or anthropic:MODEL", param_hint="--budget-…, --price"
-        )
+        raise wrong("--budget-…, --price", "needs --judge openai:MODEL or anthropic:MODEL")
     if bounds["cost"] is not None and price is None:
-        raise typer.BadParameter("needs --price PROMPT,COMPLETION", param_hint="--budget-cost")
+        raise wrong("--budget-cost", "needs --price PROMPT,COMPLETION")
     return Budget(**bounds, prices={} if price is None else {model: _price(price)})
 
 
@@ -175,7 +213,5 @@ def _price(text: str) -> tuple[float, float]:
     try:
         prompt, completion = (float(part) for part in text.split(","))
     except ValueError:
-        raise typer.BadParameter(
-            f"must be PROMPT,COMPLETION such as 0.15,0.60, got {text!r}", param_hint="--price"
-        ) from None
+        raise wrong("--price", f"must be such as 0.15,0.60, got {text!r}") from None
     return prompt, completion

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.table import Table
 
 from fullrecall.cli.console import show, write_json
+from fullrecall.cli.exits import wrong
 from fullrecall.cli.judge import judge_of
 from fullrecall.cli.options import Positive
 from fullrecall.cli.signatures import taking
@@ -44,7 +44,7 @@ def examine(
 
     Examples:
       fullrecall judge examine lexical
-      fullrecall judge examine nli:models/hhem --labels labels.jsonl
+      fullrecall judge examine nli:models/nli-deberta --labels labels.jsonl
       fullrecall judge examine openai:gpt-4o-mini --labels labels.jsonl --runs 3
       fullrecall judge examine lexical --labels labels.jsonl --output judged.jsonl
 
@@ -57,10 +57,7 @@ def examine(
     - `seed`: Random seed of the false details.
     """
     if output is not None and (output.suffix != ".jsonl" or not output.parent.is_dir()):
-        raise typer.BadParameter(
-            f"must be a .jsonl file in a directory that exists, got {output}",
-            param_hint="--output",
-        )
+        raise wrong("--output", f"must be a .jsonl file in a directory that exists, got {output}")
     examined = judge_of(judge, base_url)
     assert examined is not None  # noqa: S101 - one is named
     try:
@@ -95,12 +92,12 @@ def _lines(found: Examination) -> list[Any]:
         name = "true" if kind == "labeled" else kind
         table.add_row(name, f"{len(told):,}", _share(right, len(told) - silent), f"{silent:,}")
     # Kinds that the judge has a rule for come last, and say so.
-    for kind, (count, wrong, silent) in sorted(
+    for kind, (count, errors, silent) in sorted(
         found.errors.items(), key=lambda error: error[0] in found.rules
     ):
         name = "false" if kind == "labeled" else f"false {kind}"
         marked = f"{name} (has a rule)" if kind in found.rules else name
-        table.add_row(marked, f"{count:,}", _share(wrong, count - silent), f"{silent:,}")
+        table.add_row(marked, f"{count:,}", _share(errors, count - silent), f"{silent:,}")
     lines = [f"judge: {found.judge}"]
     lines += [f"balanced accuracy {found.balanced_accuracy:.3f}, AUC {found.auc:.3f} "
              f"({len(found.labeled):,} labeled claims)"

@@ -1,4 +1,4 @@
-"""How the command line ends, other than by success: its exit codes."""
+"""How the command line ends, other than by success: its exit codes, and options it refuses."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def reader_may_leave() -> Iterator[None]:
         # Python flushes once more at exit, which would fail again, and aloud.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(PIPE_CLOSED) from None
+
+
+def wrong(option: str, problem: str) -> typer.BadParameter:
+    """Return the error for the value of an option: the option, then what is wrong with it."""
+    return typer.BadParameter(problem, param_hint=option)

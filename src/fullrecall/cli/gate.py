@@ -10,8 +10,9 @@ from typing import Any
 import typer
 
 from fullrecall.cli.console import show, write_json
+from fullrecall.cli.exits import wrong
 from fullrecall.cli.options import MeasureText, Positive, Share, ThresholdText
-from fullrecall.cli.outputs import check_writable
+from fullrecall.cli.outputs import append, check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.measures import Measure, Recall, Threshold
@@ -69,19 +70,18 @@ def gate(
     - `as_json`: Print the outcome as JSON and nothing else.
     """
     if k is not None and min_recall is None and baseline is None:
-        raise typer.BadParameter("needs --min-recall or --baseline", param_hint="--k")
+        raise wrong("--k", "needs --min-recall or --baseline")
     thresholds = _thresholds(min_recall, k, require or ())
     _check_rules(thresholds, measure, baseline, decision["margin"])
     if junit is not None:
-        check_writable(junit, "--junit")
+        check_output(junit, "--junit", replace=True)
     compared = measure or ([Recall @ k] if k is not None and min_recall is None else ())
     scores = decision.pop("scores") or ()
     rules = Gate(*thresholds, *compared, scores=scores, **decision)
     before = None if baseline is None else Report.load(baseline, signed=signed)
     result = _in_options(rules.check(Report.load(report, signed=signed), before))
     if markdown is not None:
-        with markdown.open("a", encoding="utf-8") as file:
-            file.write(result.to_markdown())
+        append(markdown, result.to_markdown())
     if junit is not None:
         result.to_junit(junit)
     if as_json:
@@ -112,10 +112,7 @@ def _check_rules(
     if (baseline is None) != (margin is None):
         raise typer.BadParameter("expected --baseline and --margin together")
     if measures and baseline is None:
-        raise typer.BadParameter(
-            "needs --baseline; for a threshold, use --require 'recall@10>=0.9'",
-            param_hint="--measure",
-        )
+        raise wrong("--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'")
 
 
 def _in_options(result: GateResult) -> GateResult:

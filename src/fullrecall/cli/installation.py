@@ -67,57 +67,67 @@ class Check(NamedTuple):
     advice: str = ""
 
 
+class Group(NamedTuple):
+    """Packages that are looked at together: all needed, or those of an extra."""
+
+    name: str
+    wanted: list[Requirement]
+    absent: State = State.BROKEN
+
+
 def checks_of(directory: Path | None = None, judge: Judge | None = None) -> Iterator[Check]:
     """Yield every check: of the installation, of a store in `directory`, and of `judge`, if any.
 
     Only a `judge` that asks a model sends anything.
     """
-    problems = _problems(_modules())
-    yield from _core(problems)
-    yield from _extras(problems)
-    yield from _adapters(problems)
+    own = _distribution("fullrecall")
+    groups = [] if own is None else list(_groups(own))
+    adapters = {name: _distribution(name) for name in ADAPTERS}
+    beside = {name: _beside(there) for name, there in adapters.items() if there is not None}
+    wanted = [one for group in groups for one in group.wanted]
+    wanted += [one for ones in beside.values() for one in ones]
+    modules = [_module(one.name) for one in wanted if _distribution(one.name) is not None]
+    problems = _problems([*modules, *(ADAPTERS[name] for name in beside)])
+    yield from _itself(own)
+    for group in groups:
+        yield from _packages(group, problems)
+    for name, installed in adapters.items():
+        if installed is None:
+            yield Check("adapters", name, State.ABSENT, "", _reinstall(name))
+            continue
+        problem = problems[ADAPTERS[name]]
+        yield _tried("adapters", name, installed.version, problem, _reinstall(name))
+        yield from _packages(Group("adapters", beside[name]), problems)
     yield _judge_built_in()
     yield _store_in(directory)
     if judge is not None:
         yield _asked(judge)
 
 
-def _core(problems: Mapping[str, str]) -> Iterator[Check]:
-    """Yield this Python, and fullrecall with what it cannot do without."""
-    own = _distribution("fullrecall")
+def _itself(own: Distribution | None) -> Iterator[Check]:
+    """Yield this Python, and fullrecall."""
+    from packaging.specifiers import SpecifierSet
+
     if own is None:
-        yield Check(
-            "core", "fullrecall", State.BROKEN, "", f"runs uninstalled: {_reinstall('fullrecall')}"
-        )
+        advice = f"runs uninstalled: {_reinstall('fullrecall')}"
+        yield Check("core", "fullrecall", State.BROKEN, "", advice)
         return
-    yield _python(own)
+    supported, version = own.metadata["Requires-Python"], platform.python_version()
+    fits = SpecifierSet(supported).contains(version, prereleases=True)
+    advice = "" if fits else f"fullrecall needs Python {supported}"
+    yield Check("core", "Python", State.OK if fits else State.BROKEN, version, advice)
     yield Check("core", "fullrecall", State.OK, own.version)
-    needed = [wanted for wanted in _requirements(own) if _applies(wanted)]
-    yield from _packages("core", needed, problems)
 
 
-def _extras(problems: Mapping[str, str]) -> Iterator[Check]:
-    """Yield each package of each extra, with the command that installs what is not there."""
-    own = _distribution("fullrecall")
-    if own is None:
-        return
-    needed = _requirements(own)
+def _groups(own: Distribution) -> Iterator[Group]:
+    """Yield what fullrecall cannot do without, and what each extra adds."""
+    requirements = _requirements(own)
+    needed = [wanted for wanted in requirements if _applies(wanted)]
+    yield Group("core", needed)
     for extra in own.metadata.get_all("Provides-Extra") or ():
-        wanted = [one for one in needed if _applies(one, extra) and not _applies(one)]
-        if extra in _NOT_SHOWN:
-            continue
-        yield from _packages(f"extra {extra}", wanted, problems, absent=State.ABSENT)
-
-
-def _adapters(problems: Mapping[str, str]) -> Iterator[Check]:
-    """Yield each adapter, whether it imports, and the framework that it needs."""
-    for name, module in ADAPTERS.items():
-        installed = _distribution(name)
-        if installed is None:
-            yield Check("adapters", name, State.ABSENT, "", _reinstall(name))
-            continue
-        yield _tried("adapters", name, installed.version, problems[module], _reinstall(name))
-        yield from _packages("adapters", _beside_us(installed), problems)
+        if extra not in _NOT_SHOWN:
+            added = [one for one in requirements if _applies(one, extra) and one not in needed]
+            yield Group(f"extra {extra}", added, State.ABSENT)
 
 
 def _judge_built_in() -> Check:
@@ -156,39 +166,23 @@ def _asked(judge: Judge) -> Check:
     )
 
 
-def _python(own: Distribution) -> Check:
-    from packaging.specifiers import SpecifierSet
-
-    wanted, version = own.metadata["Requires-Python"], platform.python_version()
-    if SpecifierSet(wanted).contains(version, prereleases=True):
-        return Check("core", "Python", State.OK, version)
-    return Check("core", "Python", State.BROKEN, version, f"fullrecall needs Python {wanted}")
-
-
-def _packages(
-    group: str,
-    wanted: Iterable[Requirement],
-    problems: Mapping[str, str],
-    *,
-    absent: State = State.BROKEN,
-) -> Iterator[Check]:
+def _packages(group: Group, problems: Mapping[str, str]) -> Iterator[Check]:
     """Yield for each distribution whether it is there, in the range supported, and imports."""
-    wanted = list(wanted)
-    missing = [_quoted(one) for one in wanted if _distribution(one.name) is None]
-    for one in wanted:
+    missing = [_quoted(one) for one in group.wanted if _distribution(one.name) is None]
+    for one in group.wanted:
         repair = f"pip install {_quoted(one)}"
         installed = _distribution(one.name)
         if installed is None:
             install = f"pip install {' '.join(missing)}"  # one command for all of the group
-            how = install if absent is State.ABSENT else f"not installed: {install}"
-            yield Check(group, one.name, absent, "", how)
+            how = install if group.absent is State.ABSENT else f"not installed: {install}"
+            yield Check(group.name, one.name, group.absent, "", how)
         elif not one.specifier.contains(installed.version, prereleases=True):
             outside = f"{one.specifier} is supported: {repair}"
-            yield Check(group, one.name, State.BROKEN, installed.version, outside)
+            yield Check(group.name, one.name, State.BROKEN, installed.version, outside)
         else:
             problem = problems[_module(one.name)]
             again = f"pip install --force-reinstall {_quoted(one)}"
-            yield _tried(group, one.name, installed.version, problem, again)
+            yield _tried(group.name, one.name, installed.version, problem, again)
 
 
 def _quoted(wanted: Requirement) -> str:
@@ -205,18 +199,6 @@ def _tried(group: str, name: str, found: str, problem: str, repair: str) -> Chec
     if problem:
         return Check(group, name, State.BROKEN, found, f"{problem}: {repair}")
     return Check(group, name, State.OK, found)
-
-
-def _modules() -> list[str]:
-    """Return the modules of all that fullrecall and its adapters may use, and that is installed."""
-    found = []
-    for name in ("fullrecall", *ADAPTERS):
-        installed = _distribution(name)
-        if installed is None:
-            continue
-        found.append(ADAPTERS.get(name, name))
-        found += [_module(one.name) for one in _beside_us(installed) if _distribution(one.name)]
-    return found
 
 
 def _problems(modules: Iterable[str]) -> dict[str, str]:
@@ -283,18 +265,9 @@ def _requirements(installed: Distribution) -> list[Requirement]:
     return [Requirement(line) for line in installed.requires or ()]
 
 
-def _beside_us(installed: Distribution) -> list[Requirement]:
-    """Return what a distribution of ours needs of others, for an extra or always."""
-    extras = [
-        extra
-        for extra in installed.metadata.get_all("Provides-Extra") or ()
-        if extra not in _NOT_SHOWN
-    ]
-    return [
-        wanted
-        for wanted in _requirements(installed)
-        if wanted.name != "fullrecall" and any(_applies(wanted, extra) for extra in ("", *extras))
-    ]
+def _beside(adapter: Distribution) -> list[Requirement]:
+    """Return what an adapter needs of others."""
+    return [one for one in _requirements(adapter) if _applies(one) and one.name != "fullrecall"]
 
 
 def _applies(wanted: Requirement, extra: str = "") -> bool:

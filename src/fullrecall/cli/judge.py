@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
+from fullrecall.cli.exits import wrong
 
 if TYPE_CHECKING:
     from fullrecall.judges import Judge
@@ -24,7 +24,7 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
 
     kind, _, model = (name or "").partition(":")
     if base_url is not None and kind not in ("openai", "anthropic"):
-        raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--base-url")
+        raise wrong("--base-url", "needs --judge openai:MODEL")
     if name is None:
         return None
     threshold: float | None = None
@@ -47,7 +47,7 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
             from fullrecall.models.anthropic import AnthropicChatModel
 
             return LLMJudge(AnthropicChatModel(model, base_url=base_url))
-    raise typer.BadParameter(f"must be {KINDS}, got {name!r}", param_hint="--judge")
+    raise wrong("--judge", f"must be {KINDS}, got {name!r}")
 
 
 def _with_threshold(kind: str, model: str) -> tuple[str, str, float | None]:

@@ -13,24 +13,27 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-_ARGUMENTS, _OPTIONS, _COMMANDS = "Arguments", "Options", "Commands"
+_ARGUMENTS, _OPTIONS = "Arguments", "Options"
 
 
-class Command(TyperCommand):
-    """A command whose help is laid out in sections."""
+class _InSections:
+    """Help in sections; no flag lacks a value by default.
+
+    Whatever lacks one is read by pydantic, which takes longest of all to load, and for every help.
+    """
+
+    help: str | None
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, `--help` among them."""
-        return _with_flags_off(super().get_params(ctx))
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line, without the braces that newer typer draws."""
-        return [
-            piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
-        ]
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False) and parameter.default is None:
+                parameter.default = False
+        return parameters
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write what the command does, and its examples."""
+        """Write what it does, and examples."""
         del ctx
         _write_text(self.help or "", formatter)
 
@@ -39,35 +42,27 @@ class Command(TyperCommand):
         _write_parameters(self.get_params(ctx), ctx, formatter)
 
 
-class Group(TyperGroup):
+class Command(_InSections, TyperCommand):
+    """A command whose help is laid out in sections."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line, without the braces that newer typer draws."""
+        return [
+            piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
+        ]
+
+
+class Group(_InSections, TyperGroup):
     """A group of commands whose help is laid out in sections."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, `--help` among them."""
-        return _with_flags_off(super().get_params(ctx))
-
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write what the commands are for, and examples."""
-        del ctx
-        _write_text(self.help or "", formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the parameters, and what each command does."""
-        _write_parameters(self.get_params(ctx), ctx, formatter)
-        _write_section(
-            _COMMANDS, [(name, _summary(one)) for name, one in self.commands.items()], formatter
-        )
-
-
-def _with_flags_off(parameters: list[Any]) -> list[Any]:
-    """Return parameters of which no flag lacks a value by default.
-
-    Whatever lacks one is read by pydantic, which takes longest of all to load, and for every help.
-    """
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False) and parameter.default is None:
-            parameter.default = False
-    return parameters
+        super().format_options(ctx, formatter)
+        summaries = [
+            (name, cleandoc(command.help or "").partition("\n\n")[0])
+            for name, command in self.commands.items()
+        ]
+        _write_section("Commands", summaries, formatter)
 
 
 def _write_text(text: str, formatter: Any) -> None:
@@ -111,11 +106,6 @@ def _write_section(name: str, records: list[tuple[str, str]], formatter: Any) ->
         formatter.write_heading(_bold(name))
         with formatter.indentation():
             formatter.write_dl(records)
-
-
-def _summary(command: Any) -> str:
-    """Return the first paragraph of a command's help."""
-    return cleandoc(command.help or "").partition("\n\n")[0]
 
 
 def _bold(heading: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fullrecall.views.terminal import indented
 from fullrecall.views.text import one_line
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 _TARGETS_SHOWN = 10
 
 
-class MissedSample(NamedTuple):
-    """A sample with a few of the targets that were missed in it, and how many more there are."""
-
-    label: str
-    question: str
-    targets: list[tuple[str, str]]
-    more: int
-
-
 class MissedSamples:
     """The first `limit` samples that miss a target in the first `k`, and how many do.
 
@@ -37,65 +28,58 @@ class MissedSamples:
     def __init__(self, limit: int, methods: Sequence[Method], k: int | None = None) -> None:
         self.limit = limit
         self.k = k
-        self.samples: list[MissedSample] = []
         self.count = 0
         self.scored = False
         self._several = len(methods) > 1
+        self._parts: list[RenderableType] = []
 
     def add(self, row: Row) -> None:
-        """Count one row, and keep it if it misses something and there is room."""
+        """Count one row, and keep what is shown of it if it misses something and there is room."""
+        scored = [result for result in row.results if result.status == "scored"]
         missed = [
             (finding, result)
-            for result in row.results
+            for result in scored
             for finding in result.findings
-            if result.status == "scored" and not finding.found_at(self.k)
+            if not finding.found_at(self.k)
         ]
-        self.scored = self.scored or any(r.status == "scored" for r in row.results)
-        if not missed:
-            return
-        self.count += 1
-        if self.count > self.limit:
-            return
-        self.samples.append(
-            MissedSample(
-                one_line(row.label, 60),
-                one_line(row.sample.user_input or "", 200),
-                [self._described(*one) for one in missed[:_TARGETS_SHOWN]],
-                max(0, len(missed) - _TARGETS_SHOWN),
-            )
-        )
+        self.scored = self.scored or bool(scored)
+        self.count += bool(missed)
+        if missed and self.count <= self.limit:
+            self._parts += self._described(row, missed)
 
     def shown(self) -> Iterator[RenderableType]:
         """Yield what a console prints."""
         from rich.text import Text
 
-        if not self.count:
-            if self.scored:
-                yield Text("No scored sample misses anything.")
-            return
-        if not self.limit:
+        if self.scored and not self.count:
+            yield Text("No scored sample misses anything.")
+        if not self.count or not self.limit:
             return
         first = ":"
-        if self.count > len(self.samples):
-            first = f", the first {len(self.samples)}:" if self.limit > 1 else ", the first:"
+        if self.count > self.limit:
+            first = f", the first {self.limit}:" if self.limit > 1 else ", the first:"
         some = "samples miss" if self.count > 1 else "sample misses"
         yield Text(f"{self.count:,} {some} something{first}", style="bold")
-        for sample in self.samples:
-            yield ""
-            yield Text.assemble((sample.label, "bold cyan"), f"  {sample.question}")
-            for target, where in sample.targets:
-                yield indented(Text.assemble(target, (f" — {where}", "yellow")))
-            if sample.more:
-                yield indented(Text(f"… and {sample.more:,} more"))
+        yield from self._parts
 
-    def _described(self, finding: Finding, result: Result) -> tuple[str, str]:
-        where = place(finding, result, self.k)
-        if self._several:
-            where = f"{result.method.name}: {where}"
-        return one_line(finding.target.label, 120), where
+    def _described(
+        self, row: Row, missed: Sequence[tuple[Finding, Result]]
+    ) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        question = one_line(row.sample.user_input or "", 200)
+        yield ""
+        yield Text.assemble((one_line(row.label, 60), "bold cyan"), f"  {question}")
+        for finding, result in missed[:_TARGETS_SHOWN]:
+            score = f"{result.method.name}: " if self._several else ""
+            where = f" — {score}{_where(finding, result, self.k)}"
+            target = one_line(finding.target.label, 120)
+            yield indented(Text.assemble(target, (where, "yellow")))
+        if len(missed) > _TARGETS_SHOWN:
+            yield indented(Text(f"… and {len(missed) - _TARGETS_SHOWN:,} more"))
 
 
-def place(finding: Finding, result: Result, k: int | None) -> str:
+def _where(finding: Finding, result: Result, k: int | None) -> str:
     """Return where a target that was missed stands: beyond `k`, in part, or nowhere."""
     seen = result.retrieved
     if finding.rank is not None:

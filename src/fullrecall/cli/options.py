@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
+from fullrecall.cli.exits import wrong
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold, unaliased
 from fullrecall.measures.budgets import Cut, parse_budget
@@ -47,44 +48,47 @@ def share(value: float | None) -> float | None:
     return value
 
 
-def cuts(text: str | None) -> tuple[Cut, ...]:
-    """Read one k or several, such as `5` or `1,5,3calls`: each once; None is none.
+def cuts(text: str) -> tuple[Cut, ...]:
+    """Read one k or several, such as `5` or `1,5,3calls`: each once.
 
     Numbers of contexts come first, ascending, then budgets.
     """
     ranks, budgets = set[int](), dict[Cut, None]()
-    for part in text.split(",") if text is not None else ():
-        budget = _read(parse_budget, part.strip())
+    for part in map(str.strip, text.split(",")):
+        budget = _read(parse_budget, part)
         if budget is not None:
             budgets[budget] = None
-            continue
-        if not part.strip().isascii() or not part.strip().isdecimal() or int(part) < 1:
+        elif part.isascii() and part.isdecimal() and int(part) >= 1:
+            ranks.add(int(part))
+        else:
             raise typer.BadParameter(
                 "must be whole numbers of at least 1, such as 5 or 1,5,10, or budgets such as "
                 f"3calls, got {text!r}"
             )
-        ranks.add(int(part))
     return (*sorted(ranks), *budgets)
 
 
-def _one_cut(text: str | None) -> str | None:
-    """Refuse what is not one k, such as `5` or `3calls`."""
-    if len(cuts(text)) > 1:
+def one_cut(text: str) -> Cut:
+    """Read one k, such as `5` or `3calls`."""
+    found = cuts(text)
+    if len(found) > 1:
         raise typer.BadParameter(f"must be one k, got {text!r}")
-    return text
+    return found[0]
 
 
-def _above_zero(value: float | None) -> float | None:
+def above_zero(value: float | None) -> float | None:
     """Refuse numbers that are not above zero; None is no number."""
     if value is not None and not value > 0:
         raise typer.BadParameter(f"must be above 0, got {value:g}")
     return value
 
 
-def _checked_cuts(text: str | None) -> str | None:
-    """Refuse what `cuts` cannot read."""
-    cuts(text)
-    return text
+def number(text: str, option: str) -> float:
+    """Read a number that is part of an option's value."""
+    try:
+        return float(text)
+    except ValueError:
+        raise wrong(option, f"expected a number, got {text!r}") from None
 
 
 def measure_of(text: str) -> Measure:
@@ -112,17 +116,17 @@ def _read(reader: Callable[[str], Read], text: str) -> Read:
         raise typer.BadParameter(str(error)) from None
 
 
-def cut(ks: Iterable[Cut], measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
+def cut(ks: Iterable[Cut] | None, measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
     """Return what to show: recall at each k that is given, and the measures that are named."""
-    return tuple(dict.fromkeys([*(Recall @ k for k in ks), *(measures or ())]))
+    return tuple(dict.fromkeys([*(Recall @ k for k in ks or ()), *(measures or ())]))
 
 
 Share: TypeAlias = Annotated[float, Kind("0…1", check=share)]
 Positive: TypeAlias = Annotated[int, Kind("N", check=at_least(1))]
 Count: TypeAlias = Annotated[int, Kind("N", check=at_least(0))]
-Amount: TypeAlias = Annotated[float, Kind(check=_above_zero)]
-CutText: TypeAlias = Annotated[str, Kind("K", check=_one_cut)]
-Cuts: TypeAlias = Annotated[str, Kind("K[,K...]", check=_checked_cuts)]
+Amount: TypeAlias = Annotated[float, Kind(check=above_zero)]
+CutText: TypeAlias = Annotated[Cut, Kind("K", one_cut)]
+Cuts: TypeAlias = Annotated[tuple[Cut, ...], Kind("K[,K...]", cuts)]
 MeasureText: TypeAlias = Annotated[Measure, Kind("MEASURE", measure_of)]
 ThresholdText: TypeAlias = Annotated[Threshold, Kind("MEASURE>=0…1|MEASURE<=0…1", threshold_of)]
 

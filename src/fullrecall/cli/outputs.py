@@ -1,18 +1,15 @@
-"""Where a report may be written, and as what: nowhere that costs the user a file."""
+"""Where a file may be written, and as what: nowhere that costs the user a file."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-import typer
-
-from fullrecall.measures import Measure
+from fullrecall.cli.exits import wrong
 from fullrecall.report import Report
 from fullrecall.report.signature import is_report
-
-_OPTION = "--output"
 
 STARTS: Mapping[str, bytes] = {
     ".jsonl": b'{"kind": "fullrecall report"',
@@ -22,54 +19,79 @@ STARTS: Mapping[str, bytes] = {
     ".xml": b'<testsuite package="fullrecall"',
     ".html": b'<meta name="generator" content="fullrecall',
 }
-"""What the ending of a file's name says it is to be, and what stands in the head of our own."""
+"""What stands in the head of our own files, by the ending of their names."""
 
+EXPORTS: Mapping[str, Callable[..., Any]] = {
+    ".json": Report.to_json,
+    ".csv": Report.to_csv,
+    ".md": Report.to_markdown,
+    ".xml": Report.to_junit,
+    ".html": Report.to_html,
+}
+"""The formats of a report that are made at the end, by the ending of a file's name."""
+
+REPORTS = (*STARTS, ".parquet")
 _HEAD = 1024
+_MANY = 3
 
 
-def check_output(path: Path, inputs: Iterable[Path | None], *, replace: bool) -> None:
+def check_output(
+    path: Path,
+    option: str = "--output",
+    endings: Collection[str] = (),
+    *,
+    inputs: Iterable[Path | None] = (),
+    replace: bool = False,
+) -> None:
     """Raise `typer.BadParameter` where `path` cannot be, or must not be, what is written.
 
-    Because its ending is no format of ours, because something is there that must not be replaced,
-    or because that is no report.
+    Because it is read, too; its name has none of the `endings`, if there are any; its directory is
+    not there; or something is there that is not ours, or that nobody asked to `replace`.
     """
-    there = [given for given in inputs if given is not None and given.exists()]
-    if path.exists() and any(map(path.samefile, there)):
-        raise typer.BadParameter(f"must not be an input file, got {path}", param_hint=_OPTION)
-    if path.suffix == ".parquet":
-        _check_parquet(path)
-    else:
-        check_writable(path, _OPTION)
-    if path.exists() and not is_device(path) and not replace:
-        raise typer.BadParameter(
-            f"{path} exists: pass --replace to replace it, or name another file",
-            param_hint=_OPTION,
-        )
-    if path.suffix == ".parquet":
+    others = [other for other in inputs if other is not None and other.exists()]
+    if path.exists() and any(map(path.samefile, others)):
+        raise wrong(option, f"must not be an input file, got {path}")
+    if is_device(path):
         return
-    if not is_device(path) and path.suffix not in STARTS:
-        raise typer.BadParameter(
-            f"must end in {', '.join(STARTS)}, or in .parquet for a directory, got {path.name!r}: "
-            "other commands read .jsonl and .parquet",
-            param_hint=_OPTION,
+    if endings and path.suffix not in endings:
+        choices = " or ".join(endings) if len(endings) < _MANY else f"one of {', '.join(endings)}"
+        raise wrong(option, f"must end in {choices}, got {path.name!r}")
+    if path.suffix == ".parquet":
+        _check_pyarrow(option)
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise wrong(option, f"no directory {path.parent}")
+        return
+    if path.is_dir() and path.suffix != ".parquet":
+        raise wrong(option, f"{path} is a directory: name a file")
+    if not _is_ours(path):
+        raise wrong(option, f"{path} exists and is not a saved report: name another file")
+    if not replace:
+        way = (
+            "pass --replace to replace it, or name another"
+            if endings is REPORTS
+            else "name another"
         )
+        raise wrong(option, f"{path} exists: {way} file")
 
 
-def _check_parquet(path: Path) -> None:
-    """Raise `typer.BadParameter` where a report cannot be a directory of Parquet files."""
-    from fullrecall.errors import FullrecallError
+def _check_pyarrow(option: str) -> None:
+    from fullrecall.errors import MissingExtraError
     from fullrecall.extras import pyarrow
 
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"no directory {path.parent}", param_hint=_OPTION)
     try:
         pyarrow("a report as Parquet")
-    except FullrecallError as error:
-        raise typer.BadParameter(str(error), param_hint=_OPTION) from None
-    if path.exists() and not is_report(path):
-        raise typer.BadParameter(
-            f"{path} exists and is not a saved report: name another", param_hint=_OPTION
-        )
+    except MissingExtraError as error:
+        raise wrong(option, str(error)) from None
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is empty or a report that was written before."""
+    if path.suffix == ".parquet":
+        return is_report(path)
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return not head or STARTS.get(path.suffix, head + b"?") in head
 
 
 def remove(path: Path) -> None:
@@ -80,43 +102,9 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def check_writable(path: Path, option: str) -> None:
-    """Raise `typer.BadParameter` where writing to `path` would overwrite what is not ours."""
-    if not path.exists():
-        if not path.parent.is_dir():
-            raise typer.BadParameter(f"no directory {path.parent}", param_hint=option)
-        return
-    if path.is_dir():
-        raise typer.BadParameter(f"{path} is a directory: name a file", param_hint=option)
-    if path.is_file() and not _is_replaceable(path):
-        raise typer.BadParameter(
-            f"{path} exists and is not a saved report: name another file", param_hint=option
-        )
-
-
 def is_exported(path: Path | None) -> bool:
     """Whether the report is to be written in one of the formats that are made at the end."""
-    return (
-        path is not None
-        and not is_device(path)
-        and path.suffix not in {".jsonl", ".parquet"}
-        and path.suffix in STARTS
-    )
-
-
-def export(report: Report, path: Path, measures: Sequence[Measure] = ()) -> None:
-    """Write the report to `path` as what its name says."""
-    match path.suffix:
-        case ".json":
-            report.to_json(path, measures=measures)
-        case ".csv":
-            report.to_csv(path, measures=measures)
-        case ".md":
-            report.to_markdown(path, measures=measures)
-        case ".xml":
-            report.to_junit(path, measures=measures)
-        case ".html":
-            report.to_html(path, measures=measures)
+    return path is not None and not is_device(path) and path.suffix in EXPORTS
 
 
 def is_device(path: Path) -> bool:
@@ -124,9 +112,7 @@ def is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _is_replaceable(path: Path) -> bool:
-    """Whether a file is empty or a report that was written before."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    ours = STARTS.get(path.suffix)
-    return not head or (ours is not None and ours in head)
+def append(path: Path, text: str) -> None:
+    """Add a text to a file, such as that of $GITHUB_STEP_SUMMARY."""
+    with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)

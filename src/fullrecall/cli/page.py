@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
 from fullrecall.cli.comparison import names_of
 from fullrecall.cli.console import show
 from fullrecall.cli.options import MeasureText
@@ -46,9 +44,7 @@ def page(
     - `title TEXT`: Page title.
     """
     path = output or report[-1].with_suffix(".html")
-    if path.suffix != ".html":
-        raise typer.BadParameter(f"must end in .html, got {path.name!r}", param_hint="--output")
-    check_output(path, [*report, corpus], replace=True)
+    check_output(path, endings=[".html"], inputs=[*report, corpus], replace=True)
     measures = tuple(measure or ())
     reports = [Report.open(one) for one in report]
     # What to do next is a question to the last of several runs.

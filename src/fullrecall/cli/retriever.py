@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-import typer
+from fullrecall.cli.exits import wrong
 
 if TYPE_CHECKING:
     from fullrecall.run.retrievers import RetrieverLike
@@ -30,26 +30,29 @@ def retriever_of(given: str) -> RetrieverLike:
         as_retriever(found)
     except ParameterError as error:
         problem = str(error).removeprefix("retriever must be ")
-        raise _wrong(f"{given!r}: expected {problem}") from None
+        raise wrong("--retriever", f"{given!r}: expected {problem}") from None
     return cast("RetrieverLike", found)
 
 
 def _loaded(given: str) -> Any:
     place, _, name = given.rpartition(":")
     if not place or not name:
-        raise _wrong(f"expected MODULE:NAME, such as app:search or app.py:search, got {given!r}")
+        raise wrong(
+            "--retriever",
+            f"expected MODULE:NAME, such as app.py:search, got {given!r}",
+        )
     try:
         with redirect_stdout(sys.stderr):  # --json prints nothing else
             module = _of_file(Path(place)) if place.endswith(".py") else _of_path(place)
     except (Exception, SystemExit) as error:
         told = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
-        raise _wrong(f"cannot load {given!r}: {told}") from error
+        raise wrong("--retriever", f"cannot load {given!r}: {told}") from error
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
             near = get_close_matches(part, dir(found), 1)
             meant = f": did you mean {near[0]}?" if near else ""
-            raise _wrong(f"cannot load {given!r}: {place} has no {name}{meant}")
+            raise wrong("--retriever", f"cannot load {given!r}: {place} has no {name}{meant}")
         found = getattr(found, part)
     return found
 
@@ -71,7 +74,3 @@ def _of_file(path: Path) -> ModuleType:
 def _of_path(name: str) -> ModuleType:
     sys.path.insert(0, str(Path.cwd()))
     return import_module(name)
-
-
-def _wrong(problem: str) -> typer.BadParameter:
-    return typer.BadParameter(problem, param_hint="--retriever")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from fullrecall.cli.exits import wrong
 from fullrecall.cli.judge import judge_of
 from fullrecall.cli.problems import as_options
 from fullrecall.context import Context
@@ -85,9 +86,9 @@ def scorers_of(
         raise InputError(_none_allowed(first))
     for scorer, options in asking.items():
         if scorer not in wanted:
-            raise typer.BadParameter(
+            raise wrong(
+                f"--{options[0].replace('_', '-')}",
                 f"needs the scorer {scorer}, got {', '.join(wanted)}",
-                param_hint=f"--{options[0].replace('_', '-')}",
             )
     try:
         return [_scorer(name, settings) for name in wanted]

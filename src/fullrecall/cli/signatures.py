@@ -24,6 +24,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 import typer
 
 from fullrecall.cli.console import fail, noting
+from fullrecall.cli.exits import INTERRUPTED
 from fullrecall.cli.options import FLAGS, METAVARS, Common, Kind
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError
@@ -83,6 +84,8 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
                 function(**values)
         except (FullrecallError, OSError) as error:
             fail(*explained(error, values))
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -177,6 +180,7 @@ def _argument(parameter: Parameter, kind: Any, described: Description) -> Parame
 
 def _option(name: str, kind: Any, default: Any, described: Description) -> Parameter:
     kind, read = _parts(kind)
+    kind = kind if read.parser is None or get_origin(kind) is list else Any
     flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
     if kind is bool:
         flags = (f"{flags[0]}/--no-{flags[0][2:]}",) if default is True else flags

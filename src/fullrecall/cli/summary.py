@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.options import Amount, Cuts, MeasureText, Share, cut, cuts
+from fullrecall.cli.exits import wrong
+from fullrecall.cli.options import Amount, Cuts, MeasureText, Share, cut
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
 from fullrecall.errors import ReportError
@@ -64,11 +63,11 @@ def summary(
     given = {"--score": scores, "--unit": unit, "--largest": largest}
     unused = [flag for flag, value in given.items() if value]
     if smallest_k is None and unused:
-        raise typer.BadParameter("needs --smallest-k", param_hint=unused[0])
+        raise wrong(unused[0], "needs --smallest-k")
     if _is_store(report):
         _show_store(report, as_json=as_json)
         return
-    measures = cut(cuts(ks), measure)
+    measures = cut(ks, measure)
     loaded = Report.open(report)
     shown = loaded.summary(*measures)
     searched = [] if smallest_k is None else [

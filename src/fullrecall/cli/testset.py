@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fullrecall.cli.console import show, write, write_json
+from fullrecall.cli.exits import wrong
 from fullrecall.cli.judge import judge_of
-from fullrecall.cli.options import Count, Positive
+from fullrecall.cli.options import Count, Positive, number
+from fullrecall.cli.outputs import check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.collections import documents as demo_documents
@@ -80,7 +82,7 @@ def generate(
     - `closed_book`: Mark questions that the model answers without documents.
     - `rejected`: Save rejected drafts (.jsonl).
     """
-    _check_new(output, (".jsonl",), "--output")
+    check_output(output, endings=[".jsonl"])
     made = test_set_of(
         documents,
         _model(model, base_url, "--model"),
@@ -193,7 +195,7 @@ def complete(
     - `output`: Save the set (.jsonl).
     """
     if output is not None:
-        _check_new(output, (".jsonl",), "--output")
+        check_output(output, endings=[".jsonl"])
     retrievers = {path.stem: _lookup(path) for path in retrieved}
     chosen = judge_of(judge, base_url) or LexicalJudge()
     budget = _budget(budget_calls)
@@ -233,11 +235,11 @@ def review(
     - `n`: Questions to review. Default: enough to prove 90% good if two are bad.
     """
     if apply is not None:
-        _check_new(output, (".jsonl",), "--output")
+        check_output(output, endings=[".jsonl"])
         done = apply_review(read(samples), apply)
         _say(str(done), _saved(done.samples, output))
         return
-    _check_new(output, (".html", ".csv"), "--output")
+    check_output(output, endings=[".html", ".csv"], replace=output.suffix == ".html")
     count = to_review(read(samples), output, documents=documents, **settings)
     decisions = "review.json" if output.suffix == ".html" else output
     _say(
@@ -274,9 +276,9 @@ def follow(
     - `table`: Save what became of each label (.csv).
     - `accept_changed`: Let changed labels name the text nearest to them.
     """
-    _check_new(output, (".jsonl",), "--output")
+    check_output(output, endings=[".jsonl"])
     if table is not None:
-        _check_new(table, (".csv",), "--table")
+        check_output(table, "--table", [".csv"])
     done = followed_of(read(samples), corpus, old=old, **settings)
     saved = _saved(done.samples, output)
     if table is not None:
@@ -304,7 +306,7 @@ def export(
     - `first`: Keep the first of alternatives alone.
     """
     if output.exists():
-        raise typer.BadParameter(f"{output} exists: name another file", param_hint="--output")
+        raise wrong("--output", f"{output} exists: name another file")
     texts = documents_of(documents) if documents is not None else ()
     alternatives: Any = "first" if first else "all"
     made = write_as(read(samples), format, output, documents=texts, alternatives=alternatives)
@@ -321,21 +323,10 @@ def _saved(samples: Sequence[Sample], output: Path) -> str:
     return f"{counted(write_jsonl(samples, output), 'sample')} written to {output}."
 
 
-def _check_new(path: Path, endings: tuple[str, ...], option: str) -> None:
-    if path.suffix not in endings:
-        raise typer.BadParameter(
-            f"must end in {' or '.join(endings)}, got {path.name!r}", param_hint=option
-        )
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"no directory {path.parent}", param_hint=option)
-    if path.exists() and path.suffix != ".html":
-        raise typer.BadParameter(f"{path} exists: name another file", param_hint=option)
-
-
 def _model(name: str, base_url: str | None, option: str) -> OpenAIChatModel:
     kind, _, model = name.partition(":")
     if kind != "openai" or not model:
-        raise typer.BadParameter(f"expected openai:MODEL, got {name!r}", param_hint=option)
+        raise wrong(option, f"expected openai:MODEL, got {name!r}")
     return OpenAIChatModel(model, base_url=base_url)
 
 
@@ -351,16 +342,8 @@ def _queries(path: Path) -> list[str]:
 
 
 def _kinds(texts: Sequence[str]) -> Any:
-    shares: dict[str, float] = {}
-    for text in texts:
-        kind, _, share = text.partition("=")
-        try:
-            shares[kind] = float(share) if share else 1.0
-        except ValueError:
-            raise typer.BadParameter(
-                f"expected KIND=SHARE, got {text!r}", param_hint="--kind"
-            ) from None
-    return shares
+    pairs = [text.partition("=") for text in texts]
+    return {kind: number(share or "1", "--kind") for kind, _, share in pairs}
 
 
 def _lookup(path: Path) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from fullrecall.scorers.text import TextRecall
-    from fullrecall.table.part import MemoryPart, Results, ScoreColumns
+    from fullrecall.table.part import MemoryPart, Rescored, ScoreColumns
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 
@@ -81,7 +81,7 @@ class ChunkScorer:
 
         Raises `InputError`, naming the position, for an item that is not a sample.
         """
-        from fullrecall.table.part import MemoryPart, SampleObjects
+        from fullrecall.table.part import MemoryPart
 
         if self._only_ids:
             part = self._of_mappings(chunk)
@@ -91,12 +91,12 @@ class ChunkScorer:
         ids = id_columns(samples) if any(self._is_by_id(s) for s in self._scorers) else None
         columns = [self._columns(scorer, samples, ids) for scorer in self._scorers]
         return MemoryPart(
-            SampleObjects(samples),
-            tuple(columns),
-            tuple(
+            samples,
+            columns,
+            [
                 self._later(scorer, follows=ids is not None and self._is_by_id(scorer))
                 for scorer in self._scorers
-            ),
+            ],
         )
 
     @staticmethod
@@ -104,7 +104,7 @@ class ChunkScorer:
         return type(scorer) is IdRecall
 
     @staticmethod
-    def _later(scorer: Scorer, *, follows: bool) -> Results:
+    def _later(scorer: Scorer, *, follows: bool) -> Rescored:
         from fullrecall.table.part import Rescored
 
         return Rescored(lambda sample: score_one(scorer, sample), follows)
@@ -125,17 +125,16 @@ class ChunkScorer:
 
     def _of_mappings(self, chunk: Sequence[SampleLike]) -> MemoryPart | None:
         """Return the part of mappings of texts and lists of texts; None for any others."""
-        from fullrecall.table.ids import IdSamples, Names, distinct, score_ids
-        from fullrecall.table.part import MemoryPart
+        from fullrecall.table.ids import IdPart, IdSamples, Names, distinct, score_ids
 
         fields = _columns_of(chunk)
         if fields is None:
             return None
         lists = _texts(fields["retrieved_context_ids"])
-        wanted = _texts(fields["reference_context_ids"])
-        if lists is None or wanted is None:
+        reference_lists = _texts(fields["reference_context_ids"])
+        if lists is None or reference_lists is None:
             return None
-        (retrieved, every), references = lists, distinct(wanted[0])
+        (retrieved, every), references = lists, distinct(reference_lists[0])
         samples = IdSamples(
             Names.of(retrieved, every),
             Names.of(references),
@@ -144,10 +143,10 @@ class ChunkScorer:
             fields.get("group", ()),
         )
         scores = score_ids(retrieved, references)
-        return MemoryPart(
+        return IdPart(
             samples,
-            tuple(scores for _ in self._scorers),
-            tuple(self._later(scorer, follows=True) for scorer in self._scorers),
+            [scores] * len(self._scorers),
+            [self._later(scorer, follows=True) for scorer in self._scorers],
         )
 
 
@@ -176,8 +175,8 @@ def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
     except KeyError:
         return None
     texts = frozenset({str, type(None)})
-    plain = all(texts.issuperset(map(type, columns.get(name, ()))) for name in _TEXT_FIELDS)
-    return columns if plain else None
+    is_plain = all(texts.issuperset(map(type, columns.get(name, ()))) for name in _TEXT_FIELDS)
+    return columns if is_plain else None
 
 
 _TEXT_FIELDS = ("id", "user_input", "group")

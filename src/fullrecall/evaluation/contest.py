@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.evaluation.identity import identity_of
@@ -22,15 +22,13 @@ from fullrecall.results.bounds import CONFIDENCE, alpha_of
 from fullrecall.results.choice import Choice
 from fullrecall.results.held_file import held
 from fullrecall.results.race import Answer, Race, Record, check_handicaps, question_key
+from fullrecall.run.limits import LimitOptions
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
-    from fullrecall.models.retries import Retries
-    from fullrecall.run.address import StoreLike
-    from fullrecall.run.budget import Budget
     from fullrecall.run.retrievers import RetrieverLike
 
 CHARACTERS_PER_TOKEN = 4.0
@@ -45,15 +43,9 @@ _MOST_SAVES = 256
 CountTokens = Callable[[str], int]
 
 
-class AskingOptions(TypedDict, total=False):
+class AskingOptions(LimitOptions, total=False):
     """The options of `evaluate` that `choose` passes on."""
 
-    max_concurrency: int
-    timeout: float | None
-    deadline: float | None
-    retries: Retries | int
-    store: StoreLike | None
-    budget: Budget | None
     id_key: IdKey | None
 
 

@@ -16,20 +16,19 @@ from collections.abc import (
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, get_args
 
 from fullrecall.corpus import CorpusIndex
 from fullrecall.dataframes import is_frame
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
 from fullrecall.hits import IdKey, check_id_key
 from fullrecall.measures import Measure
-from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
 from fullrecall.results.origin import Origin
 from fullrecall.retrieval import View
 from fullrecall.run.interruption import interruptible
-from fullrecall.run.limits import Limits
+from fullrecall.run.limits import LimitOptions, Limits
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
@@ -38,10 +37,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullrecall.read.documents import DocumentsLike
-    from fullrecall.results.files.formats import Writer
-    from fullrecall.run.address import StoreLike
+    from fullrecall.results.files.row_writer import Writer
     from fullrecall.run.asker import Asker
-    from fullrecall.run.budget import Budget
     from fullrecall.run.drivers import Run
     from fullrecall.run.progress import Meter, OnProgress
     from fullrecall.run.retrievers import RetrieverLike
@@ -86,15 +83,9 @@ class Options(Limits):
         return nobody and self.deadline is None and as_it_is
 
 
-class RunOptions(TypedDict, total=False):
+class RunOptions(LimitOptions, total=False):
     """The same for type checkers: what `evaluate` and whatever passes options on to it take."""
 
-    max_concurrency: int
-    timeout: float | None
-    deadline: float | None
-    retries: Retries | int
-    store: StoreLike | None
-    budget: Budget | None
     retriever: RetrieverLike | None
     progress: bool
     on_progress: OnProgress | None
@@ -169,38 +160,40 @@ def evaluate(
     from fullrecall.evaluation.chunks import takes_chunks
     from fullrecall.run.drivers import Run, rows_of
 
-    given = _options(options)
-    samples = _identified(samples, given)
-    run = Run(check_scorers(scorers), given)
-    run.corpus, run.view = _index_of(given.corpus, samples), given.view
-    with interruptible() as run.interruption, _reporting(run, given, samples) as scored:
-        if run.asks_nobody and given.reads_no_row and takes_chunks(run.scorers):
+    chosen = _options(options)
+    samples = _identified(samples, chosen)
+    run = Run(check_scorers(scorers), chosen)
+    run.corpus, run.view = corpus_index(chosen.corpus, samples), chosen.view
+    with interruptible() as run.interruption, _reporting(run, chosen, samples) as scored:
+        if run.asks_nobody and chosen.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
         else:
-            with closing(_retrieved(samples, given, run)) as drawn:
+            with closing(_retrieved(samples, chosen, run)) as drawn:
                 for row in rows_of(drawn, run):
                     scored.add(row)
     return scored.report
 
 
-def _identified(samples: Any, given: Options) -> Any:
+def _identified(samples: Any, chosen: Options) -> Any:
     """Return rows as samples with the IDs that `id_key` names, where nobody else retrieves."""
-    if given.id_key is None or given.retriever is not None or isinstance(samples, AsyncIterable):
+    if chosen.id_key is None or chosen.retriever is not None or isinstance(samples, AsyncIterable):
         return samples
     from fullrecall.read.frames import from_rows
 
-    return from_rows(samples, id_key=given.id_key)
+    return from_rows(samples, id_key=chosen.id_key)
 
 
-def _index_of(corpus: CorpusLike | None, samples: object) -> CorpusIndex | None:
+def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
     """Return a corpus by its IDs, with the texts that the samples' spans may be in."""
     if corpus is None or isinstance(corpus, CorpusIndex):
         return corpus
     from fullrecall.read.documents import documents_of
 
-    known = isinstance(samples, (list, tuple)) and all(isinstance(one, Sample) for one in samples)
-    given = cast("Sequence[Sample]", samples) if known else None
-    return CorpusIndex.of(documents_of(corpus), given)
+    all_samples = isinstance(samples, (list, tuple)) and all(
+        isinstance(sample, Sample) for sample in samples
+    )
+    listed = cast("Sequence[Sample]", samples) if all_samples else None
+    return CorpusIndex.of(documents_of(corpus), listed)
 
 
 def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored) -> None:
@@ -218,7 +211,7 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored) -> N
             raise
         scored.add_part(part)
         run.counted(part)
-        if run.interruption.asked:
+        if run.interruption.is_asked:
             raise KeyboardInterrupt
 
 
@@ -236,16 +229,16 @@ async def aevaluate(
     """
     from fullrecall.run.drivers import Run, arows_of
 
-    given = _options(options)
-    samples = _identified(samples, given)
-    run = Run(check_scorers(scorers), given)
-    run.view = given.view
-    if given.corpus is not None:
+    chosen = _options(options)
+    samples = _identified(samples, chosen)
+    run = Run(check_scorers(scorers), chosen)
+    run.view = chosen.view
+    if chosen.corpus is not None:
         import asyncio
 
-        run.corpus = await asyncio.to_thread(_index_of, given.corpus, samples)
-    with _reporting(run, given, samples) as scored:
-        async with _aretrieved(samples, given, run) as drawn:
+        run.corpus = await asyncio.to_thread(corpus_index, chosen.corpus, samples)
+    with _reporting(run, chosen, samples) as scored:
+        async with _aretrieved(samples, chosen, run) as drawn:
             async for row in arows_of(drawn, run):
                 scored.add(row)
     return scored.report
@@ -255,48 +248,48 @@ def _show_options(function: Any) -> None:
     """Have `help` and notebooks show each option by its name, with its default."""
     kind = inspect.Parameter.KEYWORD_ONLY
     signature = inspect.signature(function)
-    *given, _ = signature.parameters.values()
+    *positional, _ = signature.parameters.values()
     shown = [
         inspect.Parameter(each.name, kind, default=each.default, annotation=each.type)
         for each in fields(Options)
         if each.default is not MISSING
     ]
-    function.__signature__ = signature.replace(parameters=[*given, *shown])
+    function.__signature__ = signature.replace(parameters=[*positional, *shown])
 
 
 _show_options(evaluate)
 _show_options(aevaluate)
 
 
-def _retrieved(samples: Iterable[SampleLike], given: Options, run: Run) -> Generator[Sample]:
+def _retrieved(samples: Iterable[SampleLike], chosen: Options, run: Run) -> Generator[Sample]:
     """Return samples with what the retriever, if there is one, returns for each."""
-    if given.retriever is None:
+    if chosen.retriever is None:
         return as_samples(samples)
-    return _asker(given, run).asked(as_samples(samples))
+    return _asker(chosen, run).asked(as_samples(samples))
 
 
 @asynccontextmanager
 async def _aretrieved(
     samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
-    given: Options,
+    chosen: Options,
     run: Run,
 ) -> AsyncIterator[Iterable[Sample] | AsyncIterable[SampleLike]]:
     """Yield the same as `_retrieved` returns, for an event loop."""
-    if given.retriever is None:
+    if chosen.retriever is None:
         yield samples if isinstance(samples, AsyncIterable) else as_samples(samples)
         return
     drawn = _aas_samples(samples) if isinstance(samples, AsyncIterable) else as_samples(samples)
-    async with aclosing(_asker(given, run).aasked(drawn)) as asked:
-        yield asked
+    async with aclosing(_asker(chosen, run).aasked(drawn)) as drawn_samples:
+        yield drawn_samples
 
 
-def _asker(given: Options, run: Run) -> Asker:
+def _asker(chosen: Options, run: Run) -> Asker:
     from fullrecall.run.asker import Asker
     from fullrecall.run.retrievers import as_retriever
 
     limits = run.limits
     return Asker(
-        as_retriever(given.retriever, id_key=given.id_key),
+        as_retriever(chosen.retriever, id_key=chosen.id_key),
         limits.max_concurrency,
         limits.timeout,
         run.seconds_left,
@@ -370,7 +363,7 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
         on_progress=options.on_progress,
     )
     if meter.is_seen:
-        run.beat, run.show, run.count = meter.beat, meter.add, meter.count
+        run.beat, run.count = meter.beat, meter.count
     scored = _Scored(report, meter, options)
     with _ending(report, run, meter), scored.writing():
         yield scored
@@ -410,8 +403,8 @@ def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
         yield from from_rows(samples)
         return
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
-        one = isinstance(samples, (Mapping, Sample))
-        way_out = "wrap it in a list" if one else "fullrecall.read.read(path) reads a file"
+        is_single = isinstance(samples, (Mapping, Sample))
+        way_out = "wrap it in a list" if is_single else "fullrecall.read.read(path) reads a file"
         raise InputError(
             f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
@@ -438,13 +431,13 @@ def as_sample_at(item: object, position: int) -> Sample:
 
 def _options(options: Mapping[str, Any]) -> Options:
     """Return the options of `evaluate`; `ParameterError` names the nearest to an unknown one."""
-    known = [field.name for field in fields(Options)]
+    option_names = [field.name for field in fields(Options)]
     for name in options:
         if name == "k":
             raise ParameterError("k belongs to a measure: report.summary(Recall @ 5)")
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+        if name not in option_names:
+            near = get_close_matches(name, option_names, 1)
+            way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(option_names)}"
             raise ParameterError(f"evaluate has no option {name!r}: {way}")
     return Options(**options)
 

@@ -89,7 +89,7 @@ class StageReports(Shown, Mapping[str, Report]):
     def _lost(self, position: int, nth: int, row: Row, result: Result) -> Iterator[Lost]:
         stages = row.sample.stages
         into = {stage.name: stage.into or FINAL for stage in stages}
-        found = {
+        results_by_score = {
             stage.name: {finding.target.any_of: finding for finding in at_stage.findings}
             for stage in stages
             for at_stage in [self[stage.name].rows[position].results[nth]]
@@ -98,7 +98,9 @@ class StageReports(Shown, Mapping[str, Report]):
         for finding in result.findings:
             target = finding.target.any_of
             had: dict[str, Finding] = {
-                name: findings[target] for name, findings in found.items() if target in findings
+                name: findings[target]
+                for name, findings in results_by_score.items()
+                if target in findings
             }
             # Stages stand in the order in which they ran: no later one had more than is left.
             last = next(
@@ -163,18 +165,18 @@ def evaluate_stages(
 
     Raises what `evaluate` raises, and `InputError` for a stage that is named "final" or "prompt".
     """
-    given = list(as_samples(samples))
-    names = _checked(given, options)
-    return _apart(evaluate(_each(given, names), scorers, **options), names, len(given))
+    listed = list(as_samples(samples))
+    names = _checked(listed, options)
+    return _apart(evaluate(_each(listed, names), scorers, **options), names, len(listed))
 
 
 async def aevaluate_stages(
     samples: Iterable[SampleLike], scorers: Sequence[Scorer] | Scorer, **options: Any
 ) -> StageReports:
     """Return the same as `evaluate_stages`, without blocking the event loop."""
-    given = list(as_samples(samples))
-    names = _checked(given, options)
-    return _apart(await aevaluate(_each(given, names), scorers, **options), names, len(given))
+    listed = list(as_samples(samples))
+    names = _checked(listed, options)
+    return _apart(await aevaluate(_each(listed, names), scorers, **options), names, len(listed))
 
 
 def stage_names(samples: Iterable[Sample]) -> list[str]:
@@ -184,11 +186,11 @@ def stage_names(samples: Iterable[Sample]) -> list[str]:
     """
     names: list[str] = []
     for sample in samples:
-        place = 0
+        stage_index = 0
         for stage in sample.stages:
             if stage.name not in names:
-                names.insert(place, stage.name)
-            place = names.index(stage.name) + 1
+                names.insert(stage_index, stage.name)
+            stage_index = names.index(stage.name) + 1
     return names
 
 
@@ -200,14 +202,14 @@ def _checked(samples: Sequence[Sample], options: Mapping[str, Any]) -> list[str]
     if options.get("view", "contexts") != "contexts":
         raise ParameterError("evaluate_stages takes no view=: it scores what each stage returned")
     names = stage_names(samples)
-    for taken in (FINAL, PROMPT):
-        if taken in names:
+    for end in (FINAL, PROMPT):
+        if end in names:
             raise InputError(
-                f"a stage must not be named {taken!r}, the name of the retrieval's end: rename it",
+                f"a stage must not be named {end!r}, the name of the retrieval's end: rename it",
                 field="retrieval",
             )
-    seen = any(sample.retrieval is not None and sample.retrieval.read for sample in samples)
-    return [*names, FINAL, *([PROMPT] if seen else [])]
+    is_recorded = any(sample.retrieval is not None and sample.retrieval.read for sample in samples)
+    return [*names, FINAL, *([PROMPT] if is_recorded else [])]
 
 
 def _each(samples: Sequence[Sample], names: Sequence[str]) -> list[Sample]:

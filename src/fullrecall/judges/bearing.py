@@ -67,11 +67,11 @@ def objection(
     quoted = {word.key for part in parts for word in content_words(context[part.start : part.end])}
     if not quoted:
         return "says nothing"
-    wanted = content_keys(target)
-    if aim in ("question", "context") or not wanted:  # "It is."
+    target_keys = content_keys(target)
+    if aim in ("question", "context") or not target_keys:  # "It is."
         return ""
     quote = " ".join(_around(context, part) for part in parts)
-    if not (wanted & quoted or wanted & content_keys(quote)):
+    if not (target_keys & quoted or target_keys & content_keys(quote)):
         return "shares no word with it"
     return "" if aim == "entity" else _claim_objection(target, context, parts, quote, beside)
 
@@ -79,13 +79,13 @@ def objection(
 def _claim_objection(
     claim: str, context: str, parts: Sequence[Location], quote: str, beside: Sequence[str]
 ) -> str:
-    spoken, asked = language_of(context), language_of(claim)
-    is_alike = asked in (None, spoken)
+    context_language, claim_language = language_of(context), language_of(claim)
+    is_alike = claim_language in (None, context_language)
     if is_alike and not _is_about(content_keys(claim), context, parts):
         return "is about something else"
     pair = _Pair(claim, quote, _near(context, parts), beside)
-    if (spoken or asked or "en") != "en":
-        return _objection_elsewhere(pair, spoken or "", is_alike=is_alike)
+    if (context_language or claim_language or "en") != "en":
+        return _objection_elsewhere(pair, context_language or "", is_alike=is_alike)
     return next((reason for rule, reason in RULES.items() if rule(pair)), "")
 
 
@@ -103,12 +103,12 @@ class _Pair:
         return numbers(self.claim)[:_MOST_NUMBERS]
 
     @cached_property
-    def said(self) -> Sequence[Number]:
+    def quoted(self) -> Sequence[Number]:
         return numbers(self.quote)[:_MOST_NUMBERS]
 
     @cached_property
     def said_near(self) -> Sequence[Number]:
-        return [*self.said, *numbers(self.near)[:_MOST_NUMBERS]]
+        return [*self.quoted, *numbers(self.near)[:_MOST_NUMBERS]]
 
     @cached_property
     def claim_keys(self) -> frozenset[str]:
@@ -137,7 +137,7 @@ def _other_unit(pair: _Pair) -> bool:
             _digits(number) == _digits(other)
             and (number.scale != other.scale or number.unit != other.unit)
             and (number.sort == other.sort or not (number.unit and other.unit))
-            for other in pair.said
+            for other in pair.quoted
         )
         for number in pair.claimed
     )
@@ -146,9 +146,13 @@ def _other_unit(pair: _Pair) -> bool:
 def _other_count(pair: _Pair) -> bool:
     """Whether what the claim counts is counted in the quote by other numbers alone."""
     for number in pair.claimed:
-        if not number.nouns or number.sort in ("year", "code") or may_stand_for(number, pair.said):
+        if (
+            not number.nouns
+            or number.sort in ("year", "code")
+            or may_stand_for(number, pair.quoted)
+        ):
             continue
-        counting = [other for other in pair.said if number.nouns[0] in other.nouns[:2]]
+        counting = [other for other in pair.quoted if number.nouns[0] in other.nouns[:2]]
         counting = [other for other in counting if other.sort == number.sort]
         if counting and not follows_from(number, counting):
             return True
@@ -161,7 +165,7 @@ def _other_number(pair: _Pair) -> bool:
         if follows_from(number, pair.said_near):
             continue
         before, after = _beside_number(pair.claim, number)
-        for other in pair.said:
+        for other in pair.quoted:
             left, right = _beside_number(pair.quote, other)
             if excludes(number, other) and (
                 (before and before == left) or (after and after == right)
@@ -174,7 +178,7 @@ def _lacks_number(pair: _Pair) -> bool:
     """Whether a number of the claim is neither there nor near, and another of its sort is."""
     return any(
         not follows_from(number, pair.said_near)
-        and any(excludes(number, other) for other in pair.said)
+        and any(excludes(number, other) for other in pair.quoted)
         for number in pair.claimed
     )
 
@@ -188,11 +192,11 @@ def _other_month(pair: _Pair) -> bool:
 
 def _other_order(pair: _Pair) -> bool:
     """Whether the claim is before what the quote is after, or until what it is since."""
-    claimed, said = _read(pair.claim), _read(pair.quote)
-    turned = {word.written for word in claimed} & _ORDER.keys()
+    claim_words, quote_words = _read(pair.claim), _read(pair.quote)
+    turned = {word.written for word in claim_words} & _ORDER.keys()
     return any(
-        not (_following(claimed, word) & _following(said, word))
-        and _following(claimed, word) & _following(said, _ORDER[word])
+        not (_following(claim_words, word) & _following(quote_words, word))
+        and _following(claim_words, word) & _following(quote_words, _ORDER[word])
         for word in turned
     )
 
@@ -200,8 +204,8 @@ def _other_order(pair: _Pair) -> bool:
 def _following(words: Sequence[Word], written: str) -> set[str]:
     return {
         word.key
-        for at, found in enumerate(words)
-        if found.written == written
+        for at, marker in enumerate(words)
+        if marker.written == written
         for word in words[at + 1 : at + 1 + _AFTER_REPORT]
         if word.tells
     }
@@ -213,16 +217,16 @@ def _opposite(pair: _Pair) -> bool:
     claimed = [word for word in _read(pair.claim) if word.key in listed]
     if not claimed:
         return False
-    said = _read(pair.quote)
+    quote_words = _read(pair.quote)
     denied = denied_keys(pair.claim), denied_keys(pair.quote)
     return any(
         other.key in listed[word.key]
         and word.key not in pair.quote_keys
         and other.key not in pair.claim_keys
         and (word.key in denied[0]) == (other.key in denied[1])
-        and _neighbors(_read(pair.claim), word) & _neighbors(said, other)
+        and _neighbors(_read(pair.claim), word) & _neighbors(quote_words, other)
         for word in claimed[:_MOST_NUMBERS]
-        for other in said
+        for other in quote_words
     )
 
 
@@ -242,13 +246,13 @@ def _is_reported(pair: _Pair) -> bool:
     """Whether the quote calls false what the claim states, before or after it states it."""
     if _denies_anything(pair.claim):
         return False
-    said = [word for word in _read(pair.quote) if word.tells]
+    quote_words = [word for word in _read(pair.quote) if word.tells]
     for denial in denials(pair.quote, "en"):
         if denial.kind == "plain":
             continue
-        governed = [word for word in said if denial.end <= word.start][:_AFTER_REPORT]
+        governed = [word for word in quote_words if denial.end <= word.start][:_AFTER_REPORT]
         if denial.kind == "reported" and not _goes_on(pair.quote[denial.end : denial.clause_end]):
-            governed += [word for word in said if word.end <= denial.start][-_AFTER_REPORT:]
+            governed += [word for word in quote_words if word.end <= denial.start][-_AFTER_REPORT:]
         if any(word.key in pair.claim_keys for word in governed):
             return True
     return False
@@ -276,8 +280,8 @@ def _is_stated(pair: _Pair) -> bool:
 def _lacks_only(pair: _Pair) -> bool:
     if word_set("only").isdisjoint(word.written for word in _read(pair.claim)):
         return False
-    said = {word.written for word in _read(f"{pair.quote} {pair.near}")}
-    return said.isdisjoint(word_set("only in other words"))
+    written = {word.written for word in _read(f"{pair.quote} {pair.near}")}
+    return written.isdisjoint(word_set("only in other words"))
 
 
 def _exchanged(pair: _Pair) -> bool:
@@ -285,19 +289,19 @@ def _exchanged(pair: _Pair) -> bool:
     claimed = names(pair.claim)[:_MOST_NAMES]
     if len(claimed) < 2:  # noqa: PLR2004 - one name has no other to change with
         return False
-    said = names(pair.quote)[: 2 * _MOST_NAMES]
+    quoted = names(pair.quote)[: 2 * _MOST_NAMES]
     return any(
         _turns(pair, (first, second), (other, another))
         for first, second in pairwise(claimed)
-        for other, another in pairwise(said)
+        for other, another in pairwise(quoted)
         if set(first.keys) & set(another.keys) and set(second.keys) & set(other.keys)
         and not set(first.keys) & set(second.keys)
     )  # fmt: skip
 
 
-def _turns(pair: _Pair, claimed: tuple[Name, Name], said: tuple[Name, Name]) -> bool:
+def _turns(pair: _Pair, claimed: tuple[Name, Name], quoted: tuple[Name, Name]) -> bool:
     mine = pair.claim[claimed[0].end : claimed[1].start]
-    its = pair.quote[said[0].end : said[1].start]
+    its = pair.quote[quoted[0].end : quoted[1].start]
     shared = content_keys(mine) & content_keys(its)
     return bool(shared) and _is_passive(mine) == _is_passive(its)
 
@@ -375,12 +379,12 @@ def _near(context: str, parts: Sequence[Location]) -> str:
     return f"{before} {context[: head.end() if head else _BESIDE]}"
 
 
-def _is_about(wanted: Collection[str], context: str, parts: Sequence[Location]) -> bool:
+def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Location]) -> bool:
     """Whether the sentences of a quote, and those beside them, have two of several words."""
-    if len(wanted) < _SEVERAL:
+    if len(target_keys) < _SEVERAL:
         return True
     there = {key for part in parts for key in content_keys(_beside(context, part))}
-    shared = (key in there or any(alike(key, other) for other in there) for key in wanted)
+    shared = (key in there or any(alike(key, other) for other in there) for key in target_keys)
     return sum(shared) > 1
 
 
@@ -399,17 +403,19 @@ def states(context: str, claim: str) -> bool:
 
     Told by words alone: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
-    wanted = content_keys(claim)
+    claim_keys = content_keys(claim)
     lowered = context.lower()
     # Looking for beginnings first spares reading what cannot state it.
-    if len(wanted) < _FEWEST or not all(beginning in lowered for beginning in _beginnings(claim)):
+    if len(claim_keys) < _FEWEST or not all(
+        beginning in lowered for beginning in _beginnings(claim)
+    ):
         return False
-    if not wanted <= content_keys(context):
+    if not claim_keys <= content_keys(context):
         return False
     language = language_of(context) or "en"
     is_denial = denies(claim, language)
     return any(
-        wanted <= content_keys(sentence)
+        claim_keys <= content_keys(sentence)
         and is_denial == denies(sentence, language, ("plain", "reported"))
         for sentence in _SENTENCE_END.split(context)
     )
@@ -420,10 +426,10 @@ def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
 
     It has every number and name that one of them has, and three quarters of the content words.
     """
-    told = {word.key: word for word in content_words(claim)}
-    shares = [told.keys() & content_keys(context) for context in contexts]
+    word_of = {word.key: word for word in content_words(claim)}
+    shares = [word_of.keys() & content_keys(context) for context in contexts]
     union = set().union(*shares)
-    vital = {key for key in union if told[key].is_number or told[key].is_capitalised}
+    vital = {key for key in union if word_of[key].is_number or word_of[key].is_capitalised}
     return [vital <= share and len(share) >= _MOSTLY * len(union) for share in shares]
 
 

@@ -49,19 +49,19 @@ class Cascade(SeveralJudges):
         for judge in self.judges:
             if not left:
                 break
-            asked = [targets[number] for number in left]
+            open_targets = [targets[number] for number in left]
             try:
                 verdicts = yield from judge.attribute(
-                    asked, contexts, question=question, relation=relation
+                    open_targets, contexts, question=question, relation=relation
                 )
             except JudgeError:
                 if judge is self.judges[-1]:
                     raise
                 continue  # this judge cannot tell such targets: it settles none
-            if len(verdicts) != len(asked):
+            if len(verdicts) != len(open_targets):
                 raise JudgeError(
                     f"the judge {judge.name} returned {len(verdicts)} verdicts, expected "
-                    f"{len(asked)}, one per target in order"
+                    f"{len(open_targets)}, one per target in order"
                 )
             for number, verdict in zip(left, verdicts, strict=True):
                 if judge is self.judges[-1]:

@@ -64,14 +64,14 @@ def _facts(sentence: str, text: str) -> list[str]:
         return [sentence]
     ends = [joint.end for joint in joints[1:]] + [len(words)]
     pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
-    thing = _object(pieces[-1]) if joints[-1].shares else ()
+    object_words = _object(pieces[-1]) if joints[-1].shares else ()
     first: Sequence[str] = words[: joints[0].end]
     if len(first) == verb + 1:
-        first = _with_object(first, thing)
+        first = _with_object(first, object_words)
     return [
         " ".join(first).rstrip(",;. ") + ".",
         *(
-            _alone(_with_object(piece, thing) if len(piece) == 1 else piece, subject, joint)
+            _alone(_with_object(piece, object_words) if len(piece) == 1 else piece, subject, joint)
             for piece, joint in zip(pieces, joints, strict=True)
         ),
     ]
@@ -79,14 +79,14 @@ def _facts(sentence: str, text: str) -> list[str]:
 
 def _object(words: Sequence[str]) -> Sequence[str]:
     """Return what follows the verb of a fact where it is an object: "produced the film"."""
-    thing = words[1:]
-    return thing if thing and thing[0].lower() in _DETERMINERS else ()
+    following = words[1:]
+    return following if following and following[0].lower() in _DETERMINERS else ()
 
 
-def _with_object(words: Sequence[str], thing: Sequence[str]) -> Sequence[str]:
+def _with_object(words: Sequence[str], object_words: Sequence[str]) -> Sequence[str]:
     """Return a fact that ends in its verb with the object that it shares: "wrote the film"."""
     last = words[-1].rstrip(",")
-    return words if last in _INTRANSITIVE else [*words[:-1], last, *thing]
+    return words if last in _INTRANSITIVE else [*words[:-1], last, *object_words]
 
 
 class _Joint(NamedTuple):
@@ -103,13 +103,13 @@ class _Joint(NamedTuple):
 
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     """Return the joints of a sentence; none where it is not certain what they join."""
-    found: list[_Joint] = []
+    joints: list[_Joint] = []
     listed: list[_Joint] = []  # after commas: a list if an "and" ends it
-    plain = [word.lower().strip(",;()\"'") for word in words]
-    if not word_set("pairs").isdisjoint(plain):
+    bare_words = [word.lower().strip(",;()\"'") for word in words]
+    if not word_set("pairs").isdisjoint(bare_words):
         return []
-    reach = next((at for at, word in enumerate(plain) if _reaches(word)), len(words))
-    report = next((at for at, word in enumerate(plain) if word in _REPORTS), len(words))
+    reach = next((at for at, word in enumerate(bare_words) if _reaches(word)), len(words))
+    report = next((at for at, word in enumerate(bare_words) if word in _REPORTS), len(words))
     for at in range(verb, len(words) - 1):
         is_last = words[at] == "and" or words[at].endswith(";")
         if not is_last and (not words[at].endswith(",") or words[at + 1] == "and"):
@@ -118,11 +118,11 @@ def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
         if joint is None or at > (reach if joint.shares else report):
             listed = []
         elif is_last:
-            found += [one for one in listed if one.shares == joint.shares] + [joint]
+            joints += [earlier for earlier in listed if earlier.shares == joint.shares] + [joint]
             listed = []
         else:
             listed.append(joint)
-    return found
+    return joints
 
 
 def _reaches(word: str) -> bool:
@@ -185,11 +185,13 @@ def _subject(words: Sequence[str], verb: int) -> str:
     subject = words[:verb]
     if subject[-1] in _ADVERBS or subject[-1].endswith("ly"):
         subject = subject[:-1]
-    plain = [word.lower().strip(",") for word in subject]
-    if not subject or len(subject) > _MOST_SUBJECT or not _UNSURE.isdisjoint(plain):
+    bare_words = [word.lower().strip(",") for word in subject]
+    if not subject or len(subject) > _MOST_SUBJECT or not _UNSURE.isdisjoint(bare_words):
         return ""
     commas = sum(word.endswith(",") for word in subject)
-    return " ".join(subject) if not commas or (commas == 1 and plain[0] in _PREPOSITIONS) else ""
+    return (
+        " ".join(subject) if not commas or (commas == 1 and bare_words[0] in _PREPOSITIONS) else ""
+    )
 
 
 def _is_verb(words: Sequence[str], at: int) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -24,20 +24,10 @@ from fullrecall.judges.pair_scorers import PairScorer, Scored, load, stamp_of
 from fullrecall.judges.sentences import located_parts, sentences
 from fullrecall.models.chat import ChatRequest, Completion, Message
 
-_UNSUPPORTED = Scored(0.0, 0.0)
 _DIGITS = 4
 """Decimals of a score: fewer than what the company of other pairs in a batch may change."""
 _TURNS_OF_OTHERS = 3
 """Steps of the event loop that other samples have to ask, before a batch is run."""
-
-
-class Passage(NamedTuple):
-    """A window of sentences of a context, with its half-open offsets there."""
-
-    context: int
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True)
@@ -107,8 +97,8 @@ class CrossEncoderJudge:
                 "CrossEncoderJudge cannot decide whether a question is answered: "
                 "pass judge=LLMJudge(…)"
             )
-        found = yield from self._scored(targets, contexts)
-        return [self._verdict(one, contexts) for one in found]
+        judged = yield from self._scored(targets, contexts)
+        return [self._verdict(each) for each in judged]
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
@@ -120,51 +110,50 @@ class CrossEncoderJudge:
                 "CrossEncoderJudge cannot decide what helps to answer a question without a "
                 "reference answer: pass judge=LLMJudge(…)"
             )
-        found = yield from self._scored(facts_of(reference), contexts, jointly=False)
-        if not found:
+        facts = yield from self._scored(facts_of(reference), contexts, jointly=False)
+        if not facts:
             return [Verdict("not_supported")] * len(contexts)
-        verdicts = []
-        for index, context in enumerate(contexts):
-            best = max((one.alone[index] for one in found), key=lambda b: b.scored.support)
-            verdicts.append(
-                Verdict("supported", (Citation(index, context[best.start : best.end]),))
-                if best.scored.support >= self.threshold
-                else Verdict("not_supported")
-            )
-        return verdicts
+        best = [
+            max(windows, key=lambda w: w.support)
+            for windows in zip(*(judged.alone for judged in facts), strict=True)
+        ]
+        return [
+            Verdict("supported", (Citation(index, window.text),))
+            if window.support >= self.threshold
+            else Verdict("not_supported")
+            for index, window in enumerate(best)
+        ]
 
     def support(
         self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
     ) -> Flow[Sequence[float]]:
         """Return how far each claim is supported, in [0, 1]: what `threshold` is compared with."""
         del question
-        found = yield from self._scored(targets, contexts)
-        return [one.support for one in found]
+        judged = yield from self._scored(targets, contexts)
+        return [each.support for each in judged]
 
     def _scored(
         self, targets: Sequence[str], contexts: Sequence[str], *, jointly: bool = True
     ) -> Flow[list[_Judged]]:
         """Return each target against each context's best window, and against two together."""
-        passages = [
-            passage
+        windows = [
+            (index, window)
             for index, text in enumerate(contexts)
-            for passage in _passages(index, text, self.window)
+            for window in _windows(text, self.window)
         ]
-        scores = yield from self._ask(
-            [(passage.text, target) for target in targets for passage in passages]
-        )
-        found = []
+        scores = yield from self._ask([(text, target) for target in targets for _, text in windows])
+        judged = []
         for number in range(len(targets)):
-            told = scores[number * len(passages) : (number + 1) * len(passages)]
-            found.append(_judged(passages, told, len(contexts)))
-        weak = [n for n, one in enumerate(found) if jointly and self._may_join(one)]
-        pairs = [(found[n].joined_text(contexts), targets[n]) for n in weak]
+            own = scores[number * len(windows) : (number + 1) * len(windows)]
+            judged.append(_judged(windows, own, len(contexts)))
+        weak = [n for n, each in enumerate(judged) if jointly and self._may_join(each)]
+        pairs = [(judged[n].joined_text, targets[n]) for n in weak]
         for number, scored in zip(weak, (yield from self._ask(pairs)), strict=True):
-            found[number] = found[number]._replace(together=scored.support)
-        return found
+            judged[number] = judged[number]._replace(together=scored.support)
+        return judged
 
-    def _may_join(self, found: _Judged) -> bool:
-        return len(found.best_two) > 1 and found.support < self.threshold
+    def _may_join(self, judged: _Judged) -> bool:
+        return len(judged.best_two) > 1 and judged.support < self.threshold
 
     def _ask(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[Scored]]:
         if not pairs:
@@ -173,26 +162,20 @@ class CrossEncoderJudge:
         (completion,) = yield [Ask(self._pairs, request)]
         if completion.failure is not None:
             raise JudgeError(f"the cross-encoder failed: {completion.problem}")
-        return [Scored(*one) for one in json.loads(completion.text)]
+        return [Scored(*scores) for scores in json.loads(completion.text)]
 
-    def _verdict(self, found: _Judged, contexts: Sequence[str]) -> Verdict:
-        enough = [
-            Citation(index, contexts[index][best.start : best.end])
-            for index, best in enumerate(found.alone)
-            if best.scored.support >= self.threshold
-        ]
+    def _verdict(self, judged: _Judged) -> Verdict:
+        def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
+            return tuple(Citation(index, judged.alone[index].text) for index in indices)
+
+        alone = list(enumerate(judged.alone))
+        enough = [index for index, best in alone if best.support >= self.threshold]
         if enough:
-            return Verdict("supported", tuple(enough))
-        if found.together >= self.threshold:
-            cited = sorted(found.best_two)
-            quotes = [contexts[i][found.alone[i].start : found.alone[i].end] for i in cited]
-            return Verdict("supported", tuple(map(Citation, cited, quotes)), together=True)
-        denied = [
-            Citation(index, contexts[index][best.start : best.end])
-            for index, best in enumerate(found.alone)
-            if best.scored.contradiction >= self.threshold
-        ]
-        return Verdict("contradicted" if denied else "not_supported", tuple(denied))
+            return Verdict("supported", cited(enough))
+        if judged.together >= self.threshold:
+            return Verdict("supported", cited(judged.best_two), together=True)
+        denied = [index for index, best in alone if best.contradiction >= self.threshold]
+        return Verdict("contradicted" if denied else "not_supported", cited(denied))
 
     @property
     def _pairs(self) -> PairModel:
@@ -202,11 +185,11 @@ class CrossEncoderJudge:
 
 
 class _Best(NamedTuple):
-    """The window of a context that supports a claim most, and how far."""
+    """The window of a context that supports a claim most; `contradiction` is of any window."""
 
-    scored: Scored
-    start: int = 0
-    end: int = 0
+    support: float = 0.0
+    contradiction: float = 0.0
+    text: str = ""
 
 
 class _Judged(NamedTuple):
@@ -218,46 +201,38 @@ class _Judged(NamedTuple):
     @property
     def support(self) -> float:
         """How far the claim is supported, by one context or two."""
-        return max([self.together, *(best.scored.support for best in self.alone)])
+        return max([self.together, *(best.support for best in self.alone)])
 
     @property
     def best_two(self) -> list[int]:
         """The contexts that support the claim most, at most two, the earlier first."""
-        read = [n for n, best in enumerate(self.alone) if best.end]
-        return sorted(sorted(read, key=lambda n: (-self.alone[n].scored.support, n))[:2])
+        read = [n for n, best in enumerate(self.alone) if best.text]
+        return sorted(sorted(read, key=lambda n: (-self.alone[n].support, n))[:2])
 
-    def joined_text(self, contexts: Sequence[str]) -> str:
-        """Return the best windows of the two, one after the other."""
-        return " ".join(contexts[n][self.alone[n].start : self.alone[n].end] for n in self.best_two)
+    @property
+    def joined_text(self) -> str:
+        """The best windows of the two, one after the other."""
+        return " ".join(self.alone[n].text for n in self.best_two)
 
 
-def _judged(passages: Sequence[Passage], told: Sequence[Scored], count: int) -> _Judged:
-    best = [_Best(_UNSUPPORTED)] * count
-    for passage, scored in zip(passages, told, strict=True):
-        known = best[passage.context]
-        contradiction = max(known.scored.contradiction, scored.contradiction)
-        if not known.end or scored.support > known.scored.support:
-            kept = Scored(scored.support, contradiction)
-            best[passage.context] = _Best(kept, passage.start, passage.end)
-        else:
-            best[passage.context] = known._replace(
-                scored=Scored(known.scored.support, contradiction)
-            )
+def _judged(windows: Sequence[tuple[int, str]], scores: Sequence[Scored], count: int) -> _Judged:
+    best = [_Best()] * count
+    for (index, text), scored in zip(windows, scores, strict=True):
+        best_so_far = best[index]
+        contradiction = max(best_so_far.contradiction, scored.contradiction)
+        if not best_so_far.text or scored.support > best_so_far.support:
+            best_so_far = _Best(scored.support, text=text)
+        best[index] = best_so_far._replace(contradiction=contradiction)
     return _Judged(best)
 
 
 @lru_cache(maxsize=4_096)
-def _passages(index: int, text: str, size: int) -> tuple[Passage, ...]:
+def _windows(text: str, size: int) -> tuple[str, ...]:
     """Return windows of `size` sentences, each sharing its last sentence with the next."""
     spans = [(start, end) for _, start, end in located_parts(text)]
     step = max(1, size - 1)
-    starts = range(0, max(1, len(spans) - (size - step)), step)
-    return tuple(
-        Passage(index, spans[at][0], (end := spans[min(at + size, len(spans)) - 1][1]),
-                text[spans[at][0] : end])
-        for at in starts
-        if spans
-    )  # fmt: skip
+    starts = range(0, max(1, len(spans) - (size - step)), step) if spans else ()
+    return tuple(text[spans[n][0] : spans[min(n + size, len(spans)) - 1][1]] for n in starts)
 
 
 class PairModel:
@@ -300,23 +275,23 @@ class PairModel:
         assert mine.scores is not None  # noqa: S101 - its turn came, or it raised
         return _written(mine.scores)
 
-    async def _score_all(self, asked: Sequence[_Waiting]) -> None:
-        open_ones = [one for one in asked if one.scores is None]
-        pairs = [pair for one in open_ones for pair in one.pairs]
+    async def _score_all(self, requests: Sequence[_Waiting]) -> None:
+        open_ones = [request for request in requests if request.scores is None]
+        pairs = [pair for request in open_ones for pair in request.pairs]
         scores = iter(await asyncio.to_thread(self._score, pairs))
-        for one in open_ones:
-            one.scores = [next(scores) for _ in one.pairs]
+        for request in open_ones:
+            request.scores = [next(scores) for _ in request.pairs]
 
     def _score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
         """Return the score of each pair; pairs of like length share a batch, each is run once."""
         distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
-        known: dict[tuple[str, str], Scored] = {}
+        score_of: dict[tuple[str, str], Scored] = {}
         with self._lock:
             for start in range(0, len(distinct), self._batch_size):
                 batch = distinct[start : start + self._batch_size]
-                known |= zip(batch, self._scorer.score(batch), strict=True)
+                score_of |= zip(batch, self._scorer.score(batch), strict=True)
                 self.runs += 1
-        return [known[pair] for pair in pairs]
+        return [score_of[pair] for pair in pairs]
 
 
 @dataclass(eq=False)
@@ -344,4 +319,6 @@ def _pairs_of(request: ChatRequest) -> list[tuple[str, str]]:
 
 
 def _written(scores: Sequence[Scored]) -> Completion:
-    return Completion(json.dumps([[round(value, _DIGITS) for value in one] for one in scores]))
+    return Completion(
+        json.dumps([[round(value, _DIGITS) for value in scored] for scored in scores])
+    )

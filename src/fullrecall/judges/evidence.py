@@ -68,13 +68,13 @@ class Folded:
         folded: list[str] = []
         offsets: list[int] = []
         for offset, character in enumerate(text):
-            plain = unicodedata.normalize("NFKD", character).translate(_ALIKE).casefold()
-            if plain.isspace():
+            normalized = unicodedata.normalize("NFKD", character).translate(_ALIKE).casefold()
+            if normalized.isspace():
                 if not folded or folded[-1] == " ":
                     continue
-                plain = " "
-            folded += plain
-            offsets += [offset] * len(plain)
+                normalized = " "
+            folded += normalized
+            offsets += [offset] * len(normalized)
         if folded and folded[-1] == " ":
             folded.pop()
         self.text = "".join(folded)
@@ -156,13 +156,13 @@ def locate_parts(quote: str, context: str | Folded, *, least: float = 0.9) -> tu
     parts = [part.strip() for part in _ELLIPSIS.split(quote) if _WORD.search(part)]
     if len(parts) > _FEWEST_WORDS and any(len(part.split()) < _FEWEST_WORDS for part in parts):
         return ()
-    found: list[Location] = []
+    locations: list[Location] = []
     for part in parts:
-        place = _located(part, folded, least, found[-1].end if found else 0)
-        if place is None or (found and place.start - found[-1].end > WIDEST_GAP):
+        location = _located(part, folded, least, locations[-1].end if locations else 0)
+        if location is None or (locations and location.start - locations[-1].end > WIDEST_GAP):
             return ()
-        found.append(place)
-    return tuple(found)
+        locations.append(location)
+    return tuple(locations)
 
 
 def verbatim(quote: str, context: Folded) -> Iterator[Location]:
@@ -171,34 +171,34 @@ def verbatim(quote: str, context: Folded) -> Iterator[Location]:
 
 
 def _located(part: str, folded: Folded, least: float, after: int) -> Location | None:
-    for place in _occurrences(part, folded):
-        if place.start >= after:
-            return place
+    for location in _occurrences(part, folded):
+        if location.start >= after:
+            return location
     if not _says_enough(part, folded.text):
         return None
-    for place in _same_words(part, folded):
-        if place.start >= after:
-            return place
-    aligned = _aligned(_wanted(part), folded, least)
+    for location in _same_words(part, folded):
+        if location.start >= after:
+            return location
+    aligned = _aligned(_folded_quote(part), folded, least)
     return aligned if aligned is not None and aligned.start >= after else None
 
 
 @lru_cache(maxsize=64)
-def _wanted(quote: str) -> str:
+def _folded_quote(quote: str) -> str:
     return Folded(quote.strip().strip("\u2026").strip(".")).text
 
 
 def _occurrences(quote: str, folded: Folded) -> Iterator[Location]:
-    wanted = _wanted(quote)
-    if not wanted or not _says_enough(quote, folded.text):
+    quoted = _folded_quote(quote)
+    if not quoted or not _says_enough(quote, folded.text):
         return
-    at = folded.text.find(wanted)
+    at = folded.text.find(quoted)
     for _ in range(_MOST_PLACES):
         if at < 0:
             return
-        if _is_whole_words(folded.text, at, at + len(wanted)):
-            yield folded.location(at, at + len(wanted), 1.0)
-        at = folded.text.find(wanted, at + 1)
+        if _is_whole_words(folded.text, at, at + len(quoted)):
+            yield folded.location(at, at + len(quoted), 1.0)
+        at = folded.text.find(quoted, at + 1)
 
 
 @lru_cache(maxsize=64)
@@ -208,33 +208,33 @@ def _words(part: str) -> tuple[str, ...]:
 
 def _same_words(part: str, folded: Folded) -> Iterator[Location]:
     """Yield where the part's words stand one after another, whatever marks are between them."""
-    wanted = _words(part)
-    if len(wanted) < _FEWEST_WORDS:
+    quoted = _words(part)
+    if len(quoted) < _FEWEST_WORDS:
         return
     tokens = folded.tokens
     # As one string each, the search is the interpreter's own.
-    sought = _one_string(wanted)
+    sought = _one_string(quoted)
     at = folded.words.find(sought)
     while at >= 0:
         first = folded.words.count(_BETWEEN, 0, at)
-        yield Location(tokens[first][1], tokens[first + len(wanted) - 1][2], 1.0)
+        yield Location(tokens[first][1], tokens[first + len(quoted) - 1][2], 1.0)
         at = folded.words.find(sought, at + 1)
 
 
-def _aligned(wanted: str, folded: Folded, least: float) -> Location | None:
-    if not FEWEST_CHARACTERS <= len(wanted) <= min(_LONGEST_ALIGNED, len(folded.text) + 1):
+def _aligned(quoted: str, folded: Folded, least: float) -> Location | None:
+    if not FEWEST_CHARACTERS <= len(quoted) <= min(_LONGEST_ALIGNED, len(folded.text) + 1):
         return None
     if least >= 1:  # the text itself: it was looked for
         return None
     from rapidfuzz.fuzz import partial_ratio_alignment
 
-    found = partial_ratio_alignment(wanted, folded.text, score_cutoff=100 * least)
-    if found is None or found.dest_end <= found.dest_start:
+    alignment = partial_ratio_alignment(quoted, folded.text, score_cutoff=100 * least)
+    if alignment is None or alignment.dest_end <= alignment.dest_start:
         return None
-    start, end = _widened(folded.text, found.dest_start, found.dest_end)
-    theirs, mine = _WORD.findall(folded.text[start:end]), _WORD.findall(wanted)
+    start, end = _widened(folded.text, alignment.dest_start, alignment.dest_end)
+    theirs, mine = _WORD.findall(folded.text[start:end]), _WORD.findall(quoted)
     same = len(theirs) == len(mine) and all(map(_is_misspelling, mine, theirs))
-    return folded.location(start, end, found.score / 100) if same else None
+    return folded.location(start, end, alignment.score / 100) if same else None
 
 
 def _is_misspelling(mine: str, theirs: str) -> bool:
@@ -252,13 +252,13 @@ def _is_misspelling(mine: str, theirs: str) -> bool:
 
 def _says_enough(quote: str, context: str) -> bool:
     """Whether a quote is more than a word that stands everywhere."""
-    wanted = _wanted(quote)
-    if wanted == context.strip(" .") or " " in wanted or len(wanted) >= FEWEST_CHARACTERS:
+    quoted = _folded_quote(quote)
+    if quoted == context.strip(" .") or " " in quoted or len(quoted) >= FEWEST_CHARACTERS:
         return True
     bare = quote.strip(f" .,;:!?{_QUOTES}")
     if any(map(str.isdigit, bare)) or (len(bare) > 1 and bare[0].isupper()):
         return True
-    return not wanted.isascii() and len(wanted) >= FEWEST_WITHOUT_SPACES
+    return not quoted.isascii() and len(quoted) >= FEWEST_WITHOUT_SPACES
 
 
 def _is_whole_words(text: str, start: int, end: int) -> bool:

@@ -79,8 +79,8 @@ class Exchange:
                 problems |= {n: v.problem for n, v in fresh.items() if v.label is None}
                 if self.requote:
                     unproven = {n: window.unproven(n, v) for n, v in fresh.items()}
-                    problems |= {n: said for n, said in unproven.items() if said}
-                    requoted |= {n for n, said in unproven.items() if said}
+                    problems |= {n: reason for n, reason in unproven.items() if reason}
+                    requoted |= {n for n, reason in unproven.items() if reason}
             if not problems or is_void(verdicts):
                 break
         return verdicts
@@ -89,14 +89,14 @@ class Exchange:
         self, window: _Window, group: Sequence[int], problems: Mapping[int, str], again: int
     ) -> Ask:
         matter = window.matter
-        asked = {number: matter.targets[number] for number in group}
-        request = matter.request(asked, matter.window)
-        told = {number: problems[number] for number in group if problems[number]}
-        if told:
-            request = self.prompts.asked_again(request, told, items=matter.items)
+        targets = {number: matter.targets[number] for number in group}
+        request = matter.request(targets, matter.window)
+        known_problems = {number: problems[number] for number in group if problems[number]}
+        if known_problems:
+            request = self.prompts.asked_again(request, known_problems, items=matter.items)
         if again or self.sample:
             request = replace(request, again=again, sample=self.sample)
-        holds = partial(_holds_a_verdict, asked=tuple(group), window=window)
+        holds = partial(_holds_a_verdict, numbers=tuple(group), window=window)
         return Ask(self.model, request, holds)
 
 
@@ -108,24 +108,24 @@ class _Window:
         self.quotes = _quotes(matter)
         self._heard: dict[tuple[int, ...], tuple[Completion, dict[int, Verdict]]] = {}
 
-    def read(self, completion: Completion, asked: Sequence[int]) -> dict[int, Verdict]:
+    def read(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:
         """Return a verdict for each number; a failed completion's reason where it holds none.
 
         A reply is read once, by whoever asks first: whether it is accepted, or what it says.
         """
-        heard, verdicts = self._heard.get(tuple(asked), (None, {}))
+        heard, verdicts = self._heard.get(tuple(numbers), (None, {}))
         if heard != completion:
-            verdicts = self._verdicts(completion, asked)
-            self._heard[tuple(asked)] = completion, verdicts
+            verdicts = self._verdicts(completion, numbers)
+            self._heard[tuple(numbers)] = completion, verdicts
         return verdicts
 
-    def _verdicts(self, completion: Completion, asked: Sequence[int]) -> dict[int, Verdict]:
+    def _verdicts(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:
         if completion.failure and completion.failure.is_final:
-            return {number: Verdict(None, problem=completion.problem) for number in asked}
+            return {number: Verdict(None, problem=completion.problem) for number in numbers}
         matter = self.matter
         verdicts = checked(
             verdict_objects(completion.text),
-            {number: matter.targets[number] for number in asked},
+            {number: matter.targets[number] for number in numbers},
             matter.window or None,
             on_itself=matter.on_itself,
         )
@@ -187,6 +187,6 @@ def _groups(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
     return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
 
-def _holds_a_verdict(completion: Completion, *, asked: Sequence[int], window: _Window) -> bool:
+def _holds_a_verdict(completion: Completion, *, numbers: Sequence[int], window: _Window) -> bool:
     """Whether a reply has a valid verdict at all: what it lacks is asked for in other words."""
-    return any(verdict.label for verdict in window.read(completion, asked).values())
+    return any(verdict.label for verdict in window.read(completion, numbers).values())

@@ -63,9 +63,9 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
     English only, but for numbers: the others are found by English forms.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
-    known = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
+    all_names = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
     for text, contexts in claims:
-        claim = _Claim(text, contexts, known)
+        claim = _Claim(text, contexts, all_names)
         is_english = language_of(text) in ("en", None)
         for detail, edit in edits().items():
             if not is_english and detail != "number":
@@ -85,7 +85,7 @@ def edits() -> Mapping[str, Edit]:
     - what `falsifications.json` lists: words put in, before or after the claim, or exchanged.
     """
     listed: dict[str, dict[str, list[str]]] = table("falsifications.json")
-    found: dict[str, Edit] = {
+    edit_of: dict[str, Edit] = {
         "number": _number,
         "number elsewhere": _number_elsewhere,
         "unit": _unit,
@@ -102,9 +102,9 @@ def edits() -> Mapping[str, Edit]:
         ("after auxiliary", _put_in), ("before", _led), ("after", _ended), ("exchanged", _exchanged)
     ):  # fmt: skip
         for kind, options in listed[form].items():
-            name = f"{kind}, exchanged" if kind in found else kind
-            found[name] = partial(edit, options=options)
-    return found
+            name = f"{kind}, exchanged" if kind in edit_of else kind
+            edit_of[name] = partial(edit, options=options)
+    return edit_of
 
 
 def _number(claim: _Claim, chance: random.Random) -> str | None:
@@ -112,13 +112,13 @@ def _number(claim: _Claim, chance: random.Random) -> str | None:
     if not own:
         return None
     number = chance.choice(own)
-    said = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
+    present = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
     there = {word.key for text in (claim.text, *claim.contexts) for word in read_words(text)}
     for _ in range(_TRIES):
         drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
         (new, *_) = numbers(drawn) or [None]
         is_absent = there.isdisjoint(word.key for word in read_words(drawn) if word.is_number)
-        if new is not None and is_absent and not may_stand_for(new, said):
+        if new is not None and is_absent and not may_stand_for(new, present):
             return claim.with_(number.start, number.end, drawn)
     return None
 
@@ -142,10 +142,10 @@ def _number_elsewhere(claim: _Claim, chance: random.Random) -> str | None:
 
 def _unit(claim: _Claim, chance: random.Random) -> str | None:
     for kind in _UNITS:
-        found = [match for unit in kind.split()
+        matches = [match for unit in kind.split()
                  for match in re.finditer(rf"(?<=\d)[ -]{unit}\b", claim.text)]  # fmt: skip
-        if found:
-            match = chance.choice(found)
+        if matches:
+            match = chance.choice(matches)
             others = [unit for unit in kind.split() if unit != match[0][1:]]
             return claim.with_(match.start() + 1, match.end(), chance.choice(others))
     return None
@@ -194,10 +194,10 @@ def _role(claim: _Claim, chance: random.Random) -> str | None:
     own = _names(claim.text)
     if len(own) < 2:  # noqa: PLR2004 - two to exchange
         return None
-    one, other = sorted(chance.sample(own, 2), key=claim.text.index)
-    start, end = claim.text.index(one), claim.text.index(other)
-    between = claim.text[start + len(one) : end]
-    return claim.with_(start, end + len(other), other + between + one)
+    former, other = sorted(chance.sample(own, 2), key=claim.text.index)
+    start, end = claim.text.index(former), claim.text.index(other)
+    between = claim.text[start + len(former) : end]
+    return claim.with_(start, end + len(other), other + between + former)
 
 
 def _negation(claim: _Claim, chance: random.Random) -> str | None:
@@ -208,13 +208,13 @@ def _negation(claim: _Claim, chance: random.Random) -> str | None:
 
 def _replaced(claim: _Claim, chance: random.Random, *, by: str) -> str | None:
     """Exchange a word for another of which it makes the statement false."""
-    known = as_written(by)
-    found = [word for word in read_words(claim.text)
-             if word.written in known and not word.is_capitalised]  # fmt: skip
-    if not found:
+    replacements = as_written(by)
+    words = [word for word in read_words(claim.text)
+             if word.written in replacements and not word.is_capitalised]  # fmt: skip
+    if not words:
         return None
-    word = chance.choice(found)
-    return claim.with_(word.start, word.end, chance.choice(known[word.written]))
+    word = chance.choice(words)
+    return claim.with_(word.start, word.end, chance.choice(replacements[word.written]))
 
 
 def _put_in(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:
@@ -236,19 +236,19 @@ def _ended(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> s
 
 
 def _exchanged(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:
-    known = dict(option.split() for option in options)
-    found = [word for word in read_words(claim.text) if word.written in known]
-    if not found:
+    replacements = dict(option.split() for option in options)
+    words = [word for word in read_words(claim.text) if word.written in replacements]
+    if not words:
         return None
-    word = chance.choice(found)
-    new = known[word.written]
+    word = chance.choice(words)
+    new = replacements[word.written]
     return claim.with_(word.start, word.end, new.capitalize() if word.is_capitalised else new)
 
 
 def _names(text: str) -> list[str]:
     """Return the names of a text as they are written there, each once; no part of another."""
-    found = list(dict.fromkeys(name.text for name in names(text) if len(name.text) > 2))  # noqa: PLR2004
-    return [name for name in found if not any(name != other and name in other for other in found)]
+    listed = list(dict.fromkeys(name.text for name in names(text) if len(name.text) > 2))  # noqa: PLR2004
+    return [name for name in listed if not any(name != other and name in other for other in listed)]
 
 
 def _shares(name: str, text: str) -> bool:

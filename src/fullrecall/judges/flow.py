@@ -132,14 +132,14 @@ async def arun(
 async def _batch(batch: Sequence[Ask], answer: Answer, tally: Tally) -> list[Completion]:
     import asyncio
 
-    async def one(ask: Ask) -> Completion | NotAsked:
+    async def answered(ask: Ask) -> Completion | NotAsked:
         try:
             return tally.add(await answer(ask))
         except NotAsked as why:
             # The others are on their way and may be paid for: they are to arrive.
             return why
 
-    answers = await asyncio.gather(*map(one, batch))
+    answers = await asyncio.gather(*map(answered, batch))
     refused = [each for each in answers if isinstance(each, NotAsked)]
     if refused:
         raise NotAsked(str(refused[0]), sum(each.requests for each in refused))

@@ -94,8 +94,8 @@ class Guard:
             dict(numbered[start : start + self._size])
             for start in range(0, len(numbered), self._size)
         ]
-        found = yield from side_by_side([self._judged(group, window) for group in groups])
-        return {number: verdict for group in found for number, verdict in group.items()}
+        judged = yield from side_by_side([self._judged(group, window) for group in groups])
+        return {number: verdict for group in judged for number, verdict in group.items()}
 
     def _judged(
         self, targets: Mapping[int, str], window: Mapping[int, str]
@@ -105,14 +105,16 @@ class Guard:
         left_out: list[int] = []
         requests = 0
         while waiting:
-            asked = waiting[: _MOST_REQUESTS - requests]
-            if not asked:
+            windows = waiting[: _MOST_REQUESTS - requests]
+            if not windows:
                 left_out += [number for contexts in waiting for number in contexts]
                 break
-            waiting = waiting[len(asked) :]
-            requests += len(asked)
-            found = yield from side_by_side([self._asked(targets, each) for each in asked])
-            for contexts, verdicts in zip(asked, found, strict=True):
+            waiting = waiting[len(windows) :]
+            requests += len(windows)
+            judged = yield from side_by_side(
+                [self._among_canaries(targets, each) for each in windows]
+            )
+            for contexts, verdicts in zip(windows, judged, strict=True):
                 if verdicts is not None:
                     trusted.append(verdicts)
                 elif len(contexts) == 1:
@@ -130,7 +132,7 @@ class Guard:
             for verdict in [merged([each[number] for each in trusted] or [_NOTHING])]
         }
 
-    def _asked(
+    def _among_canaries(
         self, targets: Mapping[int, str], window: Mapping[int, str]
     ) -> Flow[dict[int, Verdict] | None]:
         """Return the verdicts of one request among canaries; None where these do not hold."""
@@ -141,16 +143,17 @@ class Guard:
         chance.shuffle(order)
         matter = self._matter({n: texts[at] for n, at in enumerate(order, start=1)}, window)
         numbers_of = {at: number for number, at in enumerate(order, start=1)}
-        known = [numbers_of[at] for at in range(len(targets), len(texts))]
+        canary_numbers = [numbers_of[at] for at in range(len(targets), len(texts))]
         by_number = yield from self._exchange.verdicts(
-            matter, is_void=lambda verdicts: canaries.fail([verdicts[number] for number in known])
+            matter,
+            is_void=lambda verdicts: canaries.fail([verdicts[number] for number in canary_numbers]),
         )
-        given = [by_number[numbers_of[at]] for at in range(len(texts))]
-        answered = any(verdict.label for verdict in given)  # else the request failed
-        if answered and not canaries.hold(given[len(targets) :]):
+        in_order = [by_number[numbers_of[at]] for at in range(len(texts))]
+        answered = any(verdict.label for verdict in in_order)  # else the request failed
+        if answered and not canaries.hold(in_order[len(targets) :]):
             return None
         return {
-            number: self._proven(numbers_of[at], given[at], matter)
+            number: self._proven(numbers_of[at], in_order[at], matter)
             for at, number in enumerate(targets)
         }
 
@@ -182,10 +185,10 @@ def _contested(left_out: Sequence[int]) -> str:
 
 
 def _digest(targets: Mapping[int, str], window: Mapping[int, str]) -> str:
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for text in (*targets.values(), *window.values()):
-        told.update(f"{len(text)} ".encode() + text.encode("utf-8", "surrogatepass"))
-    return told.hexdigest()
+        digest.update(f"{len(text)} ".encode() + text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _canaries(
@@ -194,8 +197,8 @@ def _canaries(
     """Return a claim that nothing supports, and sentences that the contexts hold."""
     there = "\n".join([*targets, *contexts])
     if relation == "question":
-        asked = f"In which year did {_name(chance)} open the {_name(chance)} canal?"
-        return _Canaries((asked,), ())
+        canary_question = f"In which year did {_name(chance)} open the {_name(chance)} canal?"
+        return _Canaries((canary_question,), ())
     if relation == "entity":
         return _Canaries((f"{_name(chance)} {_name(chance)}",), ())
     return _Canaries(_kin(targets, there, chance), _copies(targets, contexts, chance))
@@ -284,7 +287,7 @@ def _copies(
     for context in chance.sample(contexts, len(contexts)) * _COPIES:
         if len(copies) == _COPIES:
             break
-        found = [
+        candidates = [
             sentence
             for sentence in statements(context[:_READ])
             if len(sentence.split()) in _COPIED_WORDS
@@ -292,6 +295,6 @@ def _copies(
             and not seems_to_instruct(sentence)
             and sentence not in (*targets, *copies)
         ]
-        if found:
-            copies.append(chance.choice(found))
+        if candidates:
+            copies.append(chance.choice(candidates))
     return tuple(copies)

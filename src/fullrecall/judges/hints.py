@@ -26,14 +26,16 @@ _TOGETHER: Sequence[tuple[Sequence[str], Sequence[str]]] = table("hints.json")["
 @lru_cache(maxsize=4_096)
 def seems_to_instruct(text: str) -> bool:
     """Whether a sentence of a text may be meant for whoever judges it. Time is linear."""
-    plain = text.lower() if text.isascii() else _plain(text)
-    if any(mark in plain for mark in _MARKS):
+    folded = text.lower() if text.isascii() else _folded(text)
+    if any(mark in folded for mark in _MARKS):
         return True
-    kinds = [(one, other) for one, other in _TOGETHER if _has(plain, one) and _has(plain, other)]
+    kinds = [
+        (some, other) for some, other in _TOGETHER if _has(folded, some) and _has(folded, other)
+    ]
     return bool(kinds) and any(
-        _has(segment, one) and _has(segment, other)
-        for segment in _SEGMENTS.split(plain)
-        for one, other in kinds
+        _has(segment, some) and _has(segment, other)
+        for segment in _SEGMENTS.split(folded)
+        for some, other in kinds
     )
 
 
@@ -42,7 +44,7 @@ def without_hints(text: str) -> str:
     return " ".join(part for part in sentences(text) if not seems_to_instruct(part))
 
 
-def _plain(text: str) -> str:
+def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
 
 

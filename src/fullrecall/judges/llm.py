@@ -132,13 +132,13 @@ class LLMJudge:
     ) -> Flow[tuple[str, ...]]:
         request = self.prompts.split(text, kind=kind, question=question)
         key = (kind, text, question)
-        told = self._splits.get(key, ())
+        past = self._splits.get(key, ())
         heard: list[Completion] = []
         problem = ""
         for again in range(attempts):
-            known = told[again] if again < len(told) else None
-            asked = replace(request, again=again) if again else request
-            (completion,) = yield [Ask(self.model, asked, _lists_items, known)]
+            answered = past[again] if again < len(past) else None
+            attempt = replace(request, again=again) if again else request
+            (completion,) = yield [Ask(self.model, attempt, _lists_items, answered)]
             heard.append(completion)
             items = None if completion.failure else text_items(completion.text)
             if items:
@@ -156,11 +156,11 @@ class LLMJudge:
 
     def _remembered(self, key: _SplitKey, heard: Sequence[Completion]) -> tuple[Completion, ...]:
         """Keep what the model made of a text; return what was kept first. The last texts stay."""
-        told = self._splits.setdefault(key, tuple(heard))
+        first = self._splits.setdefault(key, tuple(heard))
         with suppress(KeyError, RuntimeError, StopIteration):  # another thread does the same
             while len(self._splits) > _MOST_SPLITS:
                 del self._splits[next(iter(self._splits))]
-        return told
+        return first
 
     def attribute(
         self,
@@ -188,7 +188,7 @@ class LLMJudge:
         more. Raises `JudgeError` where the text cannot be split.
         """
         numbered = dict(enumerate(contexts, start=1))
-        shown = windows(self._plain(numbered), self.window)
+        shown = windows(self._judged_together(numbered), self.window)
         request = self.prompts.split(text, kind="claims", question=question)
         if len(shown) == 1 and self.guard == "hints":
             request = replace(
@@ -207,8 +207,8 @@ class LLMJudge:
         claims = ClaimList(text, question)
         kept_as = claims.kept_as(self.prompts)
         key = ("joint", text, question)
-        told = self._splits.get(key) or self._splits.get(("claims", text, question), ())
-        ask = Ask(self.model, request, claims.is_in, told[-1] if told else None, kept_as)
+        past = self._splits.get(key) or self._splits.get(("claims", text, question), ())
+        ask = Ask(self.model, request, claims.is_in, past[-1] if past else None, kept_as)
         (completion,) = yield [ask]
         if not claims.is_in(completion):
             # The joint request was the first attempt.
@@ -227,47 +227,47 @@ class LLMJudge:
         relation: Relation,
         heard: Completion | None = None,
     ) -> Flow[list[Verdict]]:
-        def matter(asked: Mapping[int, str], window: Mapping[int, str]) -> Matter:
+        def matter(some: Mapping[int, str], window: Mapping[int, str]) -> Matter:
             return Matter(
-                asked,
+                some,
                 window,
                 partial(self.prompts.attribution, question=question, relation=relation),
                 RELATIONS[relation]["items"],
                 relation,
             )
 
-        asked = dict(enumerate(targets, start=1))
+        numbered_targets = dict(enumerate(targets, start=1))
         numbered = dict(enumerate(contexts, start=1))
         exchange = self._exchange
         guard = Guard(exchange, matter, relation, must_prove=self.guard == "hints")
-        plain = self._plain(numbered)
-        found = yield from side_by_side(
+        together = self._judged_together(numbered)
+        by_window = yield from side_by_side(
             [
-                guard.verdicts(asked, window)
+                guard.verdicts(numbered_targets, window)
                 if self.guard == "canaries"
-                else exchange.verdicts(matter(asked, window), heard)
-                for window in windows(plain, self.window)
+                else exchange.verdicts(matter(numbered_targets, window), heard)
+                for window in windows(together, self.window)
             ]
             + [
-                _marked(guard.verdicts(asked, window))
+                _marked(guard.verdicts(numbered_targets, window))
                 for number, text in numbered.items()
-                if number not in plain
+                if number not in together
                 for window in windows({number: text}, self.window)
             ]
         )
-        verdicts = {n: merged([each[n] for each in found]) for n in asked}
+        verdicts = {n: merged([each[n] for each in by_window]) for n in numbered_targets}
         heeded = {n: text for n, text in numbered.items() if n not in guard.left_out}
-        reviews = Reviews(asked, heeded, matter, exchange)
+        reviews = Reviews(numbered_targets, heeded, matter, exchange)
         if relation == "claim" and len(numbered) > 1:
             verdicts |= yield from reviews.denied(verdicts, self.window)
-        if len(found) > 1:
+        if len(by_window) > 1:
             verdicts |= yield from reviews.in_parts(verdicts)
         judged = list(verdicts.values())
         if self.verify == "rules":
             return judged
         return (yield from verified(judged, targets, contexts, exchange))
 
-    def _plain(self, contexts: Mapping[int, str]) -> dict[int, str]:
+    def _judged_together(self, contexts: Mapping[int, str]) -> dict[int, str]:
         """Return the contexts that are judged together; with hints, others are judged apart."""
         if self.guard == "canaries":
             return dict(contexts)
@@ -278,21 +278,21 @@ class LLMJudge:
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per context, in order."""
 
-        def request(asked: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
-            return self.prompts.relevance_of(asked, question=question, reference=reference)
+        def request(some: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
+            return self.prompts.relevance_of(some, question=question, reference=reference)
 
-        def matter(asked: Mapping[int, str], window: Mapping[int, str]) -> Matter:
-            return Matter(asked, window, request, "contexts", "context", on_itself=True)
+        def matter(some: Mapping[int, str], window: Mapping[int, str]) -> Matter:
+            return Matter(some, window, request, "contexts", "context", on_itself=True)
 
         numbered = dict(enumerate(contexts, start=1))
         suspect = {n for n, text in numbered.items() if seems_to_instruct(text)}
         shown = windows({n: t for n, t in numbered.items() if n not in suspect}, self.window)
         for number in sorted(suspect):  # apart, so that they touch nothing but themselves
             shown += windows({number: numbered[number]}, self.window)
-        found = yield from side_by_side(
+        judged = yield from side_by_side(
             [self._exchange.verdicts(matter(window, window)) for window in shown]
         )
-        verdicts = {n: merged([each[n] for each in found if n in each]) for n in numbered}
+        verdicts = {n: merged([each[n] for each in judged if n in each]) for n in numbered}
         for number in suspect:
             verdict = verdicts[number]
             shown_alone = {number: without_hints(numbered[number])}

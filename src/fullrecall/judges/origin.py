@@ -18,11 +18,11 @@ _LINE = re.compile(r'\n\{"asked":"([0-9a-f]{32})"\}\Z')
 
 def digest(request: ChatRequest) -> str:
     """Return what tells a request from every other: 32 hexadecimal digits."""
-    told = hashlib.sha256(f"{request.schema_name} {request.sample} {request.again}".encode())
+    hashed = hashlib.sha256(f"{request.schema_name} {request.sample} {request.again}".encode())
     for message in request.messages:
         content = message.content.encode("utf-8", "surrogatepass")
-        told.update(f" {message.role} {len(content)} ".encode() + content)
-    return told.hexdigest()[:32]
+        hashed.update(f" {message.role} {len(content)} ".encode() + content)
+    return hashed.hexdigest()[:32]
 
 
 def signed(ask: Ask, completion: Completion) -> Completion:

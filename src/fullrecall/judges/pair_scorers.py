@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.errors import MissingExtraError, ParameterError
 
@@ -40,19 +40,6 @@ class Scored(NamedTuple):
     contradiction: float
 
 
-class PairScorer(Protocol):
-    """Scores pairs of a passage and a claim."""
-
-    @property
-    def name(self) -> str:
-        """What identifies the model."""
-        ...
-
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
-        """Return the score of each pair, in order, from one run of the model."""
-        ...
-
-
 class Head(NamedTuple):
     """What a model's outputs mean: their number, and which of them is what.
 
@@ -77,18 +64,40 @@ class Head(NamedTuple):
 
 
 Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[float]]]
+"""One run of a model: a row of outputs for each pair of a passage and a claim, in order."""
+
+
+class PairScorer(NamedTuple):
+    """Scores pairs of a passage and a claim; `name` identifies the model."""
+
+    name: str
+    logits: Logits
+    head: Head
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
+        """Return the score of each pair, in order, from one run of the model."""
+        return [self.head.read(row) for row in self.logits(pairs)]
 
 
 def load(model: str, *, max_length: int, device: str | None) -> PairScorer:
     """Return the scorer of a model: by onnxruntime where its folder has an ONNX export."""
     folder = Path(model).expanduser()
     graph = graph_of(folder)
-    if graph is not None:
-        return OnnxScorer(folder, graph, max_length=max_length, device=device)
-    if not folder.is_dir() and (folder.is_absolute() or model[0] in "~." or model.count("/") > 1):
+    if (
+        not graph
+        and not folder.is_dir()
+        and (folder.is_absolute() or model[0] in "~." or model.count("/") > 1)
+    ):
         raise ParameterError(f"model must be a folder or a name on the hub, got {model!r}: "
                              "there is no such folder")  # fmt: skip
-    return SentenceTransformersScorer(model, max_length=max_length, device=device)
+    classifier: _OnnxClassifier | _TorchClassifier = (
+        _OnnxClassifier(folder, graph, max_length=max_length, device=device)
+        if graph
+        else _TorchClassifier(model, max_length=max_length, device=device)
+    )
+    where = str(folder) if graph else model
+    head = head_of(classifier.config, where, classifier.logits)
+    return PairScorer(classifier.name, classifier.logits, head)
 
 
 def graph_of(folder: Path) -> Path | None:
@@ -102,7 +111,7 @@ def stamp_of(model: str) -> tuple[tuple[str, int, int], ...]:
     folder = Path(model).expanduser()
     files = [folder / "config.json", folder / "tokenizer.json", *folder.glob("*.safetensors")]
     return tuple(
-        (file.name, (told := file.stat()).st_size, told.st_mtime_ns)
+        (file.name, (status := file.stat()).st_size, status.st_mtime_ns)
         for file in [*files, graph_of(folder)]
         if file is not None and file.is_file()
     )
@@ -172,7 +181,7 @@ def _margin(head: Head, rows: Sequence[Sequence[float]]) -> float:
     return (sum(support[:half]) - sum(support[half:])) / half
 
 
-class OnnxScorer:
+class _OnnxClassifier:
     """A sequence classifier in ONNX, with the tokenizer that lies beside it. No torch."""
 
     def __init__(self, folder: Path, graph: Path, *, max_length: int, device: str | None) -> None:
@@ -188,11 +197,13 @@ class OnnxScorer:
                     f"without {needed}"
                 )
         with _reading(folder / "config.json"):
-            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            self.config: Mapping[str, Any] = json.loads(
+                (folder / "config.json").read_text(encoding="utf-8")
+            )
         with _reading(folder / "tokenizer.json"):
             self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
             self._tokenizer.enable_truncation(max_length, strategy="only_first")
-            self._tokenizer.enable_padding(pad_id=config.get("pad_token_id") or 0)
+            self._tokenizer.enable_padding(pad_id=self.config.get("pad_token_id") or 0)
         providers = _providers(onnxruntime, device)
         with _reading(graph):
             self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
@@ -207,13 +218,9 @@ class OnnxScorer:
         digest = _digest(graph, folder / "tokenizer.json", folder / "config.json")
         self.name = f"{folder.name}-{digest}"
         self._graph = graph
-        self._head = head_of(config, str(folder), self._logits)
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
-        """Return the score of each pair, in order, from one run of the model."""
-        return [self._head.read(row) for row in self._logits(pairs)]
-
-    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
+        """Return the row of outputs of each pair."""
         import numpy as np
 
         encoded = self._tokenizer.encode_batch(list(pairs))
@@ -256,15 +263,15 @@ def _reading(file: Path) -> Iterator[None]:
 
 def _digest(*files: Path) -> str:
     """Return what tells two exports of one folder name apart: their ends, sizes and tokenizers."""
-    told = hashlib.sha256()
+    hashed = hashlib.sha256()
     for file in files:
         size = file.stat().st_size
-        told.update(str(size).encode())
+        hashed.update(str(size).encode())
         with file.open("rb") as read:
-            told.update(read.read(_END))
+            hashed.update(read.read(_END))
             read.seek(max(0, size - _END))
-            told.update(read.read(_END))
-    return told.hexdigest()[:8]
+            hashed.update(read.read(_END))
+    return hashed.hexdigest()[:8]
 
 
 def _providers(onnxruntime: Any, device: str | None) -> list[str]:
@@ -279,7 +286,7 @@ def _providers(onnxruntime: Any, device: str | None) -> list[str]:
     return [*gpu, "CPUExecutionProvider"]
 
 
-class SentenceTransformersScorer:
+class _TorchClassifier:
     """Any cross-encoder that sentence-transformers loads, from a folder or the hub."""
 
     def __init__(self, model: str, *, max_length: int, device: str | None) -> None:
@@ -300,13 +307,10 @@ class SentenceTransformersScorer:
                 f"model must be a sequence classifier that sentence-transformers loads, got "
                 f"{model!r}: {str(error).partition(chr(10))[0][:200]}"
             ) from error
-        self._head = head_of(self._model.config.to_dict(), model, self._logits)
+        self.config: Mapping[str, Any] = self._model.config.to_dict()
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
-        """Return the score of each pair, in order, from one run of the model."""
-        return [self._head.read(row) for row in self._logits(pairs)]
-
-    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
+        """Return the row of outputs of each pair."""
         from torch.nn import Identity
 
         logits = self._model.predict(

@@ -87,15 +87,15 @@ _ORDERED: Sequence[Label] = ("contradicted", "not_supported", "partial", "suppor
 
 def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict of a panel on one target; without a label where it has no majority."""
-    places = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
-    silent = len(verdicts) - len(places)
+    ranks = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
+    silent = len(verdicts) - len(ranks)
     middle = {
-        place for guess in (0, len(_ORDERED) - 1) for place in _middle([*places, *[guess] * silent])
+        rank for guess in (0, len(_ORDERED) - 1) for rank in _middle([*ranks, *[guess] * silent])
     }
-    if len(middle) > 1 or not places:
+    if len(middle) > 1 or not ranks:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))
         reason = f"the panel has no majority{': ' + problems if problems else ''}"
-        most = Counter(places).most_common(1)[0][1] if places else 0
+        most = Counter(ranks).most_common(1)[0][1] if ranks else 0
         return Verdict(None, problem=reason, agreement=most / len(verdicts))
     label = _ORDERED[middle.pop()]
     share = sum(verdict.label == label for verdict in verdicts) / len(verdicts)
@@ -110,6 +110,6 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
     )
 
 
-def _middle(places: Sequence[int]) -> tuple[int, int]:
-    ordered = sorted(places)
+def _middle(ranks: Sequence[int]) -> tuple[int, int]:
+    ordered = sorted(ranks)
     return ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]

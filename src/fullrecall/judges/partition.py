@@ -31,14 +31,16 @@ def fault(claims: Sequence[str], text: str, question: str | None = None) -> str:
 
     `question` is what the text answers: a claim may have its words.
     """
-    told = _Keys([*content_words(text), *content_words(question or "")])
+    text_keys = _Keys([*content_words(text), *content_words(question or "")])
     parts = _sentences(text)
     for number, claim in enumerate(claims, start=1):
         words = content_words(claim)
         if not words:
             return f"claim {number} says nothing"
-        sentence = max(parts, key=lambda one: one.shares(words), default=None)
-        problem = "has no sentence" if sentence is None else _invented(claim, sentence, text, told)
+        sentence = max(parts, key=lambda part: part.shares(words), default=None)
+        problem = (
+            "has no sentence" if sentence is None else _invented(claim, sentence, text, text_keys)
+        )
         if problem or sentence is None:
             return f"claim {number} {problem}"
         if not sentence.shares(words)[1] or any(
@@ -84,8 +86,8 @@ class _Sentence:
         Of sentences that are alike, the claim is of the one that still lacks it.
         """
         there = [word for word in words if self._keys.has(word)]
-        taken = [_Keys(content_words(claim)) for claim in self.claims]
-        return len(there), sum(not any(one.has(word) for one in taken) for word in there)
+        claim_keys = [_Keys(content_words(claim)) for claim in self.claims]
+        return len(there), sum(not any(keys.has(word) for keys in claim_keys) for word in there)
 
     def says(self, claim: str) -> bool:
         """Whether it has all the words of a claim."""
@@ -93,9 +95,9 @@ class _Sentence:
 
     def omitted(self, text: str) -> str:
         """Return which of its words is in no claim of its own; empty where none is."""
-        taken = [_Keys(content_words(claim)) for claim in self.claims]
+        claim_keys = [_Keys(content_words(claim)) for claim in self.claims]
         for word in self.words:
-            if word.written not in _CONNECTIVES and not any(one.has(word) for one in taken):
+            if word.written not in _CONNECTIVES and not any(keys.has(word) for keys in claim_keys):
                 beginning = text[self.stands.start : self.stands.end].strip()[:60]
                 return f"no claim has {text[word.start : word.end]!r} of {beginning!r}"
         return ""
@@ -114,18 +116,18 @@ def _sentences(text: str) -> list[_Sentence]:
     """Return the sentences of a text that state something: no heading, no question."""
     words = content_words(text)
     silent = set(omitted(text))
-    found = []
+    stating = []
     for part, start, end in located_parts(text):
         own = [word for word in words if start <= word.start < end]
         if own and part not in silent:
-            found.append(_Sentence(own, Location(start, end, 1.0)))
-    return found
+            stating.append(_Sentence(own, Location(start, end, 1.0)))
+    return stating
 
 
-def _invented(claim: str, sentence: _Sentence, text: str, told: _Keys) -> str:
+def _invented(claim: str, sentence: _Sentence, text: str, text_keys: _Keys) -> str:
     """Return what a claim has that the text has not; empty where it has nothing."""
     words = content_words(claim)
-    new = [word for word in words if not told.has(word)]
+    new = [word for word in words if not text_keys.has(word)]
     for word in new:
         if word.is_number or (word.is_capitalised and word.start):
             return f"has {claim[word.start : word.end]!r}, which the text does not have"

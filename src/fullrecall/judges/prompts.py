@@ -11,10 +11,9 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
 
 from fullrecall.errors import ParameterError
@@ -28,43 +27,12 @@ _LINE_BREAKS = re.compile("[\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")
 
 _WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
 
-_TEXTS: Mapping[str, Any] = tomllib.loads(
-    files("fullrecall.judges").joinpath("prompts.toml").read_text(encoding="utf-8")
-)
+_FOLDER = files("fullrecall.judges")
+_TEXTS: Mapping[str, Any] = tomllib.loads((_FOLDER / "prompts.toml").read_text(encoding="utf-8"))
+_SCHEMAS: Mapping[str, Any] = json.loads((_FOLDER / "schemas.json").read_text(encoding="utf-8"))
+# Models that are held to a schema write in its order: claims before verdicts.
 RELATIONS: Mapping[Relation, Mapping[str, str]] = _TEXTS["relations"]
 """The words that differ by what is asked of a target."""
-
-
-def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object that has these properties and no other."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _list(items: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": items}
-
-
-_INTEGER, _STRING, _BOOLEAN = ({"type": name} for name in ("integer", "string", "boolean"))
-_VERDICTS = _list(
-    _object(
-        id=_INTEGER,
-        begins=_STRING,
-        citations=_list(_object(context=_INTEGER, quote=_STRING)),
-        together=_BOOLEAN,
-        verdict={"enum": ["supported", "partial", "not_supported", "contradicted"]},
-    )
-)
-VERDICTS_SCHEMA: Mapping[str, Any] = MappingProxyType(_object(verdicts=_VERDICTS))
-# Models that are held to a schema write in its order: claims before verdicts.
-JOINT_SCHEMA: Mapping[str, Any] = MappingProxyType(
-    _object(claims=_list(_STRING), verdicts=_VERDICTS)
-)
-ITEMS_SCHEMA: Mapping[str, Any] = MappingProxyType(_object(items=_list(_STRING)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,9 +85,12 @@ class Prompts:
         """Return the request to attribute numbered targets to numbered contexts."""
         words = RELATIONS[relation]
         system = self.attribute.format(**words)
-        asked = f"question: {quoted(question)}\n" if question and relation == "claim" else ""
-        user = f"contexts:\n{numbered(contexts)}\n{asked}{words['items']}:\n{numbered(targets)}"
-        return _request(system, user, VERDICTS_SCHEMA, "verdicts")
+        question_line = (
+            f"question: {quoted(question)}\n" if question and relation == "claim" else ""
+        )
+        shown = f"contexts:\n{numbered(contexts)}\n{question_line}"
+        user = f"{shown}{words['items']}:\n{numbered(targets)}"
+        return _request(system, user, "verdicts")
 
     def relevance_of(
         self, contexts: Mapping[int, str], *, question: str | None, reference: str | None
@@ -132,7 +103,7 @@ class Prompts:
         if reference is not None:
             lines.append(f"reference answer: {quoted(reference)}")
         system = self.relevance.format(purpose=purpose)
-        return _request(system, "\n".join(lines), VERDICTS_SCHEMA, "verdicts")
+        return _request(system, "\n".join(lines), "verdicts")
 
     def asked_again(
         self, request: ChatRequest, problems: Mapping[int, str], *, items: str
@@ -142,32 +113,32 @@ class Prompts:
         It stands behind the contexts, which a provider may have cached, and before the targets.
         """
         listed = "\n".join(f"{number} {quoted(problem)}" for number, problem in problems.items())
-        told = self.again.format(problems=listed, items=items)
+        complaint = self.again.format(problems=listed, items=items)
         system, user = request.messages
         before, marker, targets = user.content.rpartition(f"\n{items}:\n")
-        content = before + told + marker + targets if before else user.content + told
+        content = before + complaint + marker + targets if before else user.content + complaint
         return replace(request, messages=(system, Message("user", content)))
 
     def split_and_attribution(
         self, text: str, contexts: Mapping[int, str], *, question: str | None
     ) -> ChatRequest:
         """Return the request to list the claims of a text and attribute them to contexts."""
-        asked = f"question: {quoted(question)}\n" if question else ""
-        user = f"contexts:\n{numbered(contexts)}\n{asked}reference: {quoted(text)}"
-        return _request(self.joint, user, JOINT_SCHEMA, "joint")
+        question_line = f"question: {quoted(question)}\n" if question else ""
+        user = f"contexts:\n{numbered(contexts)}\n{question_line}reference: {quoted(text)}"
+        return _request(self.joint, user, "joint")
 
     def verification(self, pairs: Mapping[int, tuple[str, str]]) -> ChatRequest:
         """Return the request to judge numbered claims, each by the one quote beside it."""
         quotes = {number: quote for number, (_, quote) in pairs.items()}
         claims = {number: claim for number, (claim, _) in pairs.items()}
         user = f"quotes:\n{numbered(quotes)}\nclaims:\n{numbered(claims)}"
-        return _request(self.verify, user, VERDICTS_SCHEMA, "verdicts")
+        return _request(self.verify, user, "verdicts")
 
     def split(self, text: str, *, kind: Kind, question: str | None = None) -> ChatRequest:
         """Return the request to split a text; `question` is what it answers."""
         system: str = getattr(self, f"split_{kind}")
-        asked = f"question: {quoted(question)}\n" if question and kind == "claims" else ""
-        return _request(system, f"{asked}text: {quoted(text)}", ITEMS_SCHEMA, "items")
+        question_line = f"question: {quoted(question)}\n" if question and kind == "claims" else ""
+        return _request(system, f"{question_line}text: {quoted(text)}", "items")
 
 
 def quoted(text: str) -> str:
@@ -183,6 +154,6 @@ def numbered(texts: Mapping[int, str]) -> str:
     return "\n".join(f"{number} {quoted(text)}" for number, text in texts.items())
 
 
-def _request(system: str, user: str, schema: Mapping[str, Any], name: str) -> ChatRequest:
-    messages: Sequence[Message] = (Message("system", system), Message("user", user))
-    return ChatRequest(tuple(messages), schema, name)
+def _request(system: str, user: str, schema: str) -> ChatRequest:
+    messages = Message("system", system), Message("user", user)
+    return ChatRequest(messages, _SCHEMAS[schema], schema)

@@ -46,22 +46,24 @@ _MOST_VERDICTS = 4_000
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
     """Return the verdicts of a reply as they are: each an object with an `id`."""
-    given: list[dict[str, Any]] = []
-    known: set[str] | None = None
+    objects: list[dict[str, Any]] = []
+    written_objects: set[str] | None = None
     left = _MOST_VERDICTS
     for value in _values(_answer(text)):
         answer = _verdicts(value)[:left]
         left -= len(answer)
-        if not given:
-            given = answer
+        if not objects:
+            objects = answer
             continue
         # The same verdict in a second answer is no second verdict; another one is.
-        known = {_written(item) for item in given} if known is None else known
+        written_objects = (
+            {_written(item) for item in objects} if written_objects is None else written_objects
+        )
         for item in answer:
-            if (written := _written(item)) not in known:
-                known.add(written)
-                given.append(item)
-    return given
+            if (written := _written(item)) not in written_objects:
+                written_objects.add(written)
+                objects.append(item)
+    return objects
 
 
 def json_values(text: str) -> list[Any]:
@@ -75,7 +77,7 @@ def text_items(text: str) -> list[str] | None:
     Of several lists the last counts: a model that corrects itself does so at the end.
     """
     text = _answer(text)
-    found: list[str] | None = None
+    listed: list[str] | None = None
     fence = _FENCE.match(text)
     bare = text.startswith("[", fence.end() if fence else 0)
     for value in _values(text):
@@ -83,8 +85,8 @@ def text_items(text: str) -> list[str] | None:
         bare = False
         if isinstance(items, list) and all(isinstance(item, str) for item in items):
             stripped = (item.strip() for item in items)
-            found = list(dict.fromkeys(s for s in stripped if any(c.isalnum() for c in s)))
-    return found
+            listed = list(dict.fromkeys(s for s in stripped if any(c.isalnum() for c in s)))
+    return listed
 
 
 def _verdicts(value: object, depth: int = 0) -> list[dict[str, Any]]:
@@ -95,8 +97,11 @@ def _verdicts(value: object, depth: int = 0) -> list[dict[str, Any]]:
         elif "id" in value:
             return [] if _is_example(value) else [value]
         elif depth < _WRAPPERS:
-            inner = (_verdicts(one, depth + 1) for one in islice(value.values(), _MOST_KEYS))
-            return [verdict for one in inner for verdict in one]
+            inner = (
+                _verdicts(inner_value, depth + 1)
+                for inner_value in islice(value.values(), _MOST_KEYS)
+            )
+            return [verdict for inner_value in inner for verdict in inner_value]
     if not isinstance(value, list):
         return []
     if depth < _WRAPPERS and len(value) == 1 and isinstance(value[0], dict):
@@ -199,10 +204,10 @@ def _decoded(text: str, start: int) -> tuple[Any, int]:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; one that says a thing twice keeps its `id` and says nothing."""
-    plain = dict(pairs)
-    if len(plain) == len(pairs):
-        return plain
-    return {"id": plain["id"]} if "id" in plain else {}
+    fields = dict(pairs)
+    if len(fields) == len(pairs):
+        return fields
+    return {"id": fields["id"]} if "id" in fields else {}
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)

@@ -46,17 +46,17 @@ class Reviews(NamedTuple):
 
         Of a context at most `size` characters are shown.
         """
-        asked = [
+        pairs = [
             (number, n)
             for number, verdict in verdicts.items()
             if verdict.label in _DENIES
             for n in self._stating(self.targets[number])
         ]
-        found = yield from side_by_side(
-            [self._alone(number, windows({n: self.contexts[n]}, size)[0]) for number, n in asked]
+        judged = yield from side_by_side(
+            [self._alone(number, windows({n: self.contexts[n]}, size)[0]) for number, n in pairs]
         )
         settled: dict[int, list[Verdict]] = {}
-        for (number, _), verdict in zip(asked, found, strict=True):
+        for (number, _), verdict in zip(pairs, judged, strict=True):
             label = verdict[number].label
             if label in _HELPS and label != verdicts[number].label:
                 settled.setdefault(number, []).append(verdict[number])
@@ -64,20 +64,20 @@ class Reviews(NamedTuple):
 
     def in_parts(self, verdicts: Mapping[int, Verdict]) -> Flow[dict[int, Verdict]]:
         """Judge again, over the passages cited, what several windows support in part."""
-        asked = {
+        shown_for = {
             number: passages
             for number, verdict in verdicts.items()
             if verdict.label == "partial" and verdict.others
             if (passages := _passages(verdict, self.contexts))
         }
-        found = yield from side_by_side([self._alone(n, shown) for n, shown in asked.items()])
+        judged = yield from side_by_side([self._alone(n, shown) for n, shown in shown_for.items()])
         return {
             number: replace(
                 verdict[number],
                 together=len({index for index, _ in verdict[number].citations}) > 1,
                 contested=verdicts[number].contested,
             )
-            for number, verdict in zip(asked, found, strict=True)
+            for number, verdict in zip(shown_for, judged, strict=True)
             if verdict[number].label == "supported"
         }
 
@@ -91,11 +91,11 @@ class Reviews(NamedTuple):
 def _passages(verdict: Verdict, contexts: Mapping[int, str]) -> dict[int, str]:
     """Return what stands around each quote, by the number of its context."""
     shown: dict[int, list[tuple[int, int]]] = {}
-    for index, quote in [c for one in (verdict, *verdict.others) for c in one.citations]:
+    for index, quote in [c for each in (verdict, *verdict.others) for c in each.citations]:
         text = contexts.get(index + 1, "")
-        place = locate(quote, text)
-        if place is not None:
-            span = (max(0, place.start - _AROUND), min(len(text), place.end + _AROUND))
+        location = locate(quote, text)
+        if location is not None:
+            span = (max(0, location.start - _AROUND), min(len(text), location.end + _AROUND))
             shown.setdefault(index + 1, []).append(span)
     return {
         number: " […] ".join(contexts[number][start:end] for start, end in sorted(spans))
@@ -132,10 +132,10 @@ def verified(
         if parts:
             pairs[number] = target, " […] ".join(parts)[:_LONGEST_QUOTE]
     support = (yield from _support(pairs, exchange)) if pairs else {}
-    seen = iter(support.get(n) in ("supported", v.label) for n, (_, v) in enumerate(looked))
+    outcomes = iter(support.get(n) in ("supported", v.label) for n, (_, v) in enumerate(looked))
 
     def marked(verdict: Verdict) -> Verdict:
-        is_verified = next(seen) if verdict.label in _HELPS else verdict.verified
+        is_verified = next(outcomes) if verdict.label in _HELPS else verdict.verified
         return replace(verdict, verified=is_verified, others=tuple(map(marked, verdict.others)))
 
     return [marked(verdict) for verdict in verdicts]
@@ -147,8 +147,8 @@ def _support(
     """Ask of each pair whether its quote supports its claim, all in one request."""
     numbered = dict(enumerate(pairs.values(), start=1))
 
-    def request(asked: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
-        return exchange.prompts.verification({number: numbered[number] for number in asked})
+    def request(some: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
+        return exchange.prompts.verification({number: numbered[number] for number in some})
 
     claims = {number: claim for number, (claim, _) in numbered.items()}
     single = replace(exchange, claims_per_call=len(pairs), reasks=0, requote=False)

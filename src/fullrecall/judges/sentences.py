@@ -60,28 +60,30 @@ def statements(text: str) -> list[str]:
 
     A text of headings alone is returned as its parts: something must be claimed by it.
     """
-    found = parts(text)
-    return [part.text for part in found if part.role == "statement"] or [p.text for p in found]
+    all_parts = parts(text)
+    return [part.text for part in all_parts if part.role == "statement"] or [
+        p.text for p in all_parts
+    ]
 
 
 def omitted(text: str) -> list[Part]:
     """Return the parts of `text` that are not among its `statements`, with what they are."""
-    found = parts(text)
-    if all(part.role != "statement" for part in found):
+    all_parts = parts(text)
+    if all(part.role != "statement" for part in all_parts):
         return []
-    return [part for part in found if part.role != "statement"]
+    return [part for part in all_parts if part.role != "statement"]
 
 
 def parts(text: str, *, language: str | None = None) -> list[Part]:
     """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
-    known = language or language_of(text) or "en"
-    found: list[Part] = []
+    code = language or language_of(text) or "en"
+    listed: list[Part] = []
     for block in _blocks(text.splitlines()):
         if block.role is not None:
-            found.append(Part(block.text.strip(), block.role))
+            listed.append(Part(block.text.strip(), block.role))
         else:
-            found += [Part(one, _role(one)) for one in _sentences(block.text, known)]
-    return found
+            listed += [Part(sentence, _role(sentence)) for sentence in _sentences(block.text, code)]
+    return listed
 
 
 def located_parts(text: str) -> Iterator[tuple[Part, int, int]]:

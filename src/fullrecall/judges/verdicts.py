@@ -43,37 +43,37 @@ NO_VERDICT = "the judge gave no verdict"
 
 def checked(
     objects: Iterable[Mapping[str, Any]],
-    asked: Mapping[int, str],
+    targets: Mapping[int, str],
     contexts: Collection[int] | None,
     *,
     on_itself: bool = False,
 ) -> dict[int, Verdict]:
-    """Return one verdict for each number in `asked`; those without a valid one have a `problem`.
+    """Return one verdict for each number in `targets`; those without a valid one have a `problem`.
 
-    `asked` holds the targets by number. `contexts` are the numbers that a citation may name, with
+    `targets` are by number. `contexts` are the numbers that a citation may name, with
     `on_itself` only the target's own, None where verdicts cite nothing; citations come out 0-based.
     Of several targets each verdict must repeat how its own begins, further than another begins
     alike.
     """
-    given: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    items_of: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for item in objects:
         number = _number(item.get("id"))
-        if number is None or number not in asked:
+        if number is None or number not in targets:
             shown = str(item.get("id"))[:40]
-            return _void(asked, f"the judge gave a verdict on {shown!r}, which was not asked for")
-        given[number].append(item)
-    problem = _quotes_too_much([item for items in given.values() for item in items])
+            return _void(targets, f"the judge gave a verdict on {shown!r}, which was not asked for")
+        items_of[number].append(item)
+    problem = _quotes_too_much([item for items in items_of.values() for item in items])
     if problem:
-        return _void(asked, problem)
-    echoes = _Echoes(asked)
-    for number, items in given.items():
+        return _void(targets, problem)
+    echoes = _Echoes(targets)
+    for number, items in items_of.items():
         for item in items:
             problem = echoes.misfit(number, item.get(BEGINS)) or _counts_from_zero(item)
             if problem:
-                return _void(asked, problem)
+                return _void(targets, problem)
     verdicts = {}
-    for number in asked:
-        items = given.get(number, [])
+    for number in targets:
+        items = items_of.get(number, [])
         if len(items) == 1:
             unclear = echoes.unclear(number, items[0].get(BEGINS))
             verdicts[number] = (
@@ -82,8 +82,8 @@ def checked(
                 else _verdict(items[0], {number} if on_itself else contexts)
             )
         else:
-            found = NO_VERDICT if not items else f"the judge gave {len(items)} verdicts"
-            verdicts[number] = Verdict(None, problem=found)
+            problem = NO_VERDICT if not items else f"the judge gave {len(items)} verdicts"
+            verdicts[number] = Verdict(None, problem=problem)
     return verdicts
 
 
@@ -111,24 +111,24 @@ def _merged(verdicts: Sequence[Verdict]) -> Verdict:
     denying = [verdict for verdict in verdicts if verdict.label == "contradicted"]
     if not denying:
         return Verdict("not_supported")
-    return replace(denying[0], citations=tuple(c for one in denying for c in one.citations))
+    return replace(denying[0], citations=tuple(c for verdict in denying for c in verdict.citations))
 
 
 class _Echoes:
     """What the verdicts of one reply repeat, against the targets that were asked."""
 
-    def __init__(self, asked: Mapping[int, str]) -> None:
-        self._asked = {number: _letters(text) for number, text in asked.items()}
+    def __init__(self, targets: Mapping[int, str]) -> None:
+        self._asked = {number: _letters(text) for number, text in targets.items()}
 
     def misfit(self, number: int, echo: object) -> str:
         """Return what is wrong with an echo that is of another target; empty where nothing is."""
-        told = _letters(echo) if isinstance(echo, str) else ""
-        if not told or self._fits(number, told):
+        echoed = _letters(echo) if isinstance(echo, str) else ""
+        if not echoed or self._fits(number, echoed):
             return ""
-        own = _likeness(self._asked[number], told)
-        others = (_likeness(text, told) for text in self._asked.values())
-        if own >= max(_MISSPELLED, *others) and _digits(told) == _digits(
-            self._asked[number][: len(told)]
+        own = _likeness(self._asked[number], echoed)
+        others = (_likeness(text, echoed) for text in self._asked.values())
+        if own >= max(_MISSPELLED, *others) and _digits(echoed) == _digits(
+            self._asked[number][: len(echoed)]
         ):
             return ""
         return f"the judge's verdict {number} begins {str(echo)[:40]!r}, and {number} does not"
@@ -137,21 +137,21 @@ class _Echoes:
         """Return why an echo does not tell its target from the others; empty where it does."""
         if len(self._asked) == 1:
             return ""
-        told = _letters(echo) if isinstance(echo, str) else ""
-        if not told:
+        echoed = _letters(echo) if isinstance(echo, str) else ""
+        if not echoed:
             return f"the judge's verdict does not repeat how its target begins ({BEGINS!r})"
         own = self._asked[number]
-        if told == own:
+        if echoed == own:
             return ""
-        fitting = [other for other in self._asked if self._fits(other, told)]
+        fitting = [other for other in self._asked if self._fits(other, echoed)]
         if any(self._asked[other] != own for other in fitting if other != number):
             numbers = ", ".join(map(str, sorted({number, *fitting})))
             return f"the judge's verdict begins {str(echo)[:40]!r}, as {numbers} do: repeat more"
         return ""
 
-    def _fits(self, number: int, told: str) -> bool:
+    def _fits(self, number: int, echoed: str) -> bool:
         own = self._asked[number]
-        return own.startswith(told) or told.startswith(own)
+        return own.startswith(echoed) or echoed.startswith(own)
 
 
 def _letters(text: str) -> str:
@@ -170,10 +170,10 @@ def _digits(text: str) -> list[str]:
     return list(filter(str.isdigit, text))
 
 
-def _likeness(target: str, told: str) -> float:
+def _likeness(target: str, echoed: str) -> float:
     from rapidfuzz.distance import Levenshtein
 
-    return Levenshtein.normalized_similarity(target[: len(told)], told)
+    return Levenshtein.normalized_similarity(target[: len(echoed)], echoed)
 
 
 def _counts_from_zero(item: Mapping[str, Any]) -> str:
@@ -195,8 +195,8 @@ def _quotes_too_much(items: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
-def _void(asked: Mapping[int, str], problem: str) -> dict[int, Verdict]:
-    return {number: Verdict(None, problem=problem) for number in asked}
+def _void(targets: Mapping[int, str], problem: str) -> dict[int, Verdict]:
+    return {number: Verdict(None, problem=problem) for number in targets}
 
 
 def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdict:
@@ -211,16 +211,16 @@ def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdi
     if label == "not_supported" or contexts is None:
         return Verdict(label)
     cited = _citations(item)
-    known = [
+    citations = [
         Citation(number - 1, quote if isinstance(quote := citation.get("quote"), str) else "")
         for citation in cited
         if (number := _number(citation.get("context"))) is not None and number in contexts
     ]
-    if known:
-        every = len(known) == len(cited)
+    if citations:
+        every = len(citations) == len(cited)
         # What a missing context was needed for, together with the others, is open.
         if every or item.get("together") is not True:
-            return Verdict(label, tuple(known), together=item.get("together") is True)
+            return Verdict(label, tuple(citations), together=item.get("together") is True)
     if label == "contradicted" and not cited:
         return Verdict(label)
     if not cited:
@@ -236,7 +236,7 @@ def _citations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     cited = item.get("citations")
     if not isinstance(cited, list):
         return []
-    return [one if isinstance(one, dict) else {"context": one} for one in cited]
+    return [citation if isinstance(citation, dict) else {"context": citation} for citation in cited]
 
 
 def _number(value: object) -> int | None:

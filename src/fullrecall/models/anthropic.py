@@ -62,11 +62,11 @@ class AnthropicChatModel(RemoteModel):
         return f",{self.max_tokens}"
 
     def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
-        said = [message for message in request.messages if message.role != "system"]
+        messages = [message for message in request.messages if message.role != "system"]
         body: dict[str, Any] = {
             "model": self.model,
             "max_tokens": self.max_tokens,
-            "messages": [message._asdict() for message in said],
+            "messages": [message._asdict() for message in messages],
         }
         orders = [message.content for message in request.messages if message.role == "system"]
         if orders:

@@ -33,8 +33,8 @@ class ChatRequest:
 
     def plain_schema(self) -> dict[str, Any]:
         """Return the schema as plain dicts and lists, as clients serialize it."""
-        plain: dict[str, Any] = json.loads(json.dumps(self.schema, default=dict))
-        return plain
+        schema: dict[str, Any] = json.loads(json.dumps(self.schema, default=dict))
+        return schema
 
 
 class Failure(StrEnum):
@@ -106,8 +106,8 @@ class Completion:
         words that providers use, `refusal` what it said instead of an answer.
         """
         if refusal or stop in _REFUSED:
-            told = str(refusal or stop).replace("_", " ")
-            return cls(text, *tokens, Failure.REFUSED, told)
+            detail = str(refusal or stop).replace("_", " ")
+            return cls(text, *tokens, Failure.REFUSED, detail)
         if stop in _CUT_OFF:
             return cls(text, *tokens, Failure.CUT_OFF, "at the token limit")
         if not text.strip():

@@ -90,9 +90,9 @@ def trouble_of(error: Exception) -> Trouble:
     """Return what an exception of a client, whichever it is, means."""
     failure, wait = Failure.TRANSPORT, None
     for link in _links(error):
-        found = _failure(link)
-        if found is not None:
-            failure, wait = found, _wait(link)
+        link_failure = _failure(link)
+        if link_failure is not None:
+            failure, wait = link_failure, _wait(link)
             break
     return Trouble(failure, shortened(f"{type(error).__name__}: {error}"), wait)
 
@@ -160,15 +160,15 @@ def _wait(error: BaseException) -> float | None:
     milliseconds = _number(_header(headers, "retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    told = _header(headers, "retry-after")
-    seconds = _number(told)
-    if seconds is not None or told is None:
+    retry_after = _header(headers, "retry-after")
+    seconds = _number(retry_after)
+    if seconds is not None or retry_after is None:
         return seconds
     from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime  # loads sockets: only who is told a date pays
 
     try:
-        until = parsedate_to_datetime(str(told))
+        until = parsedate_to_datetime(str(retry_after))
     except ValueError:
         return None
     if until.tzinfo is None:
@@ -186,9 +186,9 @@ def _header(headers: Any, name: str) -> object:
     return None
 
 
-def _number(told: object) -> float | None:
+def _number(value: object) -> float | None:
     try:
-        number = float(str(told))
+        number = float(str(value))
     except ValueError:
         return None
     return number if 0 <= number < float("inf") else None

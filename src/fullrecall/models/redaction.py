@@ -72,9 +72,9 @@ class _Filter:
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every record pass, redacted where it has to be."""
-        told = record.getMessage()
-        clean = redacted(told)
-        if clean != told:
+        message = record.getMessage()
+        clean = redacted(message)
+        if clean != message:
             record.msg, record.args = clean, ()
         if record.exc_info:
             import logging
@@ -96,24 +96,24 @@ def _ordinary() -> frozenset[str]:
 
 _LOCK = threading.Lock()
 _FILTER = _Filter()
-_known: tuple[str, ...] = ()  # in lower case, without backslashes, the longest first
+_secrets: tuple[str, ...] = ()  # in lower case, without backslashes, the longest first
 _in_texts: tuple[str, ...] = ()  # those of them that are no words
 
 
 def hide(*secrets: str | None) -> None:
     """Take these out of everything from here on, however they are written."""
-    global _known, _in_texts  # noqa: PLW0603 - one process has one set of secrets
+    global _secrets, _in_texts  # noqa: PLW0603 - one process has one set of secrets
 
-    given = [secret.strip() for secret in secrets if secret]
-    forms = {form.lower().replace("\\", "") for secret in given for form in _forms(secret)}
+    stripped = [secret.strip() for secret in secrets if secret]
+    forms = {form.lower().replace("\\", "") for secret in stripped for form in _forms(secret)}
     with _LOCK:
-        new = {form for form in forms if len(form) >= _SHORTEST} - {*_known, "none"}
+        new = {form for form in forms if len(form) >= _SHORTEST} - {*_secrets, "none"}
         if not new:
             return
-        _known = tuple(sorted({*_known, *new}, key=len, reverse=True))
-        words = {secret.lower() for secret in given if _WORD.fullmatch(secret)}
+        _secrets = tuple(sorted({*_secrets, *new}, key=len, reverse=True))
+        words = {secret.lower() for secret in stripped if _WORD.fullmatch(secret)}
         _in_texts = tuple(
-            form for form in _known if form in _in_texts or (form in new and form not in words)
+            form for form in _secrets if form in _in_texts or (form in new and form not in words)
         )
 
 
@@ -121,8 +121,8 @@ def watch_logs() -> None:
     """Have what HTTP clients log redacted; to be called once they are imported."""
     import logging
 
-    made = list(logging.root.manager.loggerDict.items())
-    for name in {*_LOGGERS, *(name for name, _ in made)}:
+    loggers = list(logging.root.manager.loggerDict.items())
+    for name in {*_LOGGERS, *(name for name, _ in loggers)}:
         if name.partition(".")[0] in _LOGGERS:
             logging.getLogger(name).addFilter(_FILTER)  # added once, however often it is asked
 
@@ -204,6 +204,31 @@ def public_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
 
 
+def public_options(options: Mapping[str, object]) -> str:
+    """Return a model's options as ",name=value", sorted: those that identify it, and no secrets.
+
+    Left out are values that may be written otherwise in another process.
+    """
+    parts = (
+        f",{name}={value!r}"
+        for name, value in sorted(options.items())
+        if _is_plain(value) and not _SECRET_NAME.search(name) and not _PRIVATE.search(name)
+    )
+    return redacted("".join(parts))
+
+
+_PRIVATE = re.compile("header|extra_", re.IGNORECASE)
+"""Options that may hold whatever a user sends along."""
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return isinstance(value, (str, int, float))
+
+
 def _parameters(query: str) -> Iterator[tuple[str, str]]:
     """Yield names and values as they are written."""
     for part in query.split("&"):
@@ -222,7 +247,7 @@ def redacted(message: str, *, is_cut: bool = False) -> str:
 
     Where it `is_cut`, it may end with the beginning of a secret, which goes too.
     """
-    message = _replaced(message, _known)
+    message = _replaced(message, _secrets)
     if is_cut:
         message = _without_beginning(message)
     for pattern, instead in _PATTERNS:
@@ -234,15 +259,17 @@ def _replaced(text: str, secrets: tuple[str, ...]) -> str:
     if not secrets:
         return text
     bare = text.lower().replace("\\", "")
-    found = [_PATTERN_BETWEEN.join(map(re.escape, secret)) for secret in secrets if secret in bare]
-    return re.sub("|".join(found), REDACTED, text, flags=re.IGNORECASE) if found else text
+    patterns = [
+        _PATTERN_BETWEEN.join(map(re.escape, secret)) for secret in secrets if secret in bare
+    ]
+    return re.sub("|".join(patterns), REDACTED, text, flags=re.IGNORECASE) if patterns else text
 
 
 def _without_beginning(message: str) -> str:
     """Return a message without the beginning of a secret at its end."""
     bare = message.lower().replace("\\", "")
     longest = 0
-    for secret in _known:
+    for secret in _secrets:
         begins = secret[:_SHORTEST]
         at = bare.find(begins, max(0, len(bare) - len(secret) + 1))
         while at >= 0 and not secret.startswith(bare[at:]):

@@ -111,8 +111,8 @@ class RemoteModel(ABC):
         if self.base_url is not None:
             _check_address(self.base_url)
             hide_url(self.base_url)
-        for given in _OWN:
-            hide_values(self.options.get(given) or {}, all_of_them=True)
+        for option in _OWN:
+            hide_values(self.options.get(option) or {}, all_of_them=True)
         hide_values(self.options)
         self._keyed = self._keyed or bool(self.api_key)
         if self._keyed and not (self.api_key or self._environment("API_KEY")):
@@ -141,13 +141,13 @@ class RemoteModel(ABC):
     def name(self) -> str:
         """The model and what decides its answers."""
         # Headers decide who asks, not what is answered, and may hold secrets.
-        told = sorted(key for key in self.options if not key.startswith("extra_"))
-        options = "".join(f",{key}={self.options[key]!r}" for key in told)
+        named = sorted(key for key in self.options if not key.startswith("extra_"))
+        options = "".join(f",{key}={self.options[key]!r}" for key in named)
         if "extra_body" in self.options:  # decides, and may be long or private: a digest tells
             body = repr(sorted(dict(self.options["extra_body"]).items())).encode()
             options += f",extra_body={hashlib.sha256(body).hexdigest()[:8]}"
-        asked = f"{self.package}:{self.model}@{self._place},t={self.temperature}"
-        return f"{asked}{self._decides}{redacted(options)}"
+        endpoint = f"{self.package}:{self.model}@{self._shown_address},t={self.temperature}"
+        return f"{endpoint}{self._decides}{redacted(options)}"
 
     @property
     def _decides(self) -> str:
@@ -155,7 +155,7 @@ class RemoteModel(ABC):
         return ""
 
     def __repr__(self) -> str:
-        address = "" if self.base_url is None else f", base_url={self._place!r}"
+        address = "" if self.base_url is None else f", base_url={self._shown_address!r}"
         return f"{type(self).__name__}({self.model!r}{address})"
 
     def complete(self, request: ChatRequest) -> Completion:
@@ -171,19 +171,19 @@ class RemoteModel(ABC):
                 reply = await client.post(**self._post(request, schema=with_schema))
         except Exception as error:  # noqa: BLE001 - told or raised by `_failed`
             if limit.expired():
-                told = f"timed out: no answer within {self._seconds:g} s ({self._place})"
-                raise TimeoutError(told) from None
+                message = f"timed out: no answer within {self._seconds:g} s ({self._shown_address})"
+                raise TimeoutError(message) from None
             return self._failed(request, error, with_schema=with_schema)
         return sound(self._answered(request, reply.content, with_schema=with_schema))
 
     @property
-    def _place(self) -> str:
+    def _shown_address(self) -> str:
         return "default" if self.base_url is None else public_url(self.base_url)
 
     @property
     def _seconds(self) -> float:
-        given = self.options.get("timeout")
-        return given if isinstance(given, (int, float)) else self.timeout
+        seconds = self.options.get("timeout")
+        return seconds if isinstance(seconds, (int, float)) else self.timeout
 
     def _sends_schema(self, request: ChatRequest) -> bool:
         if not self.schema or self._refusals >= _REFUSALS or request.schema is None:
@@ -206,7 +206,7 @@ class RemoteModel(ABC):
                 self._rejections.add(hash(request.messages))
                 return Completion("", failure=Failure.SCHEMA, detail=trouble.detail)
         if isinstance(error, package.APIConnectionError):
-            raise ConnectionError(f"{error} ({self._place})") from error
+            raise ConnectionError(f"{error} ({self._shown_address})") from error
         raise error
 
     def _answered(self, request: ChatRequest, content: bytes, *, with_schema: bool) -> Completion:
@@ -245,7 +245,7 @@ class RemoteModel(ABC):
     def _sent_url(self) -> str | None:
         """Return the address that a worker gets; None where it reads its own."""
         address = self.base_url
-        if address is None or address == self._place:
+        if address is None or address == self._shown_address:
             return address
         if address == self._environment("BASE_URL"):
             return None
@@ -255,10 +255,10 @@ class RemoteModel(ABC):
         )
 
     def _check_sent_options(self) -> None:
-        held = [name for name in _OWN if self.options.get(name)]
-        told = repr(self.options)
-        if held or redacted(told) != told:
-            named = " and ".join(held) or "options"
+        secret_options = [name for name in _OWN if self.options.get(name)]
+        shown_options = repr(self.options)
+        if secret_options or redacted(shown_options) != shown_options:
+            named = " and ".join(secret_options) or "options"
             raise ParameterError(
                 f"{named} may hold secrets, which are not sent to workers: set headers as "
                 f"{self.package.upper()}_CUSTOM_HEADERS where they run"
@@ -298,11 +298,11 @@ class RemoteModel(ABC):
         if loop not in self._clients:
             http_client = bounded_client(self.package)(timeout=None, verify=verify)
             kind = getattr(import_module(self.package), self.client)
-            made = kind(http_client=http_client, **self._settings())
+            client = kind(http_client=http_client, **self._settings())
             watch_logs()
-            self._clients[loop] = made
+            self._clients[loop] = client
             if self._portal.is_here():
-                self._portal.closing.append(made.close)
+                self._portal.closing.append(client.close)
         return self._clients[loop]
 
     def _environment(self, name: str) -> str:
@@ -326,8 +326,8 @@ class RemoteModel(ABC):
             settings["default_query"] = dict(parse_qsl(parts.query, keep_blank_values=True))
             if parts.username or parts.password:
                 both = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-                told = base64.b64encode(both.encode()).decode()
-                settings["default_headers"] = {"Authorization": f"Basic {told}"}
+                encoded = base64.b64encode(both.encode()).decode()
+                settings["default_headers"] = {"Authorization": f"Basic {encoded}"}
         return settings
 
     def _check_options(self) -> None:
@@ -342,7 +342,7 @@ class RemoteModel(ABC):
         """Return the arguments of the client's `post`."""
         options = dict(self.options)
         options.pop("timeout", None)  # `acomplete` keeps to it
-        own = {name: options.pop(given) for given, name in _OWN.items() if given in options}
+        own = {name: options.pop(option) for option, name in _OWN.items() if option in options}
         more = options.pop("extra_body", None) or {}
         body = self._body(request, schema=schema) | options | more
         cast_to = http_library(self.package).Response
@@ -362,12 +362,12 @@ def _check_address(base_url: str) -> None:
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """Yield an exception, its causes, and the parts of groups, each once."""
     pending: list[BaseException | None] = [error]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while pending:
         link = pending.pop()
-        if link is None or id(link) in seen:
+        if link is None or id(link) in visited:
             continue
-        seen.add(id(link))
+        visited.add(id(link))
         yield link
         pending += [link.__context__, link.__cause__, *getattr(link, "exceptions", ())]
 
@@ -383,9 +383,9 @@ def _clean(error: Exception) -> None:
         if hasattr(link, "__notes__"):
             link.__notes__ = list(map(redacted, link.__notes__))
         for name in ("message", "body"):
-            told = getattr(link, name, None)
-            if told is not None:
-                setattr(link, name, redacted(told) if isinstance(told, str) else None)
+            text = getattr(link, name, None)
+            if text is not None:
+                setattr(link, name, redacted(text) if isinstance(text, str) else None)
         request = link.__dict__.get("request") or link.__dict__.get("_request")
         if request is not None:
             with suppress(AttributeError):

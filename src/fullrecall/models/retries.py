@@ -27,17 +27,17 @@ _MOST_TOKENS = 100_000_000
 """No model takes so many in one request: whoever says more does not count tokens."""
 
 
-def token_count(told: object) -> int:
+def token_count(count: object) -> int:
     """Return the tokens that an endpoint says it counted; 0 where it says nothing to go by.
 
     Whole numbers from 0 to 100 million count, also as floats (100.0) and as text ("100").
     """
-    if isinstance(told, str):
-        return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else 0  # noqa: PLR2004
-    if isinstance(told, bool) or not isinstance(told, (int, float)):
+    if isinstance(count, str):
+        return int(count) if count.isascii() and count.isdigit() and len(count) < 10 else 0  # noqa: PLR2004
+    if isinstance(count, bool) or not isinstance(count, (int, float)):
         return 0
     # Compared first: what is no number fails it, and what is too large for a float never is one.
-    return int(told) if 0 <= told <= _MOST_TOKENS and told == int(told) else 0
+    return int(count) if 0 <= count <= _MOST_TOKENS and count == int(count) else 0
 
 
 class Attempt(NamedTuple):
@@ -65,23 +65,23 @@ class Attempt(NamedTuple):
         return cls(trouble.completion(), trouble)
 
 
-def sound(given: object) -> Completion:
+def sound(reply: object) -> Completion:
     """Return a completion of which every field is what it says, and none holds a secret."""
-    if not isinstance(given, Completion) or not _is_text(given.text):
-        detail = f"the model gave no Completion with a text, but {type(given).__name__}"
+    if not isinstance(reply, Completion) or not _is_text(reply.text):
+        detail = f"the model gave no Completion with a text, but {type(reply).__name__}"
         return Completion("", failure=Failure.MALFORMED, detail=detail)
     from fullrecall.models.redaction import without_secrets  # its patterns take long to compile
 
-    text, failure, said = given.text, given.failure, given.detail
-    tokens = token_count(given.prompt_tokens), token_count(given.completion_tokens)
+    text, failure, detail = reply.text, reply.failure, reply.detail
+    tokens = token_count(reply.prompt_tokens), token_count(reply.completion_tokens)
     if failure is not None and not _is_failure(failure):
-        text, failure, said = "", Failure.TRANSPORT, f"{failure}: {said}"
+        text, failure, detail = "", Failure.TRANSPORT, f"{failure}: {detail}"
     if len(text) > MOST_CHARACTERS:
-        said = f"{len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
+        detail = f"{len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
         text, failure = "", Failure.TOO_LARGE
-    detail = shortened(said if _is_text(said) else repr(said)) if said else ""
+    detail = shortened(detail if _is_text(detail) else repr(detail)) if detail else ""
     # What was answered was paid for, however odd what it says of itself.
-    requests = max(1, token_count(given.requests))
+    requests = max(1, token_count(reply.requests))
     return Completion(without_secrets(text), *tokens, failure, detail, requests)
 
 

@@ -65,10 +65,10 @@ def http_library(package: str) -> Any:
 @cache
 def bounded_client(package: str) -> Any:
     """Return the class of a provider's HTTP client, with its replies bounded."""
-    made: Any = import_module(package).DefaultAsyncHttpxClient
+    base_client: Any = import_module(package).DefaultAsyncHttpxClient
     library = http_library(package)
 
-    class BoundedClient(made):  # type: ignore[misc]
+    class BoundedClient(base_client):  # type: ignore[misc]
         """Follows no redirect, and reads no more of a reply than `MOST_BYTES`."""
 
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002
@@ -170,40 +170,54 @@ class Portal:
         self.closing: list[Closing] = []
         self._lock = threading.Lock()
         self._pid = self._thread = 0
-        self._portal: BlockingPortal | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._ending: finalize[..., Portal] | None = None
 
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
         """Run an async function to its end while this thread waits for it."""
-        future: Future[T] = self._running().start_task_soon(function, *arguments)
+        future = self.start(function, *arguments)
         try:
             return future.result()
         except BaseException:
             future.cancel()  # Ctrl-C: nobody waits for it any more
             raise
 
+    def start(
+        self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object
+    ) -> Future[T]:
+        """Start an async function."""
+        loop = self._running()
+        return asyncio.run_coroutine_threadsafe(function(*arguments), loop)
+
+    def soon(self, function: Callable[[], object]) -> None:
+        """Call a function in the loop."""
+        self._running().call_soon_threadsafe(function)
+
     def is_here(self) -> bool:
         """Whether this is called in the portal's own loop."""
-        return self._portal is not None and threading.get_ident() == self._thread
+        return self._loop is not None and threading.get_ident() == self._thread
 
-    def close(self) -> None:
-        """End the loop and its thread; the next call begins others."""
+    def close(self, patience: float | None = None) -> None:
+        """End the loop and its thread, waiting so many seconds; the next call begins others."""
         with self._lock:
-            ending, self._portal, self._ending = self._ending, None, None
+            ending, self._loop, self._ending = self._ending, None, None
         if ending is not None and (ended := ending()) is not None and not self.is_here():
-            ended.join()
+            ended.join(patience)
 
-    def _running(self) -> BlockingPortal:
+    def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            if self._portal is None or self._pid != os.getpid():
+            if self._loop is None or self._pid != os.getpid():
                 context = start_blocking_portal(name="fullrecall-portal")
-                self._pid, self._portal, self.closing = os.getpid(), context.__enter__(), []
-                self._thread = self._portal.call(threading.get_ident)
-                self._ending = finalize(
-                    self, _ended, context, self._portal, self.closing, self._pid
-                )
+                self._pid, portal, self.closing = os.getpid(), context.__enter__(), []
+                self._loop = portal.call(_running_loop)
+                self._thread = portal.call(threading.get_ident)
+                self._ending = finalize(self, _ended, context, portal, self.closing, self._pid)
                 self._ending.atexit = False
-            return self._portal
+            return self._loop
+
+
+async def _running_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
 
 
 def _ended(

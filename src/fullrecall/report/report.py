@@ -88,7 +88,7 @@ class Report:
         Raises `KeyError` for an ID that no sample or several have, `IndexError` for a place.
         """
         if isinstance(key, slice):
-            return self.taken(range(len(self))[key])
+            return self.selected(range(len(self))[key])
         if not isinstance(key, str):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"no sample at place {key}: there are {len(self):,}")
@@ -106,9 +106,9 @@ class Report:
 
         Its means are those of these samples alone.
         """
-        return self.taken(index for index, row in enumerate(self) if keep(row))
+        return self.selected(index for index, row in enumerate(self) if keep(row))
 
-    def taken(self, rows: Iterable[int]) -> Report:
+    def selected(self, rows: Iterable[int]) -> Report:
         """Return a report of the rows at these indices, in the order given.
 
         It lacks what this one lacks.
@@ -116,7 +116,7 @@ class Report:
         import numpy as np
 
         numbers: Integers = np.fromiter(rows, np.int64)
-        part = Report(self.methods, table=self.table.taken(numbers))
+        part = Report(self.methods, table=self.table.selected(numbers))
         part.stopped, part.origin = self.stopped, self.origin
         return part
 
@@ -127,8 +127,8 @@ class Report:
         `ParameterError` for an `n` below 1.
         """
         if check_k(n, "n") >= len(self):
-            return self.taken(range(len(self)))
-        return self.taken(drawn_places(len(self), n, seed))
+            return self.selected(range(len(self)))
+        return self.selected(drawn_places(len(self), n, seed))
 
     def slices(
         self,

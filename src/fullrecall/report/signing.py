@@ -30,13 +30,13 @@ def check_signature(path: Path, key_file: str | Path) -> None:
     secret = key(key_file)
     beside = _beside(path)
     try:
-        told = beside.read_bytes()[:_MOST].strip()
+        signature = beside.read_bytes()[:_MOST].strip()
     except OSError:
         raise ReportError(
             f"{path} has no signature {beside.name}: sign it where it is made, with "
             "evaluate --sign or Report.save(sign=…)"
         ) from None
-    if not hmac.compare_digest(told, _signature(path, secret).encode()):
+    if not hmac.compare_digest(signature, _signature(path, secret).encode()):
         raise ReportError(
             f"{path} is not what was signed with the key in {key_file}: it was edited, or signed "
             "with another key"

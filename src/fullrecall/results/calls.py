@@ -66,7 +66,7 @@ class OverCalls:
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     """Return a measure over the calls; None where no sample has several, or none has a value."""
     costs = [table.costs(owner) for owner in range(len(table.parts))]
-    made = np.concatenate([cost.made for cost in costs]) if costs else np.zeros(0, np.int64)
+    made = np.concatenate([cost.calls_made for cost in costs]) if costs else np.zeros(0, np.int64)
     most = int(made.max(initial=0))
     if most < 2:  # noqa: PLR2004 - one call makes no curve
         return None
@@ -122,7 +122,7 @@ def _new_targets(table: Table, score: int, costs: list[Costs], count: int) -> In
     """Return how many targets were found in full within each of the first calls, and not before."""
     counts = np.zeros(count + 1, np.int64)
     for part, cost in zip(table.parts, costs, strict=True):
-        columns = replace(part.columns(score).found, costs=cost)
+        columns = replace(part.columns(score).outcomes, costs=cost)
         for number in range(1, count + 1):
             within, is_known = paid.within(columns, calls(number))
             counts[number] += int(within.found_within(None)[is_known].sum())

@@ -126,8 +126,8 @@ class Gate:
         for value in sorted(rows):
             yield _Part(
                 f" [{by}={value}]",
-                report.taken(rows[value].tolist()),
-                None if baseline is None else baseline.taken(others.get(value, ())),
+                report.selected(rows[value].tolist()),
+                None if baseline is None else baseline.selected(others.get(value, ())),
             )
 
     def _questions(

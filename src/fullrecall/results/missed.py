@@ -69,7 +69,7 @@ class MissedTargets(Sequence[Missed]):
         count = 0
         for part in self._table.parts:
             columns = part.columns(score)
-            missing = columns.found.targets - columns.found.found_within(self._k)
+            missing = columns.outcomes.targets - columns.outcomes.found_within(self._k)
             count += int(missing[columns.status == SCORED].sum())
         return count
 

@@ -208,7 +208,7 @@ def _tokens(table: Table, score: int, k: Cut) -> float | None:
             within, is_known = costs.within(k)
         else:
             nth = np.arange(len(costs.own_tokens)) - costs.offsets[costs.rows]
-            within = nth < columns.found.cut(k)[costs.rows]
+            within = nth < columns.outcomes.cut(k)[costs.rows]
             is_known = np.ones(len(part), np.bool_)
         tokens = row_sums(np.where(within, costs.own_tokens, 0.0), costs.offsets)
         sums.append(tokens[is_known & (columns.status == SCORED)])

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fullrecall.corpus import STALE
-from fullrecall.measures import DEFAULT_KS, Budget, Hit, Leak, Measure
+from fullrecall.measures import DEFAULT_KS, Budget, Leak, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval
 from fullrecall.results.calls import OverCalls, over_calls
@@ -328,7 +328,7 @@ def _score(table: Table, score: int, measures: Sequence[Measure], *, united: boo
 def _rewrite(table: Table, score: int) -> Rewrite | None:
     """Return what would make IDs match, as the first samples tell; None where any ID does."""
     scored = np.flatnonzero(table.status(score) == SCORED).tolist()
-    if np.nansum(table.values(score, Hit)) > 0 or not _is_by_id(table, scored[0], score):
+    if table.finds_any(score) or not _is_by_id(table, scored[0], score):
         return None
     lists: list[list[str]] = []
     references: list[list[str]] = []

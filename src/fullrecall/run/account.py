@@ -91,7 +91,7 @@ class Account(Spending):
         self._unpriced = False
         self._waiting: list[asyncio.Future[None]] = []
         self._why: str | None = None
-        self._held: set[str] = set()
+        self._hold_names: set[str] = set()
         self._renewing: asyncio.Task[None] | None = None
         self._undoing: set[asyncio.Task[None]] = set()
         self._is_bounded = budget.has_bounds
@@ -132,15 +132,15 @@ class Account(Spending):
             tokens, cost = self._count(ask, completion)
         if not name:
             return
-        taken = {"tokens": tokens, "cost": cost, "settled": int(completion is not None),
+        amounts = {"tokens": tokens, "cost": cost, "settled": int(completion is not None),
                  "retries": int(sent > 1)}  # fmt: skip
         if completion is not None:
             usage = completion.prompt_tokens, completion.completion_tokens
-            taken["prompt_tokens"], taken["completion_tokens"] = usage
+            amounts["prompt_tokens"], amounts["completion_tokens"] = usage
         largest = {} if completion is None else self._largest(ask, completion)
-        self._held.discard(name)
+        self._hold_names.discard(name)
         with suppress(NotAsked):  # a lost account counts what was held; the answer is there
-            await self._amend(partial(_settled, name=name, taken=taken, largest=largest))
+            await self._amend(partial(_settled, name=name, amounts=amounts, largest=largest))
         self._wake()
 
     async def rest(self, seconds: float) -> None:
@@ -177,14 +177,14 @@ class Account(Spending):
                     async with asyncio.timeout(answer.wait or pause):
                         await self._settled_one()
                 pause = min(2 * pause, _POLL_SECONDS[1])
-        self._held.add(name)
+        self._hold_names.add(name)
         if self._ledger is not None and self._renewing is None:
             self._renewing = asyncio.create_task(self._renew())
         if answer.wait:
             try:
                 await asyncio.sleep(answer.wait)
             except asyncio.CancelledError:
-                self._held.discard(name)
+                self._hold_names.discard(name)
                 await self._amend(partial(_given_back, name=name))
                 raise
         return name
@@ -197,16 +197,16 @@ class Account(Spending):
             return change(self._state, time.monotonic())
         spending = asyncio.wrap_future(self._ledger.spend(self.budget.owner, change))
         try:
-            told = await asyncio.shield(spending)
+            outcome = await asyncio.shield(spending)
         except asyncio.CancelledError:
             undoing = asyncio.create_task(self._undo(spending, undo))
             self._undoing.add(undoing)
             undoing.add_done_callback(self._undoing.discard)
             raise
-        if isinstance(told, AccountLostError):
+        if isinstance(outcome, AccountLostError):
             reason = self._ledger.reason
-            raise NotAsked(f"{told} ({reason})" if reason else str(told))
-        return told
+            raise NotAsked(f"{outcome} ({reason})" if reason else str(outcome))
+        return outcome
 
     async def _undo(
         self, spending: asyncio.Future[Any], undo: Callable[[_State, float], Any]
@@ -219,7 +219,7 @@ class Account(Spending):
         while True:
             await asyncio.sleep(HOLD_SECONDS / 4)
             with suppress(NotAsked):
-                await self._amend(partial(_renewed, names=tuple(self._held)))
+                await self._amend(partial(_renewed, names=tuple(self._hold_names)))
 
     async def _settled_one(self) -> None:
         settled = asyncio.get_running_loop().create_future()
@@ -250,12 +250,12 @@ class Account(Spending):
 
 def spent_of(ledger: Ledger, budget: Budget) -> Spent:
     """Return what all workers of the ledger's job have spent; raise where nobody knows it."""
-    told = ledger.spend(budget.owner, lambda state, _: state).result()
-    if isinstance(told, AccountLostError):
-        raise told
+    account = ledger.spend(budget.owner, lambda state, _: state).result()
+    if isinstance(account, AccountLostError):
+        raise account
     names = ("calls", "retries", "prompt_tokens", "completion_tokens")
-    counts = {name: told.get(name, 0) for name in names}
-    return Spent(**counts, cost=told.get("cost", 0) / _NANO if budget.prices else None)
+    counts = {name: account.get(name, 0) for name in names}
+    return Spent(**counts, cost=account.get("cost", 0) / _NANO if budget.prices else None)
 
 
 # --- changes of an account's state: each is done in one step, whoever else charges it
@@ -292,13 +292,13 @@ def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget)
 
 
 def _settled(
-    state: _State, _: float, *, name: str, taken: dict[str, int], largest: dict[str, float]
+    state: _State, _: float, *, name: str, amounts: dict[str, int], largest: dict[str, float]
 ) -> None:
     """Replace what was held for a request by what it took; late is not too late."""
     late = state.get("expired", {}).pop(name, None)
     if late is None and state["holds"].pop(name, None) is None:
         return
-    for kind, number in taken.items():
+    for kind, number in amounts.items():
         state[kind] = state.get(kind, 0) + number
     if late is not None:
         state["tokens"] -= late[0]
@@ -334,12 +334,12 @@ def _expire(state: _State, now: float) -> None:
 
 def _beyond(state: _State, budget: Budget, size: _Size) -> str | None:
     """Return which bound a request of that size would go beyond, with those on their way."""
-    held = state["holds"].values()
+    holds = state["holds"].values()
     tokens, cost = budget.tokens, budget.cost
     spent = state.get("tokens", 0), state.get("cost", 0)
-    if tokens is not None and spent[0] + sum(each[0] for each in held) + size.tokens > tokens:
+    if tokens is not None and spent[0] + sum(each[0] for each in holds) + size.tokens > tokens:
         return f"the budget of {tokens:,} tokens is used up"
-    if cost is not None and spent[1] + sum(each[1] for each in held) + size.cost > cost * _NANO:
+    if cost is not None and spent[1] + sum(each[1] for each in holds) + size.cost > cost * _NANO:
         return f"the budget of {cost:g} is used up: the cost so far is {spent[1] / _NANO:.4g}"
     return None
 

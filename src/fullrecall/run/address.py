@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -54,37 +56,30 @@ StoreLike: TypeAlias = Ledger | Address | str | Path
 """What `evaluate` takes as its `store`."""
 
 
-class Opened:
-    """The ledger that a run was given, in a `with`: one that is open stays open.
+@contextmanager
+def opened(store: StoreLike | None) -> Iterator[Ledger]:
+    """Yield the ledger that a run was given; one that is open stays open.
 
     Raises `StoreError` for what cannot be opened, and `ParameterError` for what is none.
     """
+    if isinstance(store, Ledger):
+        if store.is_closed:
+            raise store.closed()
+        yield store
+        return
+    with _opened(store) as ledger:
+        yield ledger
 
-    def __init__(self, store: StoreLike | None) -> None:
-        self._store = store
 
-    def __enter__(self) -> Ledger:
-        store = self._store
-        if isinstance(store, Ledger):
-            if store.is_closed:
-                raise store.closed()
-            return store
-        self._ledger = self._open(store)
-        return self._ledger
+def _opened(store: Address | str | Path | None) -> Ledger:
+    if store is None:
+        from fullrecall.run.sqlite import SQLiteLedger
 
-    def __exit__(self, *_: object) -> None:
-        if not isinstance(self._store, Ledger):
-            self._ledger.close()
-
-    def _open(self, store: Address | str | Path | None) -> Ledger:
-        if store is None:
-            from fullrecall.run.sqlite import SQLiteLedger
-
-            return SQLiteLedger(None)
-        if isinstance(store, (str, Path)):
-            store = Address(str(store), "")
-        if not isinstance(store, Address):
-            raise ParameterError(
-                f"store must be a path, a redis:// URL, a Ledger or None, got {store!r}"
-            )
-        return store.open()
+        return SQLiteLedger(None)
+    if isinstance(store, (str, Path)):
+        store = Address(str(store), "")
+    if not isinstance(store, Address):
+        raise ParameterError(
+            f"store must be a path, a redis:// URL, a Ledger or None, got {store!r}"
+        )
+    return store.open()

@@ -1,38 +1,34 @@
 """Samples put to a retriever: several at a time, in their order, each failure its own.
 
 One algorithm says what is asked, waited for, and handed on; one driver waits in a thread, the other
-in an event loop. A call is a task of an event loop, or runs in a thread of a pool. What cannot
-leave the thread that made it, such as an SQLite connection, is noticed by what it raises, and
-called there from then on.
+in an event loop. Each call is a task of an event loop, which waits for a thread where the retriever
+is asked in one. What cannot leave the thread that made it, such as an SQLite connection, is noticed
+by what it raises, and called there from then on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
-    Awaitable,
     Callable,
+    Coroutine,
     Generator,
     Iterable,
     Iterator,
 )
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-
+from fullrecall.models.transport import Portal
 from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.retrievers import (
@@ -48,53 +44,19 @@ _GRACE_SECONDS = 5.0
 """What a loop gets to cancel its tasks: something that blocks it ends with the program."""
 
 
-class ThreadBoundError(Exception):
-    """Raised in place of what says that an object belongs to another thread."""
+class _Outcome(NamedTuple):
+    """What came of a call: `is_bound` where it is to be made in another thread."""
 
-    def __init__(self, retrieval: Retrieval) -> None:
-        super().__init__(retrieval.error)
-        self.retrieval = retrieval
-
-
-@dataclass(slots=True, eq=False)
-class _Call:
-    """One call under way, since when, and in which thread of the pool, if in one."""
-
-    sample: Sample
-    future: Any = field(default_factory=Future)
-    worker: _Worker | None = None
-    began: float = field(default_factory=time.monotonic)
-
-    def left(self, bound: float | None) -> float | None:
-        """Return the seconds that are left of `bound`, not below 0."""
-        return None if bound is None else max(0.0, self.began + bound - time.monotonic())
+    retrieval: Retrieval
+    is_bound: bool = False
 
 
-class _Calls(ABC):
-    """Where calls are made."""
-
-    def room(self, most: int, *, is_first: bool) -> int:  # noqa: ARG002 - some go alone at first
-        """Return how many calls may be under way; `is_first` as long as none has returned."""
-        return most
-
-    @abstractmethod
-    def start(self, sample: Sample) -> _Call | None:
-        """Start a call; None for one that is to be made in the caller's own thread."""
-
-    @abstractmethod
-    def again(self, call: _Call) -> _Call | None:
-        """Start a call again that is bound to another thread, as those that follow will be."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Give up what is under way."""
-
-
-_End: TypeAlias = "Exception | None"
-_Outcome: TypeAlias = "Retrieval | Exception | None"
+_Call: TypeAlias = "Future[_Outcome | BaseException]"
 _Step: TypeAlias = "Sample | _Call | None"
 """A sample to hand on, a call to wait for, or None to draw the next sample."""
 _Steps: TypeAlias = Generator[_Step, Any, None]
+_Start: TypeAlias = "Callable[[Callable[..., Coroutine[Any, Any, Any]], Sample], Future[Any]]"
+"""Starts a coroutine function with a sample in an event loop."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +78,12 @@ class Asker:
 
         What `samples` raises is raised once everything before it was yielded.
         """
-        items = iter(samples)
-        beside = is_asynchronous(self.retriever)
-        calls: _Calls = _Tasks(self._aask, _Loop()) if beside else _Threads(self._ask)
+        items, portal = iter(samples), Portal()
+        calls = _Calls(self, portal.start, in_threads=not is_asynchronous(self.retriever))
         steps = self._steps(calls)
-        answer: _Outcome | Sample = None
+        answer: Any = None
         try:
-            while not self.interruption.asked:
+            while not self.interruption.is_asked:
                 step = steps.send(answer)
                 if isinstance(step, Sample):
                     yield step
@@ -131,10 +92,11 @@ class Asker:
                     answer = _drawn(items)
                 else:
                     with self.interruption.waiting():
-                        answer = _result(step, step.left(self._bound()))
+                        answer = step.result()
         except StopIteration:
             return
         finally:
+            portal.close(_GRACE_SECONDS)
             calls.close()
 
     async def aasked(
@@ -144,11 +106,15 @@ class Asker:
 
         A sync function is asked in threads; one that cannot leave its thread, in the loop's.
         """
-        items = _asynchronous(samples)
+        items, loop = _asynchronous(samples), asyncio.get_running_loop()
         in_threads = getattr(self.retriever, "in_threads", False)
-        calls: _Calls = _Threads(self._ask) if in_threads else _Tasks(self._aask)
+
+        def start(call: Callable[..., Coroutine[Any, Any, Any]], sample: Sample) -> Future[Any]:
+            return asyncio.run_coroutine_threadsafe(call(sample), loop)
+
+        calls = _Calls(self, start, in_threads=in_threads)
         steps = self._steps(calls)
-        answer: _Outcome | Sample = None
+        answer: Any = None
         try:
             while True:
                 step = steps.send(answer)
@@ -158,81 +124,65 @@ class Asker:
                 elif step is None:
                     answer = await _adrawn(items)
                 else:
-                    answer = await _aresult(step, step.left(self._bound()))
+                    answer = await asyncio.wrap_future(step)
         except StopIteration:
             return
         finally:
             calls.close()
             await items.aclose()
 
-    def _steps(self, calls: _Calls) -> _Steps:
-        """Yield what is to be done next; receive what came of it."""
-        pending: deque[tuple[Sample, _Call | None, bool]] = deque()
-        is_over, is_first, error = False, True, None
-        while True:
-            room = calls.room(self.max_concurrency, is_first=is_first)
-            while not is_over and len(pending) < room:
-                sample = yield None
-                if isinstance(sample, Sample):
-                    is_asked = sample.user_input is not None and self.seconds_left() != 0
-                    call = calls.start(sample) if is_asked else None
-                    pending.append((sample, call, is_asked))
-                else:
-                    is_over, error = True, sample
-            if not pending:
-                break
-            sample, call, is_asked = pending[0]
-            retrieval = (yield from self._outcome(calls, sample, call)) if is_asked else None
-            is_first &= not is_asked
-            pending.popleft()
-            yield _with(sample, retrieval)
-        if error is not None:
-            raise error
-
-    def _outcome(
-        self, calls: _Calls, sample: Sample, call: _Call | None
-    ) -> Generator[_Step, Any, Retrieval]:
-        """Return what a call returned, wherever it can be made."""
-        while call is not None:
-            outcome = yield call
-            if isinstance(outcome, Retrieval):
-                return outcome
-            if outcome is None:
-                if call.worker is not None:
-                    call.worker.is_stuck = True
-                return _late(self._bound())
-            call = calls.again(call)
-        try:
-            return self._ask(sample)
-        except ThreadBoundError as error:
-            return error.retrieval
-
-    def _bound(self) -> float | None:
+    def bound(self) -> float | None:
+        """Return the seconds that a call which starts now may take."""
         bounds = (self.timeout, self.seconds_left())
         return min((bound for bound in bounds if bound is not None), default=None)
 
-    def _ask(self, sample: Sample) -> Retrieval:
+    def ask(self, sample: Sample) -> _Outcome:
+        """Ask in this thread."""
         began = perf_counter()
         try:
             retrieval = as_retrieval(self.retriever.retrieve(sample), sample)
             is_bound = is_thread_bound(retrieval)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises
-            retrieval, is_bound = failed(error), belongs_elsewhere(str(error))
-        if is_bound:
-            raise ThreadBoundError(retrieval)
-        return _timed(retrieval, began)
+            return _Outcome(failed(error), belongs_elsewhere(str(error)))
+        return _Outcome(_timed(retrieval, began), is_bound)
 
-    async def _aask(self, sample: Sample) -> Retrieval:
-        bound, began = self._bound(), perf_counter()
+    async def aask(self, sample: Sample) -> _Outcome:
+        """Ask in this event loop."""
+        bound, began = self.bound(), perf_counter()
         limit = asyncio.timeout(bound)
         try:
             async with limit:
                 retrieval = as_retrieval(await self.retriever.aretrieve(sample), sample)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises
-            return _late(bound) if limit.expired() else failed(error)
-        if is_thread_bound(retrieval) and not is_asynchronous(self.retriever):
-            raise ThreadBoundError(retrieval)
-        return _timed(retrieval, began)
+            return _Outcome(_late(bound) if limit.expired() else failed(error))
+        is_bound = is_thread_bound(retrieval) and not is_asynchronous(self.retriever)
+        return _Outcome(_timed(retrieval, began), is_bound)
+
+    def _steps(self, calls: _Calls) -> _Steps:
+        """Yield what is to be done next; receive what came of it."""
+        pending: deque[tuple[Sample, _Call | None]] = deque()
+        is_over, error = False, None
+        while True:
+            while not is_over and len(pending) < self.max_concurrency:
+                sample = yield None
+                if isinstance(sample, Sample):
+                    is_asked = sample.user_input is not None and self.seconds_left() != 0
+                    pending.append((sample, calls.start(sample) if is_asked else None))
+                else:
+                    is_over, error = True, sample
+            if not pending:
+                break
+            sample, call = pending[0]
+            retrieval = None
+            if call is not None:
+                outcome = yield call
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                retrieval = (self.ask(sample) if outcome.is_bound else outcome).retrieval
+            pending.popleft()
+            yield _with(sample, retrieval)
+        if error is not None:
+            raise error
 
 
 def _timed(retrieval: Retrieval, began: float) -> Retrieval:
@@ -243,35 +193,7 @@ def _timed(retrieval: Retrieval, began: float) -> Retrieval:
     return retrieval.lasting(perf_counter() - began)
 
 
-# --- waiting, in a thread and in an event loop
-
-
-def _result(call: _Call, seconds: float | None) -> _Outcome:
-    """Return what a call returned, None where it is late."""
-    try:
-        retrieval: Retrieval = call.future.result(None if call.worker is None else seconds)
-    except ThreadBoundError as error:
-        return error
-    except TimeoutError:
-        return None
-    return retrieval
-
-
-async def _aresult(call: _Call, seconds: float | None) -> _Outcome:
-    """Return the same, in an event loop."""
-    future = call.future if call.worker is None else asyncio.wrap_future(call.future)
-    # A wait, unlike a timeout around it, cancels nothing that a thread is about to set.
-    await asyncio.wait([future], timeout=None if call.worker is None else seconds)
-    if not future.done():
-        return None
-    try:
-        retrieval: Retrieval = future.result()
-    except ThreadBoundError as error:
-        return error
-    return retrieval
-
-
-def _drawn(items: Iterator[Sample]) -> Sample | _End:
+def _drawn(items: Iterator[Sample]) -> Sample | Exception | None:
     """Return the next sample, None at the end, or what ended it."""
     try:
         return next(items, None)
@@ -279,7 +201,7 @@ def _drawn(items: Iterator[Sample]) -> Sample | _End:
         return error
 
 
-async def _adrawn(items: AsyncIterator[Sample]) -> Sample | _End:
+async def _adrawn(items: AsyncIterator[Sample]) -> Sample | Exception | None:
     """Return the same, in an event loop."""
     try:
         return await anext(items, None)
@@ -323,134 +245,112 @@ def _late(bound: float | None) -> Retrieval:
 # --- where calls are made
 
 
-class _Loop:
-    """An event loop in a thread beside the caller's, until it is closed."""
+class _Calls:
+    """Calls under way: tasks of an event loop that ask themselves, or wait for a thread each.
 
-    def __init__(self) -> None:
-        self._context: AbstractContextManager[BlockingPortal] = start_blocking_portal(
-            name="fullrecall retriever"
-        )
-        self.portal = self._context.__enter__()
-
-    def close(self) -> None:
-        """Cancel what is under way, and end the loop."""
-
-        def end() -> None:
-            self._context.__exit__(None, None, None)
-
-        closing = threading.Thread(target=end, daemon=True)
-        closing.start()
-        closing.join(_GRACE_SECONDS)
-
-
-class _Tasks(_Calls):
-    """Calls that are tasks, bounded by themselves, of the running event loop or of one beside it.
-
-    A task may run a sync retriever in a thread of its own. One that is thread-bound is called
-    again in the loop's, and so are all that follow.
+    Of those in threads the first goes alone: what a retriever makes when it is first used may
+    belong to that thread. A call that is thread-bound is made again in the first thread, then in
+    the caller's own; all that follow are made there.
     """
 
-    def __init__(
-        self, function: Callable[[Sample], Awaitable[Retrieval]], loop: _Loop | None = None
-    ) -> None:
-        self._function = function
-        self._loop = loop
-        self._is_bound = False
-        self._futures: set[Any] = set()
+    def __init__(self, asker: Asker, start: _Start, *, in_threads: bool) -> None:
+        self._asker = asker
+        self._start = start
+        self._in_threads = in_threads
+        self._thread_choice = "any"
+        self._is_begun = False
+        self._first_has_ended = asyncio.Event()
+        self._workers: list[_Worker] = []
+        self._idle: list[_Worker] = []
+        self._futures: set[_Call] = set()
 
-    def start(self, sample: Sample) -> _Call | None:
-        """Start a task."""
-        if self._is_bound:
-            return None
-        if self._loop is None:
-            future: Any = asyncio.ensure_future(self._function(sample))
-        else:
-            future = self._loop.portal.start_task_soon(self._function, sample)
+    def start(self, sample: Sample) -> _Call:
+        """Start a call."""
+        future: _Call = self._start(self._asked_alone if self._in_threads else self._asked, sample)
         self._futures.add(future)
         future.add_done_callback(self._futures.discard)
-        return _Call(sample, future)
-
-    def again(self, call: _Call) -> _Call | None:  # noqa: ARG002 - as others need it
-        """Leave the call, and all that follow, to the caller's thread."""
-        self._is_bound = True
-        return None
+        return future
 
     def close(self) -> None:
-        """Cancel the tasks."""
+        """Give up what is under way; threads end, each once its call has returned."""
+        self._thread_choice = "own"  # none is begun any more
         for future in tuple(self._futures):
             future.cancel()
-        if self._loop is not None:
-            self._loop.close()
+        for worker in self._workers:
+            worker.end()
+
+    async def _asked(self, sample: Sample) -> _Outcome:
+        if self._thread_choice == "own":
+            return _ELSEWHERE
+        outcome = await self._asker.aask(sample)
+        self._thread_choice = "own" if outcome.is_bound else self._thread_choice
+        return outcome
+
+    async def _asked_alone(self, sample: Sample) -> _Outcome | BaseException:
+        if self._is_begun:
+            await self._first_has_ended.wait()
+        self._is_begun = True
+        try:
+            return await self._asked_in_thread(sample)
+        finally:
+            self._first_has_ended.set()
+
+    async def _asked_in_thread(self, sample: Sample) -> _Outcome | BaseException:
+        while self._thread_choice != "own":
+            worker = self._workers[0] if self._thread_choice == "first" else self._free()
+            bound = self._asker.bound()
+            try:
+                async with asyncio.timeout(bound):
+                    outcome = await asyncio.wrap_future(worker.put(sample))
+            except TimeoutError:
+                worker.is_stuck = True
+                return _Outcome(_late(bound))
+            if isinstance(outcome, BaseException) or not outcome.is_bound:
+                return outcome
+            first = self._workers[0]
+            self._thread_choice = "own" if worker is first or first.is_stuck else "first"
+        return _ELSEWHERE
+
+    def _free(self) -> _Worker:
+        if self._idle:
+            return self._idle.pop()
+        self._workers.append(_Worker(self._asker.ask, self._idle))
+        return self._workers[-1]
+
+
+_ELSEWHERE = _Outcome(Retrieval(error="to be asked in the caller's thread"), is_bound=True)
 
 
 class _Worker:
     """A thread that makes one call after the other, and ends with the program at the latest."""
 
-    def __init__(self, function: Callable[[Sample], Retrieval], idle: list[_Worker]) -> None:
+    def __init__(self, function: Callable[[Sample], _Outcome], idle: list[_Worker]) -> None:
         self._function = function
         self._idle = idle
-        self._queue: SimpleQueue[tuple[Any, _Call] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[Context, Sample, _Call] | None] = SimpleQueue()
         self.is_stuck = False
         threading.Thread(target=self._run, name="fullrecall retriever", daemon=True).start()
 
-    def put(self, call: _Call | None) -> None:
-        """Have this call made, in the caller's context; None ends the thread."""
-        if call is not None:
-            call.worker = self
-        self._queue.put(None if call is None else (copy_context(), call))
+    def put(self, sample: Sample) -> _Call:
+        """Have a call made, in the caller's context."""
+        future: _Call = Future()
+        self._queue.put((copy_context(), sample, future))
+        return future
+
+    def end(self) -> None:
+        """End the thread after its call."""
+        self._queue.put(None)
 
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:
-            context, call = item
-            try:
-                call.future.set_result(context.run(self._function, call.sample))
-            except BaseException as error:  # noqa: BLE001 - a SystemExit, too, is the caller's
-                call.future.set_exception(error)
-            self.is_stuck = False
-            self._idle.append(self)
-            del item, context, call
-
-
-class _Threads(_Calls):
-    """Calls in threads, as many as are under way.
-
-    The first call goes alone: what a retriever makes when it is first used may belong to that
-    thread. A call that is thread-bound is made again in the first thread, then in the caller's
-    own; all that follow are made there.
-    """
-
-    def __init__(self, function: Callable[[Sample], Retrieval]) -> None:
-        self._function = function
-        self._workers: list[_Worker] = []
-        self._idle: list[_Worker] = []
-        self._thread_choice = "any"
-
-    def room(self, most: int, *, is_first: bool) -> int:
-        """Return how many calls may be under way: one until the first has returned."""
-        return 1 if is_first or self._thread_choice != "any" else most
-
-    def start(self, sample: Sample) -> _Call | None:
-        """Start a call in a thread."""
-        if self._thread_choice == "own":
-            return None
-        call = _Call(sample)
-        worker = self._workers[0] if self._thread_choice == "first" else self._free()
-        worker.put(call)
-        return call
-
-    def again(self, call: _Call) -> _Call | None:
-        """Start a call again in the first thread, or leave it to the caller's own."""
-        first = self._workers[0]
-        self._thread_choice = "own" if call.worker is first or first.is_stuck else "first"
-        return self.start(call.sample)
-
-    def close(self) -> None:
-        """End the threads, each once its call has returned."""
-        for worker in self._workers:
-            worker.put(None)
-
-    def _free(self) -> _Worker:
-        if self._idle:
-            return self._idle.pop()
-        self._workers.append(_Worker(self._function, self._idle))
-        return self._workers[-1]
+            context, sample, future = item
+            if future.set_running_or_notify_cancel():
+                try:
+                    outcome: _Outcome | BaseException = context.run(self._function, sample)
+                except BaseException as error:  # noqa: BLE001 - a SystemExit, too, is the caller's
+                    outcome = error
+                self.is_stuck = False
+                self._idle.append(self)
+                future.set_result(outcome)
+                del outcome
+            del item, context, sample, future

@@ -145,20 +145,20 @@ def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
     return budget
 
 
-def models_of(asked: object) -> list[ChatModel]:
+def models_of(part_of_scorer: object) -> list[ChatModel]:
     """Return the models that a scorer, a judge or a panel of judges asks, as far as they show."""
-    if isinstance(asked, ChatModel) and not hasattr(asked, "attribute"):
-        return [asked]
-    parts = [getattr(asked, name, None) for name in ("judge", "by", "model")]
-    parts += getattr(asked, "judges", ())
+    if isinstance(part_of_scorer, ChatModel) and not hasattr(part_of_scorer, "attribute"):
+        return [part_of_scorer]
+    parts = [getattr(part_of_scorer, name, None) for name in ("judge", "by", "model")]
+    parts += getattr(part_of_scorer, "judges", ())
     return [model for part in parts if part is not None for model in models_of(part)]
 
 
 def no_price(model: ChatModel, budget: Budget) -> str:
     """Return what to do where a cost is bounded, and a model has no price."""
-    known = ", ".join(map(repr, budget.prices))
+    names = ", ".join(map(repr, budget.prices))
     return (
-        f"cost={budget.cost!r} needs the price of {model.name!r}: there are prices of {known}; add "
+        f"cost={budget.cost!r} needs the price of {model.name!r}: there are prices of {names}; add "
         f"prices={{{getattr(model, 'model', model.name)!r}: (prompt, completion)}}"
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
@@ -73,51 +72,42 @@ def _contents(path: Path, connection: sqlite3.Connection) -> Contents:
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         return Contents(VERSION, _size(path), 0, 0, None, None, (), ())
     connection.execute("BEGIN")  # one view of all tables, whatever another process writes
-    models: dict[str, list[int]] = {}
-    scorers: dict[str, Counter[str]] = {}
-    for key, name, value, _ in connection.execute(_KEPT):
-        plain = _plain(value)
-        if plain is None:
-            continue
-        if key.startswith("answer:"):
-            counts = models.setdefault(name or "unknown", [0, 0, 0])
-            tokens = plain.get("prompt_tokens", 0), plain.get("completion_tokens", 0)
-            for place, count in enumerate((1, *tokens)):
-                counts[place] += count
-        else:
-            scorers.setdefault(name or "{}", Counter())[plain.get("status", "unknown")] += 1
+    models = [ModelContents(*row) for row in connection.execute(_MODELS)]
+    statuses: dict[str, dict[str, int]] = {}
+    for scorer, status, count in connection.execute(_STATUSES):
+        statuses.setdefault(scorer, {})[status] = count
     first, last = connection.execute(_TIMES).fetchone()
     return Contents(
         VERSION,
         _size(path),
-        sum(counts[0] for counts in models.values()),
-        sum(counts.total() for counts in scorers.values()),
+        sum(model.completions for model in models),
+        sum(sum(counts.values()) for counts in statuses.values()),
         _date(first),
         _date(last),
-        tuple(ModelContents(name, *counts) for name, counts in sorted(models.items())),
-        tuple(_scorer(name, counts) for name, counts in sorted(scorers.items())),
+        tuple(models),
+        tuple(_scorer(scorer, counts) for scorer, counts in statuses.items()),
     )
 
 
-_KEPT = """SELECT key, names.name, value, made FROM asks LEFT JOIN names ON names.id = asks.name
-    WHERE value IS NOT NULL AND (key GLOB 'answer:*' OR key GLOB 'result:*')"""
+_KEPT = """FROM asks LEFT JOIN names ON names.id = asks.name
+    WHERE json_valid(value) AND key GLOB"""
+"""A damaged row is left out: it is to be asked for again."""
 
-_TIMES = f"SELECT min(made), max(made) FROM ({_KEPT})"  # noqa: S608 - text of our own
+_MODELS = f"""SELECT coalesce(names.name, 'unknown') AS model, count(*),
+    cast(total(json_extract(value, '$.prompt_tokens')) AS INTEGER),
+    cast(total(json_extract(value, '$.completion_tokens')) AS INTEGER)
+    {_KEPT} 'answer:*' GROUP BY model ORDER BY model"""
+_STATUSES = f"""SELECT coalesce(names.name, '{{}}') AS scorer,
+    json_extract(value, '$.status') AS status, count(*)
+    {_KEPT} 'result:*' GROUP BY scorer, status ORDER BY scorer, status"""
+_TIMES = f"SELECT min(made), max(made) {_KEPT} '*:*'"
 
 
-def _plain(value: str) -> dict[str, Any] | None:
-    """Return what a row holds; None for a damaged one, which is to be asked for again."""
-    with suppress(ValueError):
-        plain = json.loads(value)
-        if isinstance(plain, dict):
-            return plain
-    return None
-
-
-def _scorer(told: str, statuses: Mapping[str, int]) -> ScorerContents:
-    parameters = _plain(told) or {}
-    counts = dict(sorted(statuses.items()))
-    return ScorerContents(parameters.pop("scorer", "unknown"), parameters, counts)
+def _scorer(name: str, statuses: Mapping[str, int]) -> ScorerContents:
+    parameters = {}
+    with suppress(ValueError):  # a damaged name
+        parameters = json.loads(name)
+    return ScorerContents(parameters.pop("scorer", "unknown"), parameters, statuses)
 
 
 def _size(path: Path) -> int:
@@ -126,5 +116,9 @@ def _size(path: Path) -> int:
     return path.stat().st_size + (log.stat().st_size if log.exists() else 0)
 
 
-def _date(made: float | None) -> str | None:
-    return None if made is None else datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
+def _date(timestamp: float | None) -> str | None:
+    return (
+        None
+        if timestamp is None
+        else datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")
+    )

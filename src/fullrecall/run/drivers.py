@@ -27,7 +27,7 @@ from fullrecall.evaluation.run import as_sample_at
 from fullrecall.run.budget import Spending, checked
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.limits import Limits
-from fullrecall.run.work import Work, late, prepared, score_one
+from fullrecall.run.work import Work, late, prepared
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
@@ -57,10 +57,6 @@ def _silent() -> None:
     """Show nothing."""
 
 
-def _unseen(_: object) -> None:
-    """Show nothing."""
-
-
 @dataclass
 class Run:
     """One run: what is scored how, within which limits, and what it has spent."""
@@ -73,8 +69,6 @@ class Run:
     view: View = "contexts"
     """Which list of each record is scored."""
     beat: Callable[[], None] = _silent
-    show: Callable[[Row], None] = _unseen
-    """Shows that there is a row more."""
     count: Callable[[int, int, int], None] | None = None
     """Shows that there are so many samples more, with so many scores and so many unscored."""
 
@@ -110,11 +104,6 @@ class Run:
         """Whether nothing can be sent, kept, or looked up."""
         flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
         return self.limits.store is None and not flows
-
-    @property
-    def scores_samples_as_they_are(self) -> bool:
-        """Whether nothing is asked of a sample before it is scored."""
-        return self.limits.deadline is None and self.corpus is None and self.view == "contexts"
 
     def work(self, position: int, sample: Sample, results: Results | None) -> Work:
         """Return a sample prepared; one that comes after the deadline is not measured."""
@@ -162,30 +151,22 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
     """
     reader = _Reader(samples)
     if run.asks_nobody:
-        yield from _asking_nobody(reader, run)
+        while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
+            yield run.work(*drawn, None).row(run.scorers)
         _finish(run, reader.error)
         return
-    from fullrecall.run.address import Opened
+    from fullrecall.run.address import opened
     from fullrecall.run.kept import Results
 
-    with Opened(run.limits.store) as ledger:
+    with opened(run.limits.store) as ledger:
         results = Results(ledger, run.account.spent)
-        while not run.interruption.asked and (drawn := reader.draw()) is not None:
+        while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
             work = run.work(*drawn, results)
             if work.begun:
                 yield from _side_by_side(work, reader, run, results)
                 return
             yield work.row(run.scorers)
         _finish(run, reader.error)
-
-
-def _asking_nobody(reader: _Reader, run: Run) -> Iterator[Row]:
-    if not run.scores_samples_as_they_are:
-        while not run.interruption.asked and (drawn := reader.draw()) is not None:
-            yield run.work(*drawn, None).row(run.scorers)
-        return
-    while not run.interruption.asked and (drawn := reader.draw()) is not None:
-        yield Row(*drawn, tuple([score_one(scorer, drawn[1]) for scorer in run.scorers]))
 
 
 def _side_by_side(first: Work, reader: _Reader, run: Run, results: Results) -> Iterator[Row]:
@@ -252,14 +233,14 @@ async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIter
     """Open the run's ledger and close it again away from the loop: both wait for the disk."""
     import asyncio
 
-    from fullrecall.run.address import Opened
+    from fullrecall.run.address import opened
 
-    opened = Opened(run.limits.store)
-    ledger: Ledger = await away(opened.__enter__)
+    opening = opened(run.limits.store)
+    ledger: Ledger = await away(opening.__enter__)
     try:
         yield ledger
     finally:
-        await asyncio.shield(away(opened.__exit__, None, None, None))
+        await asyncio.shield(away(opening.__exit__, None, None, None))
 
 
 class _Source:
@@ -335,7 +316,7 @@ def _owed(began: float) -> float:
 
 def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:
     """Raise what ended the run early, if anything did."""
-    if run.interruption.asked:
+    if run.interruption.is_asked:
         raise KeyboardInterrupt
     if stopped is not None:
         raise RunStopped(stopped)

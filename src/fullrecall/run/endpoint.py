@@ -54,7 +54,7 @@ class Endpoint:
         self._in_a_row = 0
         self._doubt: Trouble | None = None
         self._unproven: list[Callable[[], None]] = []
-        self._held: list[asyncio.Future[None]] = []
+        self._entering: list[asyncio.Future[None]] = []
         self._hoping: list[asyncio.Future[bool]] = []
         self._tried_again = False
 
@@ -64,9 +64,9 @@ class Endpoint:
         Waits while the model is in doubt. Raises `NotAsked` once the run is over for this model.
         """
         while self._doubt is not None and self.stopped is None:
-            told = asyncio.get_running_loop().create_future()
-            self._held.append(told)
-            await told
+            entry = asyncio.get_running_loop().create_future()
+            self._entering.append(entry)
+            await entry
         self.check()
         self._open += 1
         return asyncio.get_running_loop().time()
@@ -238,8 +238,8 @@ class Endpoint:
         self._let_go()
 
     def _let_go(self) -> None:
-        held, self._held = self._held, []
-        _tell(held, value=None)
+        entering, self._entering = self._entering, []
+        _tell(entering, value=None)
 
 
 def _tell(futures: Iterable[asyncio.Future[T]], *, value: T) -> None:

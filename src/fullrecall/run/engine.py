@@ -75,7 +75,7 @@ class Engine:
         for work in works:
             if work.begun and not self._interrupted:
                 alone = len(work.begun) == 1
-                judging = self._one(work, work.begun[0]) if alone else self._all(work)
+                judging = self._judge(work, work.begun[0]) if alone else self._all(work)
                 work.task = asyncio.create_task(judging)
                 self._running.add(work.task)
                 work.task.add_done_callback(self._finished)
@@ -129,9 +129,9 @@ class Engine:
             task.exception()  # a second Ctrl-C, which the loop raises itself
 
     async def _all(self, work: Work) -> None:
-        await asyncio.gather(*(self._one(work, begun) for begun in work.begun))
+        await asyncio.gather(*(self._judge(work, begun) for begun in work.begun))
 
-    async def _one(self, work: Work, begun: Begun) -> None:
+    async def _judge(self, work: Work, begun: Begun) -> None:
         """Run one flow to its end; its result has the usage of all that was sent for it."""
         scorer, tally = begun.scorer, Tally()
         try:

@@ -7,12 +7,11 @@ import contextvars
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import cache
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from fullrecall.models.transport import Portal
 
 T = TypeVar("T")
 
@@ -36,17 +35,16 @@ class EventLoop:
     """
 
     def __init__(self) -> None:
-        self._stack = ExitStack()
         self._runner: asyncio.Runner | None = None
-        self._portal: BlockingPortal | None = None
+        self._portal = Portal()
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end, and all that is in flight beside it."""
-        marked = _marked(coroutine)
         if self._runner is None:
-            return self._beside.call(lambda: marked)
+            result: T = self._portal.call(_marked, coroutine)
+            return result
         try:
-            return self._runner.run(marked)
+            return self._runner.run(_marked(coroutine))
         except KeyboardInterrupt:
             # It left the loop with callbacks to run, maybe the one that ends this call: left
             # over, it would end the next call.
@@ -58,25 +56,21 @@ class EventLoop:
     def soon(self, function: Callable[[], object]) -> None:
         """Call a function in the loop; to be used from signal handlers and other threads."""
         if self._runner is None:
-            self._beside.start_task_soon(function)
+            self._portal.soon(function)
         else:
             self._runner.get_loop().call_soon_threadsafe(function)
-
-    @property
-    def _beside(self) -> BlockingPortal:
-        if self._portal is None:
-            self._portal = self._stack.enter_context(start_blocking_portal(name="fullrecall"))
-        return self._portal
 
     def __enter__(self) -> Self:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            self._runner = self._stack.enter_context(asyncio.Runner())
+            self._runner = asyncio.Runner()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        if self._runner is not None:
+            self._runner.close()
+        self._portal.close()
 
 
 _MOST_AT_ONCE = 256

@@ -13,19 +13,19 @@ class Interruption:
     """Whether Ctrl-C was pressed, and who is to be told at once."""
 
     def __init__(self) -> None:
-        self.asked = False
-        self._told: Callable[[], object] | None = None
+        self.is_asked = False
+        self._listener: Callable[[], object] | None = None
         self._is_waiting = False
 
-    def tell(self, told: Callable[[], object] | None) -> None:
+    def tell(self, listener: Callable[[], object] | None) -> None:
         """Call this when it happens, from inside a signal handler; None for nobody any more."""
-        self._told = told
+        self._listener = listener
 
     def ask(self) -> None:
         """Ask the run to stop; called in the thread that runs it."""
-        self.asked = True
-        if self._told is not None:
-            self._told()
+        self.is_asked = True
+        if self._listener is not None:
+            self._listener()
         if self._is_waiting:
             self._is_waiting = False
             raise _WaitEndedError
@@ -63,7 +63,7 @@ def interruptible() -> Iterator[Interruption]:
         return
 
     def ask(number: int, frame: FrameType | None) -> None:
-        if interruption.asked:
+        if interruption.is_asked:
             signal.default_int_handler(number, frame)
         interruption.ask()
 

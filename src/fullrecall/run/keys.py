@@ -24,12 +24,15 @@ def completion_key(ask: Ask) -> str:
 
     Where it is kept as the answer to another request, that one's.
     """
-    return keys_of(ask)[0]
+    return keys_of(ask, ask.model.name)[0]
 
 
-def keys_of(ask: Ask) -> list[str]:
-    """Return the key of a completion, and those under which another that serves may be kept."""
-    return [_key(ask.model.name, request) for request in ask.kept_as or (ask.request,)]
+def keys_of(ask: Ask, model: str) -> list[str]:
+    """Return the key of a completion, and those under which another that serves may be kept.
+
+    `model` is the name of the ask's model, which takes long to tell.
+    """
+    return [_key(model, request) for request in ask.kept_as or (ask.request,)]
 
 
 def _key(model: str, request: ChatRequest) -> str:
@@ -73,19 +76,19 @@ def result_key(scorer: object, sample: Sample) -> str | None:
 
 def _read(sample: Sample) -> dict[str, Any]:
     """Return what judged scorers read of a sample: of contexts their texts alone."""
-    plain = sample.to_dict()
-    record = plain.pop("retrieval", None)
+    fields = sample.to_dict()
+    record = fields.pop("retrieval", None)
     if record is not None:
-        known = {"retrieved_contexts": record.get("contexts"), "response": sample.response}
-        plain |= {name: value for name, value in known.items() if value is not None}
-        plain["retrieval"] = {"ranks": record.get("ranks"), "error": record.get("error")}
-        plain["retrieval"]["line"] = sample.retrieval and sample.retrieval.line
+        recorded = {"retrieved_contexts": record.get("contexts"), "response": sample.response}
+        fields |= {name: value for name, value in recorded.items() if value is not None}
+        fields["retrieval"] = {"ranks": record.get("ranks"), "error": record.get("error")}
+        fields["retrieval"]["line"] = sample.retrieval and sample.retrieval.line
     for name in _UNREAD:
-        plain.pop(name, None)
+        fields.pop(name, None)
     for name in ("retrieved_contexts", "reference_contexts"):
-        if name in plain:
-            plain[name] = _texts(plain[name])
-    return plain
+        if name in fields:
+            fields[name] = _texts(fields[name])
+    return fields
 
 
 def _texts(contexts: list[Any]) -> list[Any]:
@@ -97,8 +100,8 @@ def _text(*parts: object) -> bytes:
     return _ENCODED(parts).encode("ascii")
 
 
-def _plain(value: Any) -> Any:
+def _as_dict(value: Any) -> Any:
     return dict(value)
 
 
-_ENCODED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain).encode
+_ENCODED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_as_dict).encode

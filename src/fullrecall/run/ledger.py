@@ -76,9 +76,9 @@ Change: TypeAlias = Callable[[Entry, Moment], tuple[Entry, T]]
 
 def claimed(entry: Entry, now: Moment, token: str) -> tuple[Entry, bool]:
     """Grant a claim to one at a time, and to nobody where there is an answer."""
-    held = entry.claim
-    taken = held is not None and held.token != token and held.is_held(now.seconds)
-    if entry.value is not None or taken:
+    claim = entry.claim
+    is_taken = claim is not None and claim.token != token and claim.is_held(now.seconds)
+    if entry.value is not None or is_taken:
         return entry, False
     until = now.seconds + CLAIM_SECONDS
     return replace(entry, claim=Claim(token, own_place(), os.getpid(), until)), True
@@ -160,7 +160,7 @@ class Ledger(ABC):
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
         granted = self.amend(key, partial(claimed, token=token), otherwise=True)
-        granted.add_done_callback(lambda told: told.result() or self._claims.pop(token, None))
+        granted.add_done_callback(lambda future: future.result() or self._claims.pop(token, None))
         return token, granted
 
     def put(self, key: str, value: str | None, name: str, token: str = "") -> Future[None]:
@@ -192,8 +192,8 @@ class Ledger(ABC):
             why = self._why_lost(account, owner, now)
             if why or account is None:
                 return entry, AccountLostError(why)
-            told = change(account, now.seconds)
-            return replace(entry, value=json.dumps(account)), told
+            outcome = change(account, now.seconds)
+            return replace(entry, value=json.dumps(account)), outcome
 
         lost = AccountLostError(
             f"the budget cannot be counted, and nothing more is sent: the store {self.path} is lost"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from fullrecall.errors import ParameterError
 from fullrecall.models.retries import MOST, Retries
@@ -13,7 +13,18 @@ if TYPE_CHECKING:
     from fullrecall.run.budget import Budget
 
 
-@dataclass(frozen=True)
+class LimitOptions(TypedDict, total=False):
+    """The same for type checkers: what whoever passes the options of a run on takes."""
+
+    max_concurrency: int
+    timeout: float | None
+    deadline: float | None
+    retries: Retries | int
+    store: StoreLike | None
+    budget: Budget | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """The options of a run that bound what it asks; `evaluate` says what each means.
 

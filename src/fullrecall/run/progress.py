@@ -37,26 +37,26 @@ class Progress:
     def __str__(self) -> str:
         of = "" if self.total is None else f"/{self.total:,}"
         rate = self.done / self.spent.seconds if self.spent.seconds else 0.0
-        told = [f"{self.done:,}{of} samples", f"{rate:.3g}/s"]
+        phrases = [f"{self.done:,}{of} samples", f"{rate:.3g}/s"]
         if self.total and rate:
             left = max(0, self.total - self.done) / rate
-            told[0] += f" ({min(1.0, self.done / self.total):.0%})"
+            phrases[0] += f" ({min(1.0, self.done / self.total):.0%})"
             if left:
-                told.append(f"{_duration(left)} left")
-        return ", ".join([*told, *self.details()])
+                phrases.append(f"{_duration(left)} left")
+        return ", ".join([*phrases, *self.details()])
 
     def details(self) -> list[str]:
         """Return what there is to tell beside the number of samples, in a few words each."""
-        spent, told = self.spent, []
+        spent, phrases = self.spent, []
         if self.unscored:
-            told.append(f"{self.unscored:,} unscored")
+            phrases.append(f"{self.unscored:,} unscored")
         if spent.calls:
-            told += [counted(spent.calls, "call"), counted(spent.tokens, "token")]
+            phrases += [counted(spent.calls, "call"), counted(spent.tokens, "token")]
         if spent.retries:
-            told.append(f"{spent.retries:,} retries")
+            phrases.append(f"{spent.retries:,} retries")
         if spent.cost is not None:
-            told.append(f"cost {spent.cost:,.4g}")
-        return told
+            phrases.append(f"cost {spent.cost:,.4g}")
+        return phrases
 
 
 OnProgress: TypeAlias = Callable[[Progress], object]
@@ -87,7 +87,7 @@ class Meter:
         self._logged = 0.0
         self._logs = show and not sys.stderr.isatty()
         self._bar: Any = None
-        self._done = self._scored = self._unscored = 0
+        self._samples = self._scored = self._unscored = 0
         if show and not self._logs:
             from tqdm import tqdm
 
@@ -105,7 +105,7 @@ class Meter:
 
     def count(self, samples: int, scored: int, unscored: int) -> None:
         """Count samples with so many scores, and so many that could not be made, and show it."""
-        self._done += samples
+        self._samples += samples
         self._scored += scored
         self._unscored += unscored
         if self._on_progress is not None:
@@ -135,7 +135,7 @@ class Meter:
     def progress(self) -> Progress:
         """Return the run as it stands."""
         return Progress(
-            self._done, self._total, self._scored, self._unscored, self._account.so_far()
+            self._samples, self._total, self._scored, self._unscored, self._account.so_far()
         )
 
     def _log(self) -> None:

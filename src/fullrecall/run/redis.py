@@ -53,7 +53,9 @@ def _client(url: str, pid: int) -> Any:  # noqa: ARG001 - connections do not cro
     from redis.backoff import ExponentialBackoff
     from redis.retry import Retry
 
-    given = {name: os.environ.get(f"REDIS_{name.upper()}") for name in ("username", "password")}
+    credentials = {
+        name: os.environ.get(f"REDIS_{name.upper()}") for name in ("username", "password")
+    }
     return redis.Redis.from_url(
         url,
         decode_responses=True,
@@ -62,7 +64,7 @@ def _client(url: str, pid: int) -> Any:  # noqa: ARG001 - connections do not cro
         health_check_interval=30,
         retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), _RETRIES),
         retry_on_error=[redis.ConnectionError, redis.TimeoutError],
-        **{name: value for name, value in given.items() if value},
+        **{name: value for name, value in credentials.items() if value},
     )
 
 
@@ -113,14 +115,14 @@ class RedisLedger(Ledger):
             )  # fmt: skip
             entry = _entry(before)
             now = Moment(int(seconds) + int(micros) / 1e6, self._life_of(server["run_id"]))
-            changed, told = change(entry, now)
+            changed, outcome = change(entry, now)
             if changed == entry:
-                return told
+                return outcome
             keeps = changed.value is not None and not key.startswith("{")
             after = "" if changed == Entry() else json.dumps(astuple(changed))
             arguments = [before or "", after, "" if keeps else _KEEP_SECONDS]
             if self._set(keys=[name], args=arguments):
-                return told
+                return outcome
         raise AssertionError  # there is always another try
 
     def _life_of(self, run: str) -> str:

@@ -35,6 +35,7 @@ class _Request:
     """One ask on its way: what is known of it so far."""
 
     ask: Ask
+    endpoint: Endpoint
     key: str
     others: list[str]
     failed_before: bool = False
@@ -87,8 +88,9 @@ class Door:
 
         Raises `NotAsked` where the run sends no more.
         """
-        key, *others = keys_of(ask)
-        request = _Request(ask, key, others)
+        endpoint = self._endpoint(ask.model)
+        key, *others = keys_of(ask, endpoint.name)
+        request = _Request(ask, endpoint, key, others)
         left = None if self._limits.deadline is None else self._seconds_left()
         try:
             async with asyncio.timeout(left) as limit:
@@ -116,17 +118,17 @@ class Door:
     async def _kept(self, request: _Request) -> Completion | None:
         """Return the answer that there is already, or will be; None where it is our turn."""
         ask, waiting = request.ask, self._waiting
-        kept = self._found(request)
+        kept = self._looked_up(request)
         while kept is None and ask.known is None and request.key in waiting:
             other = waiting[request.key]
             await asyncio.wait([other])
             if not other.cancelled():  # else whoever asked was given up: it is our turn
                 kept = other.result()
-        known = self._known(request, kept)
-        if known is not None:
+        free_answer = self._free_answer(request, kept)
+        if free_answer is not None:
             self._unusable.pop(request.key, None)
-            self._keep(request, known)
-            kept = await self._written(request, known)
+            self._keep(request, free_answer)
+            kept = await self._written(request, free_answer)
         self._account.spent.reused += kept is not None
         return kept
 
@@ -149,32 +151,30 @@ class Door:
 
     async def _paid(self, request: _Request) -> Completion:
         """Return what another run was answered meanwhile, or else the model."""
-        endpoint = self._endpoint(request.ask.model)
+        endpoint = request.endpoint
         began = await endpoint.enter()
         try:
             elsewhere = await self._claimed(request)
             if elsewhere is not None:
                 return elsewhere
             for sent in count(1):
-                async with self._allowed(request, endpoint, sent) as allowed:
+                async with self._allowed(request, sent) as allowed:
                     attempt = allowed.attempt = await self._attempt(request.ask)
                     completion = counted(request.ask, attempt, sent)
                     self._keep(request, completion)
-                wait = await self._pause(request, endpoint, attempt.trouble)
+                wait = await self._pause(request, attempt.trouble)
                 if wait is None:
                     break
                 await asyncio.sleep(wait)
-            self._tell(request, endpoint, attempt.trouble, began)
+            self._tell(request, attempt.trouble, began)
         finally:
             endpoint.leave()
         return await self._written(request, completion)
 
     @asynccontextmanager
-    async def _allowed(
-        self, request: _Request, endpoint: Endpoint, sent: int
-    ) -> AsyncIterator[_Sending]:
+    async def _allowed(self, request: _Request, sent: int) -> AsyncIterator[_Sending]:
         """Send a request once, within the endpoint's limit and the budget."""
-        sending, account = _Sending(), self._account
+        sending, account, endpoint = _Sending(), self._account, request.endpoint
         entered = await endpoint.acquire()
         try:
             hold = await account.hold(request.ask, sent)
@@ -187,9 +187,7 @@ class Door:
         finally:
             endpoint.release(sending.attempt, entered, self._retries)
 
-    async def _pause(
-        self, request: _Request, endpoint: Endpoint, trouble: Trouble | None
-    ) -> float | None:
+    async def _pause(self, request: _Request, trouble: Trouble | None) -> float | None:
         """Return the seconds before a request goes once more; None for never."""
         if trouble is None:
             return None
@@ -198,7 +196,7 @@ class Door:
         wait = self._retries.wait(request.sent, trouble)
         if wait is not None or request.is_pardoned:
             return wait
-        request.is_pardoned = await self._is_pardoned(request, endpoint, trouble)
+        request.is_pardoned = await self._is_pardoned(request, trouble)
         return self._retries.first_wait if request.is_pardoned else None
 
     async def _attempt(self, ask: Ask) -> Attempt:
@@ -214,7 +212,7 @@ class Door:
         except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
             return Attempt.failed(error)
 
-    async def _is_pardoned(self, request: _Request, endpoint: Endpoint, trouble: Trouble) -> bool:
+    async def _is_pardoned(self, request: _Request, trouble: Trouble) -> bool:
         """Whether a request that was turned away for good goes once more.
 
         Whoever answers others may have turned this one away by mistake.
@@ -223,11 +221,9 @@ class Door:
             return False
         if request.sent > self._retries.most:
             return False
-        return await endpoint.answers_others(trouble)
+        return await request.endpoint.answers_others(trouble)
 
-    def _tell(
-        self, request: _Request, endpoint: Endpoint, trouble: Trouble | None, began: float
-    ) -> None:
+    def _tell(self, request: _Request, trouble: Trouble | None, began: float) -> None:
         """Tell the endpoint's record of an ask that failed for good.
 
         One of which a run before knows that it fails while others are answered is no sign: what
@@ -235,15 +231,13 @@ class Door:
         """
         if trouble is None or trouble.failure.is_reply or request.failed_before:
             return
-        endpoint.fails(
-            trouble,
-            began,
-            hopeless=self._retries.gives_up(trouble),
-            remember=lambda: self._remember_failure(request.key),
-        )
 
-    def _remember_failure(self, key: str) -> None:
-        self._keeps.put(key, None, "")
+        def remember() -> None:
+            self._keeps.put(request.key, None, "")
+
+        request.endpoint.fails(
+            trouble, began, hopeless=self._retries.gives_up(trouble), remember=remember
+        )
 
     def _endpoint(self, model: ChatModel) -> Endpoint:
         if id(model) not in self._models:
@@ -255,7 +249,7 @@ class Door:
 
     # --- the ledger
 
-    def _found(self, request: _Request) -> Completion | None:
+    def _looked_up(self, request: _Request) -> Completion | None:
         """Return what is kept, or of no use to this job; None where there is neither."""
         entry = self._ledger.get(request.key)
         request.failed_before = entry.failed
@@ -267,12 +261,12 @@ class Door:
             return self._unusable.get(request.key)
         return completion_of(entry.value)
 
-    def _known(self, request: _Request, kept: Completion | None) -> Completion | None:
+    def _free_answer(self, request: _Request, kept: Completion | None) -> Completion | None:
         """Return the answer that is not kept under this key yet, and needs no request."""
-        ask, known = request.ask, request.ask.known
-        if known is not None:  # by a judge that was answered in another run, or in other words
-            mends = kept is not None and not _is_answer(ask, kept) and _is_answer(ask, known)
-            return known if kept is None or mends else None
+        ask, before = request.ask, request.ask.known
+        if before is not None:  # in another run, or in other words
+            mends = kept is not None and not _is_answer(ask, kept) and _is_answer(ask, before)
+            return before if kept is None or mends else None
         if kept is None:
             values = (self._ledger.get(key).value for key in request.others)
             others = (completion_of(value) for value in values if value is not None)
@@ -285,7 +279,7 @@ class Door:
         while ledger.is_shared and not ledger.problem:
             request.claim, granted = ledger.claim(request.key)
             is_ours = await asyncio.wrap_future(granted)
-            kept = None if is_ours and not ledger.job else self._found(request)
+            kept = None if is_ours and not ledger.job else self._looked_up(request)
             if kept is not None:
                 self._account.spent.reused += 1
                 return kept
@@ -300,8 +294,9 @@ class Door:
         """Keep what a model replied: if it holds anything of an answer, for all runs."""
         if _is_answer(request.ask, completion):
             claim, request.claim = request.claim, ""  # it ends with the write
-            name = request.ask.model.name
-            request.written = self._keeps.put(request.key, text_of(completion), name, claim)
+            request.written = self._keeps.put(
+                request.key, text_of(completion), request.endpoint.name, claim
+            )
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:
         """Return the answer once it is kept, or the one that was kept there before it."""
@@ -312,7 +307,7 @@ class Door:
             await asyncio.wrap_future(request.written)
         self._warn()
         if self._keeps is not self._ledger:
-            self._keeps.put(request.key, text_of(completion), request.ask.model.name)
+            self._keeps.put(request.key, text_of(completion), request.endpoint.name)
         elif self._ledger.is_shared:
             value = self._ledger.get(request.key).value
             return completion if value is None else completion_of(value)
@@ -349,9 +344,9 @@ def text_of(completion: Completion) -> str:
 
 def completion_of(text: str) -> Completion:
     """Return what `text_of` wrote."""
-    plain = json.loads(text)
-    failure = plain.pop("failure")
-    return Completion(**plain, failure=None if failure is None else Failure(failure))
+    fields = json.loads(text)
+    failure = fields.pop("failure")
+    return Completion(**fields, failure=None if failure is None else Failure(failure))
 
 
 def _is_answer(ask: Ask, completion: Completion) -> bool:

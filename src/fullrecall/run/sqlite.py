@@ -72,16 +72,16 @@ class _Job:
     change: Change[Any]
     otherwise: Any
     durable: bool
-    done: Future[Any] = field(default_factory=Future)
+    future: Future[Any] = field(default_factory=Future)
 
     def __post_init__(self) -> None:
         # A future that runs cannot be cancelled: whoever waits may go, what is written stays.
-        self.done.set_running_or_notify_cancel()
+        self.future.set_running_or_notify_cancel()
 
     def tell(self, value: Any) -> None:
         """Let whoever waits go on."""
-        if not self.done.done():
-            self.done.set_result(value)
+        if not self.future.done():
+            self.future.set_result(value)
 
 
 class SQLiteLedger(Ledger):
@@ -98,7 +98,7 @@ class SQLiteLedger(Ledger):
         self._path = Path("memory" if path is None else path)
         super().__init__(self._path, job)
         self._jobs: deque[_Job] = deque()
-        self._taken: Sequence[_Job] = ()
+        self._in_transaction: Sequence[_Job] = ()
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._transacting = threading.Lock()
@@ -134,14 +134,14 @@ class SQLiteLedger(Ledger):
     ) -> Future[T]:
         """Change a record in the writer's next transaction; in memory at once."""
         if not self.is_shared:
-            return _done(self._amended_in_memory(key, change))
+            return _finished(self._amended_in_memory(key, change))
         job = _Job(key, change, otherwise, durable)
         with self._lock:
             if self.is_closed:
                 raise self.closed()
             if self.problem:
                 job.tell(otherwise)
-                return job.done
+                return job.future
             self._jobs.append(job)
             self._changed.notify_all()
             if self._thread is None or not self._thread.is_alive():  # first, forked, or dead
@@ -149,7 +149,7 @@ class SQLiteLedger(Ledger):
                     target=self._serve, name="fullrecall-store", daemon=True
                 )
                 self._thread.start()
-        return job.done
+        return job.future
 
     def _open(self, path: Path) -> None:
         try:
@@ -157,8 +157,8 @@ class SQLiteLedger(Ledger):
         except UnreadableError as error:
             from fullrecall.run.salvage import salvaged
 
-            found = salvaged(path)
-            raise StoreError(f"{error}{found and f'; {found}'}") from None
+            salvage = salvaged(path)
+            raise StoreError(f"{error}{salvage and f'; {salvage}'}") from None
         try:
             self._writing = writing(path)
         except sqlite3.Error as error:
@@ -172,12 +172,12 @@ class SQLiteLedger(Ledger):
         with self._lock:
             if self._writing is None:
                 raise self.closed()
-            written, told = _amended(self._writing, key, change, checked=False)
+            written, outcome = _amended(self._writing, key, change, checked=False)
             self._characters += written
             if self._characters > _MOST_CHARACTERS:
                 self._writing.execute(f"DELETE FROM asks WHERE rowid NOT IN {_NEWEST}")  # noqa: S608
                 self._characters //= 2
-        return told
+        return outcome
 
     def _close(self) -> None:
         with self._lock:
@@ -204,8 +204,8 @@ class SQLiteLedger(Ledger):
             while not self._jobs and not self.is_closed:
                 self._changed.wait()
             count = min(len(self._jobs), _MOST_TOGETHER)
-            self._taken = [self._jobs.popleft() for _ in range(count)]
-            return self._taken
+            self._in_transaction = [self._jobs.popleft() for _ in range(count)]
+            return self._in_transaction
 
     def _do(self, jobs: Sequence[_Job]) -> None:
         """Do jobs in one transaction and tell whoever waits; what fails stops the keeping."""
@@ -217,7 +217,7 @@ class SQLiteLedger(Ledger):
                 self._stop(error)
         for job, value in zip(jobs, values, strict=True):
             job.tell(value)
-        self._taken = ()
+        self._in_transaction = ()
 
     def _commit(self, jobs: Sequence[_Job]) -> list[Any]:
         if _identity(self._path) != self._file:
@@ -235,7 +235,7 @@ class SQLiteLedger(Ledger):
         connection.execute("BEGIN IMMEDIATE")
         try:
             amended = (_amended(connection, job.key, job.change, checked=True) for job in jobs)
-            values = [told for _, told in amended]
+            values = [outcome for _, outcome in amended]
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -249,9 +249,9 @@ class SQLiteLedger(Ledger):
 
     def _abandon(self) -> None:
         """Let all who wait go on: nobody does what they wait for."""
-        for job in (*self._taken, *self._jobs):
+        for job in (*self._in_transaction, *self._jobs):
             job.tell(job.otherwise)
-        self._taken = ()
+        self._in_transaction = ()
         self._jobs.clear()
 
     def _disconnect(self) -> None:
@@ -281,19 +281,19 @@ class SQLiteLedger(Ledger):
 
 
 _OPEN: WeakSet[SQLiteLedger] = WeakSet()
-_held: list[SQLiteLedger] = []
+_HOLDING: list[SQLiteLedger] = []
 
 
 def _before_fork() -> None:
     for ledger in list(_OPEN):
         if not ledger.is_closed:
             ledger.hold()
-            _held.append(ledger)
+            _HOLDING.append(ledger)
 
 
 def _after_fork(*, in_child: bool) -> None:
-    while _held:
-        _held.pop().let_go(in_child=in_child)
+    while _HOLDING:
+        _HOLDING.pop().let_go(in_child=in_child)
 
 
 if hasattr(os, "register_at_fork"):
@@ -308,12 +308,12 @@ _DONE: Future[Any] = Future()
 _DONE.set_result(None)
 
 
-def _done(told: T) -> Future[T]:
+def _finished(outcome: T) -> Future[T]:
     """Return a future that is done: one for all that are told nothing."""
-    if told is None:
+    if outcome is None:
         return _DONE
     future: Future[T] = Future()
-    future.set_result(told)
+    future.set_result(outcome)
     return future
 
 
@@ -333,19 +333,19 @@ def _amended(
 ) -> tuple[int, T]:
     """Change a record; return how many characters were written, and what the change tells."""
     entry = _entry(connection, key, checked=checked)
-    changed, told = change(entry, Moment(seconds()))
+    changed, outcome = change(entry, Moment(seconds()))
     if changed == entry:
-        return 0, told
+        return 0, outcome
     if changed == Entry():
         connection.execute("DELETE FROM asks WHERE key = ?", (key,))
-        return 0, told
+        return 0, outcome
     value, name, claim = changed.value, changed.name, changed.claim or (None,) * 4
     checksum = checksum_of(key, value) if checked and value is not None else None
     row = (key, value, checksum, time.time(), changed.failed, *claim, name)
     if not connection.execute(_PUT, row).rowcount:
         connection.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (name,))
         connection.execute(_PUT, row)
-    return len(value or ""), told
+    return len(value or ""), outcome
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 import zlib
@@ -29,20 +28,6 @@ _SCHEMA = (
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
-
-_EARLIER = (
-    """INSERT OR IGNORE INTO asks (key, value, name, made)
-        SELECT 'answer:' || lower(hex(key)),
-        answer(key, sum, prompt_tokens, completion_tokens, failure, detail, text), model, made
-        FROM completions""",
-    """INSERT OR IGNORE INTO asks (key, value, name, made)
-        SELECT 'result:' || lower(hex(key)), result(key, sum, result), scorer, made FROM results""",
-    "DELETE FROM asks WHERE value IS NULL",
-    "UPDATE asks SET sum = checksum(key, value)",
-    *(f"DROP TABLE IF EXISTS {name}"
-      for name in ("completions", "results", "leases", "failures", "unusable")),
-)  # fmt: skip
-"""What brings the answers of an earlier version along: they were paid for."""
 
 
 class UnreadableError(StoreError):
@@ -96,19 +81,17 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
         raise UnreadableError(
             f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}"
         )
-    if not 1 <= version <= VERSION:
+    if version != VERSION:
+        way_out = "upgrade fullrecall, or name another file" if version > VERSION else _WAY_OUT
         raise StoreError(
-            f"{path} has version {version} of the store, this fullrecall knows {VERSION}: upgrade "
-            "fullrecall, or name another file"
+            f"{path} has version {version} of the store, this fullrecall knows {VERSION}: {way_out}"
         )
-    answers = "asks" if version == VERSION else "completions, results"
-    connection.execute(f"SELECT 1 FROM {answers}, names LIMIT 1")  # noqa: S608 - names of our own
+    connection.execute("SELECT 1 FROM asks, names LIMIT 1")
 
 
 def reading(path: Path) -> sqlite3.Connection:
     """Return a connection that writes nothing."""
-    place = f"{path.absolute().as_uri()}?mode=ro"
-    connection = _connected(place)
+    connection = connected(path, "?mode=ro")
     try:
         _pragma(connection, "schema_version")
     except sqlite3.OperationalError:
@@ -117,7 +100,7 @@ def reading(path: Path) -> sqlite3.Connection:
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
             raise
-        return _connected(f"{place}&immutable=1")
+        return connected(path, "?mode=ro&immutable=1")
     except sqlite3.Error:
         connection.close()
         raise
@@ -126,15 +109,12 @@ def reading(path: Path) -> sqlite3.Connection:
 
 def writing(path: Path) -> sqlite3.Connection:
     """Return a connection that can write, the tables made; raises `sqlite3.Error`."""
-    connection = _connected(f"{path.absolute().as_uri()}?mode=rwc")
+    connection = connected(path)
     try:
         _retried(connection, "PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
         if _pragma(connection, "user_version") != VERSION:
-            is_earlier = _pragma(connection, "application_id") == _APPLICATION
             _make_tables(connection)
-            if is_earlier:
-                _bring_along(connection)
         connection.execute("COMMIT")
     except sqlite3.Error:
         connection.close()
@@ -144,7 +124,7 @@ def writing(path: Path) -> sqlite3.Connection:
 
 def in_memory() -> sqlite3.Connection:
     """Return a connection to tables of its own, which end with it."""
-    connection = _connected(":memory:")
+    connection = connected(None)
     connection.text_factory = str
     _make_tables(connection)
     return connection
@@ -155,34 +135,12 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-def _bring_along(connection: sqlite3.Connection) -> None:
-    def answer(key: bytes, checksum: int, *fields: Any) -> str | None:
-        if zlib.crc32(repr((key, *fields)).encode()) != checksum:
-            return None
-        names = ("prompt_tokens", "completion_tokens", "failure", "detail", "text")
-        plain = dict(zip(names, map(_decoded, fields), strict=True))
-        return json.dumps({**plain, "requests": 1})
-
-    def result(key: bytes, checksum: int, plain: bytes) -> str | None:
-        whole = zlib.crc32(repr((key, plain)).encode()) == checksum
-        return json.dumps(json.loads(_decoded(plain))) if whole else None
-
-    for name, arguments, function in (
-        ("answer", 7, answer), ("result", 3, result), ("checksum", 2, checksum_of),
-    ):  # fmt: skip
-        connection.create_function(name, arguments, function)
-    for statement in _EARLIER:
-        connection.execute(statement)
-
-
-def _decoded(value: Any) -> Any:
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
-
-
-def _connected(place: str) -> sqlite3.Connection:
+def connected(path: Path | None, options: str = "?mode=rwc") -> sqlite3.Connection:
+    """Return a connection to a file, to memory where `path` is None."""
+    address = ":memory:" if path is None else f"{path.absolute().as_uri()}{options}"
     # Transactions are ours: no implicit BEGIN. The lock is ours too.
     connection = sqlite3.connect(
-        place, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
     # What is no UTF-8 is damaged: its checksum says so where one matters.
     connection.text_factory = _text

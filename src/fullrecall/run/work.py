@@ -66,19 +66,47 @@ def prepared(
     """
     work = Work(position, sample, [None] * len(scorers))
     for index, scorer in enumerate(scorers):
-        stale = None if corpus is None else stale_label(sample, corpus, _labels_of(scorer, sample))
+        stale = _stale(scorer, sample, corpus)
         if stale is not None:
-            work.results[index] = unscored(scorer, stale)
+            work.results[index] = stale
             continue
         make = getattr(scorer, "flow", None)
-        known = None if make is None or results is None else results.get(scorer, sample)
+        finished = None if make is None or results is None else results.get(scorer, sample)
         if make is None:
             work.results[index] = score_one(scorer, sample)
-        elif known is not None:
-            work.results[index] = known
+        elif finished is not None:
+            work.results[index] = finished
         else:
             _begin(work, index, scorer, make)
     return work
+
+
+def score_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
+    """Return the result of a sample outside of a run; raises nothing, as a run does."""
+    return _stale(scorer, sample, corpus) or score_one(scorer, sample)
+
+
+async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
+    """Return the same by the scorer's `ascore`; without one, by its `score` in a thread."""
+    import asyncio
+
+    stale = _stale(scorer, sample, corpus)
+    if stale is not None:
+        return stale
+    ascore = getattr(scorer, "ascore", None)
+    try:
+        # A scorer of the user's own may have `score` alone, and wait for a model in it.
+        scoring = ascore(sample) if ascore else asyncio.to_thread(scorer.score, sample)
+        result: Result = await scoring
+    except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
+        return raised(scorer, error)
+    return result
+
+
+def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result | None:
+    """Return the result where the score depends on a label that is stale; None where it is not."""
+    stale = None if corpus is None else stale_label(sample, corpus, _labels_of(scorer, sample))
+    return None if stale is None else unscored(scorer, stale)
 
 
 def _labels_of(scorer: Scorer, sample: Sample) -> Collection[str]:
@@ -126,8 +154,8 @@ def raised(scorer: Scorer, error: Exception) -> Result:
     """Return what an exception inside a scorer makes of its result: it ends no run."""
     from fullrecall.models.failures import shortened
 
-    told = shortened(f"{type(error).__name__}: {error}")
-    return unscored(scorer, f"{scorer.method.name} raised {told}")
+    message = shortened(f"{type(error).__name__}: {error}")
+    return unscored(scorer, f"{scorer.method.name} raised {message}")
 
 
 def unscored(scorer: Scorer, why: str) -> Result:

@@ -72,7 +72,7 @@ class Places:
         self.blocks = blocks
 
     @cached_property
-    def found(self) -> Mapping[str, Sequence[int]]:
+    def starts(self) -> Mapping[str, Sequence[int]]:
         """Where each block starts that is there."""
         return places(self.blocks.all, self.context)
 
@@ -83,21 +83,21 @@ def places(blocks: AbstractSet[str], text: str) -> dict[str, list[int]]:
     A few are looked for one by one. Of many, the text's windows are looked up among them instead,
     in one pass, which takes the same time however many there are.
     """
-    found: dict[str, list[int]] = {}
+    starts: dict[str, list[int]] = {}
     if len(blocks) <= _FEW_BLOCKS:
         for block in blocks:
             at = text.find(block)
             if at >= 0:
-                there = found[block] = [at]
+                there = starts[block] = [at]
                 while len(there) < MOST_PLACES and (at := text.find(block, at + 1)) >= 0:
                     there.append(at)
-        return found
+        return starts
     size = len(next(iter(blocks)))
     for at in [n for n in range(len(text) - size + 1) if text[n : n + size] in blocks]:
-        there = found.setdefault(text[at : at + size], [])
+        there = starts.setdefault(text[at : at + size], [])
         if len(there) < MOST_PLACES:
             there.append(at)
-    return found
+    return starts
 
 
 def squeezed(text: str) -> str:
@@ -162,9 +162,9 @@ def _runs(reference: str, shared: Places, min_run: int) -> Iterable[Interval]:
 
     Each block of the reference that occurs in the context is grown in both directions.
     """
-    context, found, size = shared.context, shared.found, shared.blocks.size
+    context, starts, size = shared.context, shared.starts, shared.blocks.size
     blocks = shared.blocks.by_reference[reference]
-    if found.keys().isdisjoint(blocks):
+    if starts.keys().isdisjoint(blocks):
         return
     reached: dict[int, int] = {}  # diagonal -> where the last run on it ended
     longest = (0, 0)
@@ -175,7 +175,7 @@ def _runs(reference: str, shared: Places, min_run: int) -> Iterable[Interval]:
         if longest[0] + min_run <= start and end + min_run <= longest[1]:
             continue
         before, after = _around(reference, (start, end), longest, min_run)
-        for at in found.get(block, ()):
+        for at in starts.get(block, ()):
             diagonal = at - start
             if reached.get(diagonal, -1) >= end:
                 continue

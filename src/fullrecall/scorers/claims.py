@@ -64,14 +64,14 @@ class ClaimRecall(JudgedScorer):
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)
         if self.split == "joint" and sample.reference_claims is None:
-            found = yield from self._jointly(sample)
-            if found is not None:
-                return found
+            judged = yield from self._jointly(sample)
+            if judged is not None:
+                return judged
         claims = yield from self._claims(sample)
         targets = [Target((claim.text,), grade=1.0 if claim.vital else 0.5) for claim in claims]
-        found = yield from self._attributed(targets, sample, question=sample.user_input)
-        note = "; ".join(filter(None, (found.note, self._omitted(sample))))
-        return found._replace(note=note)
+        judged = yield from self._attributed(targets, sample, question=sample.user_input)
+        note = "; ".join(filter(None, (judged.note, self._omitted(sample))))
+        return judged._replace(note=note)
 
     def _omitted(self, sample: Sample) -> str:
         """Return which parts of the reference are no claims, where it is split by its form."""
@@ -89,13 +89,15 @@ class ClaimRecall(JudgedScorer):
         """Return what one request finds; None where there is nothing to ask about."""
         reference: str = require(sample.reference, "reference_claims or reference")
         contexts = self._contexts(sample)
-        judge = self._asked
+        judge = self._asked_judge
         if not reference.strip() or not contexts.unique or not isinstance(judge, JointJudge):
             return None
         claims, verdicts = yield from judge.joint(
             reference, contexts.unique, question=sample.user_input
         )
-        return self._found([Target((claim,)) for claim in claims], verdicts, contexts, "claim")
+        return self._findings_of(
+            [Target((claim,)) for claim in claims], verdicts, contexts, "claim"
+        )
 
     def _claims(self, sample: Sample) -> Flow[Sequence[Claim]]:
         if sample.reference_claims is not None:
@@ -107,7 +109,7 @@ class ClaimRecall(JudgedScorer):
         if self.split == "sentences" or nothing:
             parts: Sequence[str] = statements(reference)
         else:
-            parts = yield from self._asked.split(
+            parts = yield from self._asked_judge.split(
                 reference, kind="claims", question=sample.user_input
             )
         return [Claim(part) for part in dict.fromkeys(parts)]

@@ -199,7 +199,10 @@ class RecordedJudge:
         by_vote: dict[int, list[Verdict]] = {}
         for part in parts:
             by_vote.setdefault(part.vote, []).append(self._of_part(part, finding.evidence))
-        votes = [replace(one[0], others=tuple(one[1:])) for one in by_vote.values()]
+        votes = [
+            replace(parts_of_vote[0], others=tuple(parts_of_vote[1:]))
+            for parts_of_vote in by_vote.values()
+        ]
         verdict = votes[0] if parts[0].vote == 0 else median(votes)
         return replace(verdict, judge=finding.judge, contested=finding.contested)
 

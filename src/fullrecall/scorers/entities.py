@@ -37,16 +37,16 @@ class EntityRecall(JudgedScorer):
 
     def labels_read(self, sample: Sample) -> Collection[str]:
         """Return "reference_contexts" where the entities are those of its texts."""
-        given = sample.reference_entities is not None or sample.reference is not None
-        return () if given else ("reference_contexts",)
+        is_named = sample.reference_entities is not None or sample.reference is not None
+        return () if is_named else ("reference_contexts",)
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         texts = retrieved_texts(sample)
         if self.judge is None:
             listed = _Texts(texts)
             return Found([listed.finding(entity) for entity in _entities(sample)], len(texts))
-        known = sample.reference_entities is not None or not _source(sample).strip()
-        if known or not any(text.strip() for text in texts):
+        is_named = sample.reference_entities is not None or not _source(sample).strip()
+        if is_named or not any(text.strip() for text in texts):
             entities: Sequence[str] = _entities(sample)
         else:
             entities = yield from self.judge.split(_source(sample), kind="entities")

@@ -42,7 +42,7 @@ class _Token(NamedTuple):
 def find_entities(text: str) -> list[str]:
     """Return the entities of `text` in order of appearance, each once whatever its letter case."""
     quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(text))
-    found = [quotation.strip() for quotation in quoted]
+    entities = [quotation.strip() for quotation in quoted]
     # Quoted stretches are taken: what is inside them is no second entity.
     tokens = list(_tokens(_QUOTED.sub(" , ", text)))
     inner = {t.text for t in tokens if t.kind == "word" and not t.starts_sentence}
@@ -51,14 +51,16 @@ def find_entities(text: str) -> list[str]:
         token = tokens[position]
         end = position + 1
         if token.kind == "number":
-            found.append(token.text)
+            entities.append(token.text)
         elif token.kind == "word" and token.text[0].isupper():
             end = _run_end(tokens, position)
-            found.extend(_name(tokens[position:end], inner))
+            entities.extend(_name(tokens[position:end], inner))
         elif token.kind == "word" and _is_identifier(token.text):
-            found.append(token.text)
+            entities.append(token.text)
         position = end
-    return list({entity.casefold(): entity for entity in reversed(found) if entity}.values())[::-1]
+    return list({entity.casefold(): entity for entity in reversed(entities) if entity}.values())[
+        ::-1
+    ]
 
 
 def _tokens(text: str) -> Iterator[_Token]:

@@ -44,25 +44,27 @@ class IdRecall(DeterministicScorer):
         single = sample.single_ids
         if single is None:
             return self._find_any(sample)
-        ids, (wanted, grades) = sample.listed_ids or (), single
-        if ids and wanted and (type(ids[0]) is int) is not (type(wanted[0]) is int):
-            ids, wanted = sample.retrieved_context_ids or (), tuple(single.names)
-        place_of = first_places_of(ids, (None, "", *wanted))
+        ids, (names, grades) = sample.listed_ids or (), single
+        if ids and names and (type(ids[0]) is int) is not (type(names[0]) is int):
+            ids, names = sample.retrieved_context_ids or (), tuple(single.names)
+        place_of = first_places_of(ids, (None, "", *names))
         note = _note(ids) if place_of[None] or place_of[""] else ""
-        places = [place_of[name] for name in wanted]
+        first_ranks = [place_of[name] for name in names]
         if grades is not None and min(grades, default=1.0) <= 0:
             relevant = [grade > 0 for grade in grades]
-            wanted = tuple(compress(wanted, relevant))  # type: ignore[assignment]
-            places = list(compress(places, relevant))
+            names = tuple(compress(names, relevant))  # type: ignore[assignment]
+            first_ranks = list(compress(first_ranks, relevant))
             grades = tuple(compress(grades, relevant))
 
         def findings() -> list[Finding]:
             return [
-                _finding((f"{name}",), grade, (place,) if place else ())
-                for name, grade, place in zip(wanted, grades or repeat(1.0), places, strict=False)
+                _finding((f"{name}",), grade, (rank,) if rank else ())
+                for name, grade, rank in zip(
+                    names, grades or repeat(1.0), first_ranks, strict=False
+                )
             ]
 
-        row = FoundRow(len(ids), places, grade=grades)
+        row = FoundRow(len(ids), first_ranks, grade=grades)
         return Found(LateFindings(row, findings), len(ids), note)
 
     def _find_any(self, sample: Sample) -> Found:
@@ -79,9 +81,9 @@ class IdRecall(DeterministicScorer):
         return Found(findings, len(ids), note)
 
 
-def _finding(members: tuple[str, ...], grade: float, places: tuple[int, ...]) -> Finding:
-    steps = (Step(places[0], 1.0),) if places else ()
-    return Finding(Target(members, grade), steps, places)
+def _finding(members: tuple[str, ...], grade: float, ranks: tuple[int, ...]) -> Finding:
+    steps = (Step(ranks[0], 1.0),) if ranks else ()
+    return Finding(Target(members, grade), steps, ranks)
 
 
 def _note(ids: Sequence[str | int | None]) -> str:
@@ -105,18 +107,18 @@ def id_columns(samples: Sequence[Sample]) -> ScoreColumns | None:
     if any(map(is_special, samples)):
         return None
     retrieved = [ids for sample in samples if (ids := sample.listed_ids) is not None]
-    single = [wanted for sample in samples if (wanted := sample.single_ids) is not None]
+    single = [names for sample in samples if (names := sample.single_ids) is not None]
     if len(retrieved) < len(samples) or len(single) < len(samples):
         return None
     lists = [_as_texts(ids) for ids in retrieved]
     if not all(chain.from_iterable(lists)):
         return None
     grades = None
-    if any(wanted.grades is not None for wanted in single):
+    if any(names.grades is not None for names in single):
         grades = np.fromiter(
             chain.from_iterable(w.grades or [1.0] * len(w.ids) for w in single), np.float64
         )
-    return score_ids(lists, [_as_texts(wanted.ids) for wanted in single], grades)
+    return score_ids(lists, [_as_texts(names.ids) for names in single], grades)
 
 
 def _as_texts(ids: Sequence[Any]) -> Sequence[str]:

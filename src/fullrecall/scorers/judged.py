@@ -89,22 +89,22 @@ class JudgedScorer(FindingScorer):
         """
         try:
             require_answerable(sample)
-            found = yield from self._judged(sample)
+            judged = yield from self._judged(sample)
         except (Unmeasured, Unanswerable, JudgeError) as why:
             return self._without_score(why, sample)
-        total = len(found.findings) + len(found.unmeasured)
-        measured = len(found.findings)
-        if found.unmeasured and (not measured or measured / total < self.min_measured):
-            reasons = "; ".join(sorted({why for _, why in found.unmeasured}))
+        total = len(judged.findings) + len(judged.unmeasured)
+        measured = len(judged.findings)
+        if judged.unmeasured and (not measured or measured / total < self.min_measured):
+            reasons = "; ".join(sorted({why for _, why in judged.unmeasured}))
             return replace(
                 self._unscored(
-                    Unmeasured(f"{len(found.unmeasured)} of {total} not judged: {reasons}")
+                    Unmeasured(f"{len(judged.unmeasured)} of {total} not judged: {reasons}")
                 ),
-                findings=tuple(found.findings),
-                retrieved=found.retrieved,
-                unmeasured=found.unmeasured,
+                findings=tuple(judged.findings),
+                retrieved=judged.retrieved,
+                unmeasured=judged.unmeasured,
             )
-        return self._outcome(found, sample)
+        return self._outcome(judged, sample)
 
     @abstractmethod
     def _judged(self, sample: Sample) -> Flow[Found]:
@@ -113,10 +113,10 @@ class JudgedScorer(FindingScorer):
     @cached_property
     def _method(self) -> Method:
         """How this scorer scores; names the judge that is asked where none is given."""
-        told = super()._method
+        method = super()._method
         if self.judge is not None or not self.always_judged:
-            return told
-        return replace(told, parameters={**told.parameters, "judge": self._asked.name})
+            return method
+        return replace(method, parameters={**method.parameters, "judge": self._asked_judge.name})
 
     def _refuse_without_judge(self) -> None:
         """Raise `ParameterError` for an option that only a judge could take."""
@@ -129,7 +129,7 @@ class JudgedScorer(FindingScorer):
                     raise ParameterError(f"{own.name}={value!r} needs a judge: pass judge=…")
 
     @property
-    def _asked(self) -> Judge:
+    def _asked_judge(self) -> Judge:
         from fullrecall.judges.local import LexicalJudge
 
         return self._asked_with_quotes if self.judge is not None else LexicalJudge()
@@ -152,13 +152,13 @@ class JudgedScorer(FindingScorer):
         contexts = self._contexts(sample)
         if not targets or not contexts.unique:
             return Found([Finding(target) for target in targets], contexts.count)
-        verdicts = yield from self._asked.attribute(
+        verdicts = yield from self._asked_judge.attribute(
             [target.label for target in targets],
             contexts.unique,
             question=question,
             relation=relation,
         )
-        return self._found(targets, verdicts, contexts, relation)
+        return self._findings_of(targets, verdicts, contexts, relation)
 
     def index_of_rank(self, sample: Sample) -> dict[int, int]:
         """Return the index that a judge knows a context by, for each rank that it may cite."""
@@ -172,7 +172,7 @@ class JudgedScorer(FindingScorer):
         """Return the retrieved contexts that are judged."""
         return Contexts(retrieved_texts(sample)[: within(sample, self.depth)])
 
-    def _found(
+    def _findings_of(
         self,
         targets: Sequence[Target],
         verdicts: Sequence[Verdict],
@@ -182,7 +182,7 @@ class JudgedScorer(FindingScorer):
         """Return the findings of targets with a valid verdict, and the others with why not."""
         if len(verdicts) != len(targets):
             raise JudgeError(
-                f"the judge {self._asked.name} returned {len(verdicts)} verdicts, expected "
+                f"the judge {self._asked_judge.name} returned {len(verdicts)} verdicts, expected "
                 f"{len(targets)}, one per target in order"
             )
         findings = []
@@ -290,9 +290,10 @@ def _steps(votes: Sequence[_Vote], *, strict: bool) -> tuple[Step, ...]:
     """
     earned = [_earned(vote, strict=strict) for vote in votes]
     steps: list[Step] = []
-    for rank in sorted({rank for one in earned for rank in one}):
+    for rank in sorted({rank for ranks in earned for rank in ranks}):
         reached = sorted(
-            max((credit for at, credit in one.items() if at <= rank), default=0.0) for one in earned
+            max((credit for at, credit in ranks.items() if at <= rank), default=0.0)
+            for ranks in earned
         )
         credit = reached[(len(reached) - 1) // 2]
         if credit > (steps[-1].credit if steps else 0.0):
@@ -388,7 +389,9 @@ class Contexts:
         if aim != "claim" or len(cited) <= 1:
             return {self.rank(index) for index in cited}
         alone = stand_alone(target.label, [self.unique[index] for index in cited])
-        return {self.rank(index) for index, one in zip(cited, alone, strict=True) if one}
+        return {
+            self.rank(index) for index, is_enough in zip(cited, alone, strict=True) if is_enough
+        }
 
     def evidence(self, verdict: Verdict, target: Target, aim: Aim) -> list[Evidence]:
         """Return what a verdict cites; verified, if it is there and bears on the target.

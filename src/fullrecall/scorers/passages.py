@@ -120,28 +120,28 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
     By offsets, passages that share a character; by text, one that contains another, or whose end
     is another's start for at least `min_run` characters.
     """
-    given = list(dict.fromkeys(passages))
-    near = _neighbors(given, min_run)
-    left = dict.fromkeys(range(len(given)))
-    done: list[Passage] = []
+    distinct = list(dict.fromkeys(passages))
+    near = _neighbors(distinct, min_run)
+    left = dict.fromkeys(range(len(distinct)))
+    unions: list[Passage] = []
     while left:
         number = next(iter(left))
         del left[number]
-        current, around = given[number], near[number]
+        current, around = distinct[number], near[number]
         grown = True
         while grown:
             grown = False
             around = around & left.keys()
             for other in sorted(around):
-                both = _joined(current, given[other], min_run)
-                both = both or _joined(given[other], current, min_run)
+                both = _joined(current, distinct[other], min_run)
+                both = both or _joined(distinct[other], current, min_run)
                 if both is not None:
                     del left[other]
                     around = around | near[other]
                     current, grown = both, True
                     break
-        done.append(current)
-    return done
+        unions.append(current)
+    return unions
 
 
 def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
@@ -162,16 +162,18 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
 def _beginnings(passages: Sequence[Passage], min_run: int) -> Iterator[tuple[int, int]]:
     """Yield pairs of texts of which the second begins in the first, as far as either goes."""
     by_length: dict[int, dict[str, list[tuple[str, int]]]] = {}
-    texts = [(one.characters, n) for n, one in enumerate(passages) if one.source is None]
+    texts = [
+        (passage.characters, n) for n, passage in enumerate(passages) if passage.source is None
+    ]
     for text, number in texts:
         begun = text[:min_run]
         by_length.setdefault(len(begun), {}).setdefault(begun, []).append((text, number))
     for of_one_length in by_length.values():
         alike = {begun: _Alike(some) for begun, some in of_one_length.items()}
         for text, number in texts:
-            for begun, found in places(alike.keys(), text).items():
+            for begun, starts in places(alike.keys(), text).items():
                 # Of text that repeats itself only the first places are known.
-                ends = [""] if len(found) == MOST_PLACES else [text[at:] for at in found]
+                ends = [""] if len(starts) == MOST_PLACES else [text[at:] for at in starts]
                 for end in ends:
                     yield from ((number, other) for other in alike[begun].agreeing(end))
 
@@ -183,8 +185,8 @@ class _Alike:
         self._texts = sorted(texts)
         # Of each text, the place of the longest of the others that is its beginning, or -1.
         self._shorter: list[int] = []
-        for place, (text, _) in enumerate(self._texts):
-            self._shorter.append(self._beginning(text, place - 1))
+        for row, (text, _) in enumerate(self._texts):
+            self._shorter.append(self._beginning(text, row - 1))
 
     def agreeing(self, text: str) -> Iterator[int]:
         """Yield the numbers of those that begin with `text`, or are its beginning."""
@@ -193,16 +195,16 @@ class _Alike:
             if not longer.startswith(text):
                 break
             yield number
-        place = self._beginning(text, first - 1)
-        while place >= 0:
-            yield self._texts[place][1]
-            place = self._shorter[place]
+        row = self._beginning(text, first - 1)
+        while row >= 0:
+            yield self._texts[row][1]
+            row = self._shorter[row]
 
-    def _beginning(self, text: str, place: int) -> int:
+    def _beginning(self, text: str, row: int) -> int:
         """Return the place of the longest that is the beginning of `text`, from this one down."""
-        while place >= 0 and not text.startswith(self._texts[place][0]):
-            place = self._shorter[place]
-        return place
+        while row >= 0 and not text.startswith(self._texts[row][0]):
+            row = self._shorter[row]
+        return row
 
 
 def _starts(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:

@@ -82,11 +82,11 @@ class ContextPrecision(JudgedScorer):
             raise Unmeasured("user_input and reference are missing")
         if not contexts.unique:
             return Found([Finding(Target((reference or sample.user_input or "",)))], len(texts))
-        verdicts = yield from self._asked.relevance(
+        verdicts = yield from self._asked_judge.relevance(
             contexts.unique, question=sample.user_input, reference=reference
         )
         targets = [Target((text,)) for text in contexts.unique]
-        return self._found(targets, verdicts, contexts, "context")
+        return self._findings_of(targets, verdicts, contexts, "context")
 
 
 @dataclass(frozen=True, kw_only=True)

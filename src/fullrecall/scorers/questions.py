@@ -34,7 +34,7 @@ class QuestionRecall(JudgedScorer):
         if not question.strip():
             return Found((), 0)
         if any(text.strip() for text in retrieved_texts(sample)):
-            parts = yield from self._asked.split(question, kind="questions")
+            parts = yield from self._asked_judge.split(question, kind="questions")
         else:
             parts = (question,)
         targets = [Target((part,)) for part in dict.fromkeys(parts)]

@@ -126,17 +126,17 @@ class FindingScorer(ABC):
         own_kind = vars(type(self)).get("kind", "")  # what inherits it may find otherwise
         return Method(self.name or self.kind, parameters, self.headline, own_kind)
 
-    def _outcome(self, found: Found, sample: Sample) -> Result:
-        findings, retrieved, note, unmeasured = found
+    def _outcome(self, outcome: Found, sample: Sample) -> Result:
+        findings, retrieved, note, unmeasured = outcome
         if type(findings) is list:
             findings = tuple(findings)
         if findings:
             if sample.retrieval is None:
                 return Result(self._method, _SCORED, findings, retrieved, note, unmeasured)
-            note, ranks = recorded(found, sample)
+            note, ranks = recorded(outcome, sample)
             return Result(self._method, _SCORED, findings, retrieved, note, unmeasured, ranks=ranks)
-        note = found.note or "no reference items"
-        return Result(self._method, Status.UNDEFINED, retrieved=found.retrieved, note=note)
+        note = outcome.note or "no reference items"
+        return Result(self._method, Status.UNDEFINED, retrieved=outcome.retrieved, note=note)
 
     def _without_score(self, why: Exception, sample: Sample) -> Result:
         """Return why there is no score; nothing is missing of a sample that only forbids."""
@@ -154,17 +154,17 @@ def _wrong_call(
     name: str, signature: inspect.Signature, parameters: Mapping[str, object], error: TypeError
 ) -> str:
     """Return what to write in place of a call that a scorer does not take."""
-    _, *known = signature.parameters
-    if "k" in parameters and "k" not in known:
+    _, *names = signature.parameters
+    if "k" in parameters and "k" not in names:
         return (
             f"{name} has no k, it finds at every rank; a measure counts: "
             f"report.summary(Recall @ {parameters['k']!r})"
         )
-    unknown = next((one for one in parameters if one not in known), None)
+    unknown = next((parameter for parameter in parameters if parameter not in names), None)
     if unknown is None:
-        return f"{name}: {error}; it takes {', '.join(known)}, by name"
-    near = get_close_matches(unknown, known, 1)
-    way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+        return f"{name}: {error}; it takes {', '.join(names)}, by name"
+    near = get_close_matches(unknown, names, 1)
+    way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
     return f"{name} has no parameter {unknown!r}: {way}"
 
 
@@ -240,16 +240,16 @@ def is_special(sample: Sample) -> bool:
     return sample.retrieval is not None or sample.answerable is False
 
 
-def recorded(found: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
+def recorded(outcome: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
     """Return the note on what was found, with the record's line, and the ranks of the contexts.
 
     Findings name contexts by their place in the list; None says that the place is the rank.
     """
     record = sample.retrieval
     if record is None:
-        return found.note, None
-    note = "; ".join(filter(None, (found.note, record.line)))
-    return note, None if record.ranks is None else record.ranks[: found.retrieved]
+        return outcome.note, None
+    note = "; ".join(filter(None, (outcome.note, record.line)))
+    return note, None if record.ranks is None else record.ranks[: outcome.retrieved]
 
 
 def within(sample: Sample, depth: int | None) -> int | None:

@@ -139,12 +139,12 @@ class BoundedSimilarity:
 
 def _parts(work: Sequence[int]) -> Iterator[slice]:
     """Yield slices of pairs that take some ten milliseconds each, or are a single one."""
-    start = done = 0
-    for end, one in enumerate(work, start=1):
-        done += one
-        if done > _ONE_CALL:
+    start = work_done = 0
+    for end, product in enumerate(work, start=1):
+        work_done += product
+        if work_done > _ONE_CALL:
             yield slice(start, end)
-            start, done = end, 0
+            start, work_done = end, 0
     if start < len(work):
         yield slice(start, len(work))
 

@@ -67,27 +67,27 @@ class SpanRecall(DeterministicScorer):
         )
         listed = [_Listed(n, passage, blocks) for n, passage in enumerate(retrieved, start=1)]
         # An exact duplicate brings nothing a second time.
-        once = list({one.passage: one for one in reversed(listed)}.values())[::-1]
+        once = list({context.passage: context for context in reversed(listed)}.values())[::-1]
         findings = [self._finding(target, once) for target in targets]
         return Found(findings, len(retrieved))
 
     def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[_Listed]) -> Finding:
         """Return the finding of an any-of group: at each rank, the alternative covered best."""
-        found = [self._coverage(passage, retrieved) for passage in target]
-        if len(found) == 1:
-            return found[0]
-        ranks = sorted({step.rank for finding in found for step in finding.steps})
+        alternatives = [self._coverage(passage, retrieved) for passage in target]
+        if len(alternatives) == 1:
+            return alternatives[0]
+        ranks = sorted({step.rank for finding in alternatives for step in finding.steps})
         steps: list[Step] = []
         for rank in ranks:
-            credit = max(finding.credit_at(rank) for finding in found)
+            credit = max(finding.credit_at(rank) for finding in alternatives)
             if not steps or credit > steps[-1].credit:
                 steps.append(Step(rank, credit))
-        best = max(found, key=lambda finding: finding.credit_at())
-        size = max(finding.target.size for finding in found)  # whatever was retrieved
+        best = max(alternatives, key=lambda finding: finding.credit_at())
+        size = max(finding.target.size for finding in alternatives)  # whatever was retrieved
         return Finding(
             Target(tuple(passage.label for passage in target), size=size),
             tuple(steps),
-            tuple(sorted({rank for finding in found for rank in finding.ranks})),
+            tuple(sorted({rank for finding in alternatives for rank in finding.ranks})),
             best.evidence,
         )
 
@@ -105,9 +105,9 @@ class SpanRecall(DeterministicScorer):
                 steps.append(Step(rank, credit))
         whole = covered(passage.length, parts.values())
         evidence = tuple(
-            _evidence(rank, passage.original(held))
+            _evidence(rank, passage.original(interval))
             for rank, part in parts.items()
-            for held in (*part.runs, *(edge for edge in part.edges if within(edge, whole)))
+            for interval in (*part.runs, *(edge for edge in part.edges if within(edge, whole)))
         )
         ranks = tuple(dict.fromkeys(item.rank for item in evidence))
         target = Target((passage.label,), size=float(passage.length))
@@ -127,8 +127,8 @@ class _Listed:
         return Places(self.passage.characters, self.blocks)
 
 
-def _evidence(rank: int, held: Interval) -> Evidence:
-    return Evidence(rank, target_start=held[0], target_end=held[1])
+def _evidence(rank: int, interval: Interval) -> Evidence:
+    return Evidence(rank, target_start=interval[0], target_end=interval[1])
 
 
 def _retrieved(sample: Sample) -> list[Passage]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, nextafter
@@ -91,7 +92,7 @@ class TextRecall(DeterministicScorer):
         from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED, ScoreColumns
 
         status, retrieved, counts = [], [], []
-        pairs = _Pairs()
+        searches: list[_Search] = []
         for sample in samples:
             try:
                 texts, groups = retrieved_texts(sample), reference_texts(sample)
@@ -99,43 +100,52 @@ class TextRecall(DeterministicScorer):
                 texts, groups, code = [], [], UNSCORED
             else:
                 code = SCORED if groups else UNDEFINED
-            places = first_places(texts)
-            for group in groups:
-                pairs.add(group, places, exact=self.least <= 1.0)
+            positions = first_places(texts)
+            searches += [_Search.of(group, positions, exact=self.least <= 1.0) for group in groups]
             status.append(code)
             retrieved.append(len(texts))
             counts.append(len(groups))
-        first = np.array(pairs.exact, np.int32)
-        values = np.fromiter(self.bounded.of_pairs(pairs.references, pairs.texts), np.float64)
-        hits = np.flatnonzero(values >= self.least)
-        targets, places_ = (np.array(pairs.targets, np.int64), np.array(pairs.places, np.int32))
-        np.minimum.at(first, targets[hits], places_[hits])
+        self._search(searches)
+        first = np.fromiter((search.first for search in searches), np.int32)
         first[first == _NOWHERE] = 0
 
         def support() -> Lists:
             results = [self.score(sample) for sample in samples]
             return Lists.of([finding.ranks for row in results for finding in row.findings])
 
-        found = FoundColumns(
+        outcomes = FoundColumns(
             np.array(retrieved, np.int64),
             Lists(first, offsets_of(np.array(counts, np.int64))),
             support,
         )
-        return ScoreColumns(np.array(status, np.int8), found)
+        return ScoreColumns(np.array(status, np.int8), outcomes)
+
+    def _search(self, searches: Sequence[_Search]) -> None:
+        """Find where each target is first: whatever is found takes no part in the next pairs."""
+        start = 0
+        while searches := [search for search in searches if len(search.texts) > start]:
+            end = start + max(1, _TOGETHER // len(searches))
+            pairs = [pair for search in searches for pair in search.pairs(start, end)]
+            values = self.bounded.of_pairs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+            for (_, _, position, search), value in zip(pairs, values, strict=True):
+                if value >= self.least:
+                    search.first = min(search.first, position)
+            searches = [search for search in searches if search.first > search.positions[-1]]
+            start = end
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         groups = reference_texts(sample)
-        places = first_places(texts)
-        return Found([self._finding(group, places) for group in groups], len(texts))
+        positions = first_places(texts)
+        return Found([self._finding(group, positions) for group in groups], len(texts))
 
-    def _finding(self, group: tuple[str, ...], places: dict[str, int]) -> Finding:
+    def _finding(self, group: tuple[str, ...], positions: dict[str, int]) -> Finding:
         """Return the finding of an any-of group, with each text that is similar enough."""
-        highest = self.bounded.highest(group, list(places))
+        highest = self.bounded.highest(group, list(positions))
         evidence = tuple(
             [
-                Evidence(place, similarity=similarity)
-                for place, similarity in zip(places.values(), highest, strict=True)
+                Evidence(position, similarity=similarity)
+                for position, similarity in zip(positions.values(), highest, strict=True)
                 if similarity >= self.least
             ]
         )
@@ -143,42 +153,45 @@ class TextRecall(DeterministicScorer):
         return Finding(Target(group), (Step(ranks[0], 1.0),) if ranks else (), ranks, evidence)
 
 
+_TOGETHER = 256
+"""Pairs of texts that are compared before it is asked again which are still needed."""
+
 _NOWHERE = 2**31 - 1
 """The place of a text that is not there."""
 
 
-class _Pairs:
-    """Texts that are compared with references, of all targets together."""
+@dataclass
+class _Search:
+    """Where a target is first: `texts` and their `places` are those that may find it earlier."""
 
-    def __init__(self) -> None:
-        self.references: list[str] = []
-        self.texts: list[str] = []
-        self.targets: list[int] = []
-        self.places: list[int] = []
-        self.exact: list[int] = []
-        """Where each target stands word by word."""
+    group: tuple[str, ...]
+    texts: Sequence[str]
+    positions: Sequence[int]
+    first: int
 
-    def add(self, group: tuple[str, ...], places: dict[str, int], *, exact: bool) -> None:
-        """Add an any-of group with the texts that may be found before it stands word by word."""
-        stands = [places[text] for text in group if text in places] if exact else []
-        first = min(stands, default=_NOWHERE)
-        before = [(text, place) for text, place in places.items() if place < first]
-        target = len(self.exact)
-        self.exact.append(first)
-        for reference in group:
-            self.references += [reference] * len(before)
-            self.texts += [text for text, _ in before]
-            self.places += [place for _, place in before]
-            self.targets += [target] * len(before)
+    @classmethod
+    def of(cls, group: tuple[str, ...], positions: dict[str, int], *, exact: bool) -> _Search:
+        """Return the search for an any-of group; word by word it stands at `first`."""
+        equal = [positions[text] for text in group if text in positions] if exact else []
+        first = min(equal, default=_NOWHERE)
+        count = bisect_left(ranks := list(positions.values()), first)
+        return cls(group, list(positions)[:count], ranks[:count], first)
+
+    def pairs(self, start: int, end: int) -> Iterator[tuple[str, str, int, _Search]]:
+        """Yield each reference with each of some texts, and its place."""
+        some = slice(start, end)
+        for text, position in zip(self.texts[some], self.positions[some], strict=True):
+            for reference in self.group:
+                yield reference, text, position, self
 
 
 def first_places(texts: Sequence[str]) -> dict[str, int]:
     """Return each text that is not empty with the 1-based place where it first stands."""
-    places: dict[str, int] = {}
-    for place, text in enumerate(texts, start=1):
+    positions: dict[str, int] = {}
+    for position, text in enumerate(texts, start=1):
         if text:
-            places.setdefault(text, place)
-    return places
+            positions.setdefault(text, position)
+    return positions
 
 
 def reference_texts(sample: Sample) -> list[tuple[str, ...]]:

@@ -5,6 +5,7 @@ decides the rest.
 """
 
 from fullrecall.steps.log import StepLog
+from fullrecall.steps.reading import StepOptions, StepReading
 from fullrecall.steps.record import plain_context, retrieval_of
 from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Kind, Path, Step
 from fullrecall.steps.values import Contents, ValueReader
@@ -18,6 +19,8 @@ __all__ = [
     "Path",
     "Step",
     "StepLog",
+    "StepOptions",
+    "StepReading",
     "ValueReader",
     "plain_context",
     "retrieval_of",

@@ -7,10 +7,9 @@ from typing import TypeAlias
 
 from fullrecall.calls import Call
 from fullrecall.context import Context
-from fullrecall.errors import ParameterError
 from fullrecall.prompts import Read, read_in
 from fullrecall.reordering import is_reordering
-from fullrecall.retrieval import FailedCalls, Retrieval
+from fullrecall.retrieval import FailedCalls, Retrieval, check_failed_calls
 from fullrecall.steps.documents import Passage
 from fullrecall.steps.failures import Failures, failures_of
 from fullrecall.steps.flow import Flow
@@ -60,8 +59,7 @@ def retrieval_of(
 
     Raises `ParameterError` for another value of `failed_calls`. Takes time linear in the steps.
     """
-    if failed_calls not in ("unscored", "score"):
-        raise ParameterError(f"failed_calls must be 'unscored' or 'score', got {failed_calls!r}")
+    check_failed_calls(failed_calls)
     steps = list(steps)
     found = _of_one_retriever(steps, root, response, context) if partial is None else None
     if found is not None:

@@ -44,7 +44,7 @@ class Costs:
     tokens: Floats
     seconds: Floats
     own_tokens: Floats
-    made: Integers
+    calls_made: Integers
     counted_by: Mapping[str, int]
 
     @classmethod

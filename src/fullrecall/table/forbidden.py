@@ -21,34 +21,34 @@ class Forbidden:
     - `forbids`: whether a row could leak: something is forbidden, or nothing answers it.
     - `at_stake`: whether, besides, its retrieval was observed.
     - `unanswerable`: whether nothing answers the question; `empty`: whether nothing was returned.
-    - `places`: the 1-based places of its forbidden contexts, ascending; `ranks`: their ranks.
+    - `positions`: the 1-based positions of its forbidden contexts, ascending; `ranks`: their ranks.
     """
 
     forbids: NDArray[np.bool_]
     at_stake: NDArray[np.bool_]
     unanswerable: NDArray[np.bool_]
     empty: NDArray[np.bool_]
-    places: Lists
+    positions: Lists
     ranks: Lists
 
     @classmethod
     def of(cls, samples: Iterable[Sample]) -> Forbidden:
         """Return the forbidden contexts of samples."""
-        forbids, at_stake, unanswerable, empty, places, ranks = [], [], [], [], [], []
+        forbids, at_stake, unanswerable, empty, positions, ranks = [], [], [], [], [], []
         for sample in samples:
             forbids.append(sample.forbids)
             row = forbidden_places(sample)
             at_stake.append(row is not None)
             unanswerable.append(sample.answerable is False)
             empty.append(not sample.retrieved_context_ids)
-            places.append(row or ())
+            positions.append(row or ())
             ranks.append([rank_at(sample, position) for position in row or ()])
         return cls(
             np.array(forbids, np.bool_),
             np.array(at_stake, np.bool_),
             np.array(unanswerable, np.bool_),
             np.array(empty, np.bool_),
-            Lists.of(places),
+            Lists.of(positions),
             Lists.of(ranks),
         )
 
@@ -59,7 +59,7 @@ class Forbidden:
 
 
 def forbidden_places(sample: Sample) -> Sequence[int] | None:
-    """Return the places of the forbidden contexts, ascending; None where nothing could leak.
+    """Return the positions of the forbidden contexts, ascending; None where nothing could leak.
 
     Nothing could where nothing is forbidden, and where no retrieval was observed. None also where
     no context is known to be forbidden, and it is not known of all that they are not.
@@ -70,14 +70,14 @@ def forbidden_places(sample: Sample) -> Sequence[int] | None:
     if sample.answerable is False:
         return range(1, len(ids) + 1)
     forbidden = frozenset(sample.forbidden)
-    places = {position for position, name in enumerate(ids, start=1) if name in forbidden}
+    positions = {position for position, name in enumerate(ids, start=1) if name in forbidden}
     is_known = not (ids and forbidden) or any(ids)
     for position, context in enumerate(_retrieved(sample), start=1):
         matches = [holds(context, each) for each in sample.forbidden_contexts or ()]
         if True in matches:
-            places.add(position)
+            positions.add(position)
         is_known = is_known and None not in matches
-    return sorted(places) if places or is_known else None
+    return sorted(positions) if positions or is_known else None
 
 
 def holds(context: Context, forbidden: Context) -> bool | None:
@@ -123,5 +123,5 @@ def _retrieved(sample: Sample) -> Iterable[Context]:
 
 
 def rank_at(sample: Sample, position: int) -> int:
-    """Return the rank of the context at a 1-based place."""
+    """Return the rank of the context at a 1-based position."""
     return position if sample.ranks is None else sample.ranks[position - 1]

@@ -1,8 +1,8 @@
 """Where targets are found, in columns: all that a measure reads of any number of samples.
 
-Contexts go by their place in the list of a sample, counted from 1. Where several calls were united
-without an order, a context's rank is that in its own call: `ranks` has the rank of each place,
-ascending. Elsewhere the place is the rank.
+Contexts go by their position in the list of a sample, counted from 1. Where several calls were
+united without an order, a context's rank is that in its own call: `ranks` has the rank of each
+position, ascending. Elsewhere the position is the rank.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from fullrecall.table.lists import (
 )
 
 _EVERYWHERE = 2**31 - 1
-"""A cut beyond all places."""
+"""A cut beyond all positions."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Credit that rises in steps: `places` and cumulative `credits` in (0, 1], both by target."""
+    """Credit that rises in steps: `positions`, and cumulative `credits` in (0, 1], by target."""
 
-    places: Lists
+    positions: Lists
     credits: Floats
 
-    def taken(self, targets: Integers) -> Steps:
+    def selected(self, targets: Integers) -> Steps:
         """Return the steps of these targets."""
         return Steps(
-            self.places.taken(targets),
-            Lists(self.credits, self.places.offsets).taken(targets).values,
+            self.positions.selected(targets),
+            Lists(self.credits, self.positions.offsets).selected(targets).values,
         )
 
 
@@ -70,13 +70,13 @@ class FoundColumns:
     """One scorer's findings over many samples; arrays are not to be written to.
 
     - `retrieved`: contexts of each row.
-    - `first`: for each target of a row the place from which on it is found in full, 0 if never.
-    - `supports`: for each target the places that support it, or what works them out when a measure
-      reads them; None: `first` alone does.
-    - `steps`: the credit of each target by place; None: 0 before `first` and 1 from there on.
+    - `first`: for each target of a row the position from which on it is found in full, 0 if never.
+    - `supports`: for each target the positions that support it, or what works them out when a
+      measure reads them; None: `first` alone does.
+    - `steps`: the credit of each target by position; None: 0 before `first` and 1 from there on.
     - `grade`, `size`: of each target; None: all are 1.0.
-    - `ranks`: the rank of each place of a row, empty where the place is the rank; None: it is so
-      everywhere.
+    - `ranks`: the rank of each position of a row, empty where the position is the rank; None: it is
+      so everywhere.
     - `forbidden`, `costs`: of the samples, for measures that read them; see `of_samples`.
     """
 
@@ -106,8 +106,8 @@ class FoundColumns:
         ]
         whole = all(not finding.steps or (finding.steps[0].credit >= 1.0) for finding in every)
         single = all(
-            finding.ranks == ((place,) if place else ())
-            for finding, place in zip(every, first, strict=True)
+            finding.ranks == ((position,) if position else ())
+            for finding, position in zip(every, first, strict=True)
         )
         grades = np.fromiter((finding.target.grade for finding in every), np.float64)
         sizes = np.fromiter((finding.target.size for finding in every), np.float64)
@@ -152,32 +152,33 @@ class FoundColumns:
             self, forbidden=Forbidden.of(every) if forbidden else None, costs=Costs.of(every)
         )
 
-    def taken(self, rows: Integers) -> FoundColumns:
+    def selected(self, rows: Integers) -> FoundColumns:
         """Return the columns of these rows, in the order given."""
-        targets = Lists(np.arange(len(self.first.values)), self.first.offsets).taken(rows).values
+        targets = Lists(np.arange(len(self.first.values)), self.first.offsets).selected(rows).values
         return FoundColumns(
             self.retrieved[rows],
-            self.first.taken(rows),
-            self._later(lambda support: support.taken(targets)),
-            None if self.steps is None else self.steps.taken(targets),
-            None if self.grade is None else self.grade[targets],
-            None if self.size is None else self.size[targets],
-            None if self.ranks is None else self.ranks.taken(rows),
+            self.first.selected(rows),
+            ranks=None if self.ranks is None else self.ranks.selected(rows),
+            **self._of_targets(targets),
         )
 
     def only(self, targets: NDArray[np.bool_]) -> FoundColumns:
         """Return the columns of these targets alone."""
         if targets.all():
             return self
-        kept = np.flatnonzero(targets)
-        return replace(
-            self,
-            first=self.first.kept(targets),
-            supports=self._later(lambda support: support.taken(kept)),
-            steps=None if self.steps is None else self.steps.taken(kept),
-            grade=None if self.grade is None else self.grade[kept],
-            size=None if self.size is None else self.size[kept],
-        )
+        own = self._of_targets(np.flatnonzero(targets))
+        return replace(self, first=self.first.kept(targets), **own)
+
+    def _of_targets(self, targets: Integers) -> dict[str, Any]:
+        """Return what is known of these targets; their support is looked up when it is read."""
+        return {
+            "supports": None
+            if self.supports is None
+            else lambda: self.supporting.selected(targets),
+            "steps": None if self.steps is None else self.steps.selected(targets),
+            "grade": None if self.grade is None else self.grade[targets],
+            "size": None if self.size is None else self.size[targets],
+        }
 
     def graded(self, min_grade: float) -> FoundColumns:
         """Return the columns of the targets whose grade is at least `min_grade`."""
@@ -191,6 +192,12 @@ class FoundColumns:
         """How many targets each row has."""
         return self.first.counts
 
+    @property
+    def finds_any(self) -> bool:
+        """Whether any target is found, if only in part."""
+        partly = self.steps is not None and len(self.steps.credits) > 0
+        return partly or bool(self.first.values.any())
+
     @cached_property
     def row_of_target(self) -> Integers:
         """The row of each target."""
@@ -198,43 +205,43 @@ class FoundColumns:
 
     @cached_property
     def supporting(self) -> Lists:
-        """The places that support each target."""
+        """The positions that support each target."""
         if self.supports is not None:
             return self.supports() if callable(self.supports) else self.supports
-        found = self.first.values > 0
-        return Lists(self.first.values[found], offsets_of(found.astype(np.int64)))
+        hits = self.first.values > 0
+        return Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
 
     @property
     def supports_follow(self) -> bool:
-        """Whether each target is supported by its first place alone, or by none."""
-        found = self.first.values > 0
+        """Whether each target is supported by its first position alone, or by none."""
+        hits = self.first.values > 0
         support = self.supporting
-        if not np.array_equal(support.counts, found):
+        if not np.array_equal(support.counts, hits):
             return False
-        return np.array_equal(support.values, self.first.values[found])
+        return np.array_equal(support.values, self.first.values[hits])
 
     @cached_property
     def rising(self) -> Steps:
-        """The credit of each target by place."""
+        """The credit of each target by position."""
         if self.steps is not None:
             return self.steps
-        found = self.first.values > 0
-        places = Lists(self.first.values[found], offsets_of(found.astype(np.int64)))
-        return Steps(places, np.ones(len(places.values)))
+        hits = self.first.values > 0
+        positions = Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
+        return Steps(positions, np.ones(len(positions.values)))
 
     @cached_property
     def relevant(self) -> Lists:
-        """The places of each row that support any target, ascending, each once."""
+        """The positions of each row that support any target, ascending, each once."""
         support = self.supporting
         rows = np.repeat(self.row_of_target, support.counts)
         width = int(support.values.max(initial=0)) + 1
         keys = np.unique(rows * width + support.values)
-        rows, places = keys // width, keys % width
+        rows, positions = keys // width, keys % width
         counts = np.bincount(rows, minlength=len(self))
-        return Lists(places, offsets_of(counts.astype(np.int64)))
+        return Lists(positions, offsets_of(counts.astype(np.int64)))
 
     def cut(self, k: int | None) -> Integers:
-        """Return how many places of each row are within the first `k` ranks; None: all of them."""
+        """Return how many positions of each row are within the first `k` ranks; None: all."""
         if k is None:
             return np.full(len(self), _EVERYWHERE)
         cut = np.full(len(self), k, np.int64)
@@ -259,42 +266,42 @@ class FoundColumns:
             np.maximum.at(united, keys // width, often)
         return united
 
-    def rank_of(self, rows: Integers, places: Integers) -> Integers:
-        """Return the ranks of some places of some rows."""
+    def rank_of(self, rows: Integers, positions: Integers) -> Integers:
+        """Return the ranks of some positions of some rows."""
         if self.ranks is None or not len(self.ranks.values):
-            return places
+            return positions
         united = self.ranks.counts[rows] > 0
-        indices = np.where(united, self.ranks.offsets[rows] + places - 1, 0)
-        return np.where(united, self.ranks.values[indices], places)
+        indices = np.where(united, self.ranks.offsets[rows] + positions - 1, 0)
+        return np.where(united, self.ranks.values[indices], positions)
 
-    def level(self, rows: Integers, places: Integers) -> Integers:
-        """Return the last place of the same rank: how many contexts have that rank or a better."""
+    def level(self, rows: Integers, positions: Integers) -> Integers:
+        """Return the last position of the same rank: how many contexts rank as high or higher."""
         if self.ranks is None or not len(self.ranks.values):
-            return places
+            return positions
         width = int(self.ranks.values.max()) + 1
         keys = self.ranks.rows * width + self.ranks.values
-        last = np.searchsorted(keys, rows * width + self.rank_of(rows, places), side="right")
+        last = np.searchsorted(keys, rows * width + self.rank_of(rows, positions), side="right")
         united = self.ranks.counts[rows] > 0
-        return np.where(united, last - self.ranks.offsets[rows], places)
+        return np.where(united, last - self.ranks.offsets[rows], positions)
 
     def found_within(self, k: int | None) -> Integers:
         """Return how many targets of each row are found in full within the first `k` ranks."""
-        places = self.first.values
-        hits = places > 0
+        positions = self.first.values
+        hits = positions > 0
         if k is not None:
-            hits = hits & (places <= self._limit(k))
+            hits = hits & (positions <= self._limit(k))
         return count_sums(hits, self.first.offsets)
 
     def credits(self, k: int | None) -> Floats:
         """Return the credit of each target within the first `k` ranks, in [0, 1]."""
         if self.steps is None:
-            places = self.first.values
-            return ((places > 0) & (places <= self._limit(k))).astype(np.float64)
-        places = self.steps.places.values
+            positions = self.first.values
+            return ((positions > 0) & (positions <= self._limit(k))).astype(np.float64)
+        positions = self.steps.positions.values
         limits = np.repeat(np.broadcast_to(self._limit(k), self.first.values.shape),
-                           self.steps.places.counts)  # fmt: skip
-        within: Floats = np.where(places <= limits, self.steps.credits, 0.0)
-        return row_maxima(within, self.steps.places.offsets)
+                           self.steps.positions.counts)  # fmt: skip
+        within: Floats = np.where(positions <= limits, self.steps.credits, 0.0)
+        return row_maxima(within, self.steps.positions.offsets)
 
     def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
         """Return the credit of each row within the first `k` ranks, targets by their weights."""
@@ -318,11 +325,11 @@ class FoundColumns:
     def first_relevant(self) -> Integers:
         """The rank of the first context of each row that supports a target, 0 if there is none."""
         filled = self.relevant.counts > 0
-        places = np.zeros(len(self), np.int64)
-        places[filled] = self.relevant.values[self.relevant.offsets[:-1][filled]]
+        positions = np.zeros(len(self), np.int64)
+        positions[filled] = self.relevant.values[self.relevant.offsets[:-1][filled]]
         ranks = np.zeros(len(self), np.int64)
         rows = np.flatnonzero(filled)
-        ranks[rows] = self.rank_of(rows, places[rows])
+        ranks[rows] = self.rank_of(rows, positions[rows])
         return ranks
 
     def share(self, part: NDArray[Any], whole: NDArray[Any]) -> Floats:
@@ -350,8 +357,8 @@ class FoundColumns:
 
     def precisions(self, k: int | None) -> Terms:
         """Return of each relevant context within `k` the relevant ones down to it, and all."""
-        seen = self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
-        return Terms(self._above(seen.rows, seen.values), seen.offsets)
+        relevant = self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
+        return Terms(self._above(relevant.rows, relevant.values), relevant.offsets)
 
     def rises(self, k: int | None) -> Terms:
         """Return of each rise of a target's credit within `k` by how much, and the same as above.
@@ -359,34 +366,34 @@ class FoundColumns:
         Of several steps at one rank the last one counts.
         """
         steps = self.rising
-        targets = steps.places.rows
-        places, credits_ = steps.places.values.astype(np.int64), steps.credits
+        targets = steps.positions.rows
+        positions, credits_ = steps.positions.values.astype(np.int64), steps.credits
         if self.ranks is not None:
-            places = self.level(self.row_of_target[targets], places)
-            last = np.ones(len(places), np.bool_)
-            last[:-1] = (targets[1:] != targets[:-1]) | (places[1:] != places[:-1])
-            targets, places, credits_ = targets[last], places[last], credits_[last]
+            positions = self.level(self.row_of_target[targets], positions)
+            last = np.ones(len(positions), np.bool_)
+            last[:-1] = (targets[1:] != targets[:-1]) | (positions[1:] != positions[:-1])
+            targets, positions, credits_ = targets[last], positions[last], credits_[last]
         rows, rises = self.row_of_target[targets], rises_of(targets, credits_)
-        within = places <= self.cut(k)[rows]
-        rows, places, rises = rows[within], places[within], rises[within]
-        return Terms((rises, *self._above(rows, places)), self._offsets(rows))
+        within = positions <= self.cut(k)[rows]
+        rows, positions, rises = rows[within], positions[within], rises[within]
+        return Terms((rises, *self._above(rows, positions)), self._offsets(rows))
 
     def gains(self, k: int | None, worth: Callable[[float], float]) -> tuple[Terms, Terms]:
         """Return what each context within `k` adds with the discount of its rank, and the ideal.
 
         That is the best order: largest first, what is missing at a rank of its own.
         """
-        rows, places, gains = self._gains(worth)
+        rows, positions, gains = self._gains(worth)
         ideal = self._ideal(k, worth, rows, gains)
-        within = places <= self.cut(k)[rows]
-        rows, places, gains = rows[within], places[within], gains[within]
-        return Terms((gains, discounts(self.rank_of(rows, places))), self._offsets(rows)), ideal
+        within = positions <= self.cut(k)[rows]
+        rows, positions, gains = rows[within], positions[within], gains[within]
+        return Terms((gains, discounts(self.rank_of(rows, positions))), self._offsets(rows)), ideal
 
     def _ideal(
         self, k: int | None, worth: Callable[[float], float], rows: Integers, gains: Floats
     ) -> Terms:
         rising = self.rising
-        missing = self._worths(worth) * (1.0 - row_maxima(rising.credits, rising.places.offsets))
+        missing = self._worths(worth) * (1.0 - row_maxima(rising.credits, rising.positions.offsets))
         rows, gains = np.concatenate([self.row_of_target, rows]), np.concatenate([missing, gains])
         order = np.lexsort((-gains, rows))
         rows, gains = rows[order], gains[order]
@@ -396,9 +403,9 @@ class FoundColumns:
             rows, gains, nth = rows[within], gains[within], nth[within]
         return Terms((gains, discounts(nth // self.lists[rows] + 1)), self._offsets(rows))
 
-    def _above(self, rows: Integers, places: Integers) -> tuple[Integers, Integers]:
-        """Return for some places the relevant contexts down to their rank, and all contexts."""
-        level = self.level(rows, places)
+    def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
+        """Return for some positions the relevant contexts down to their rank, and all contexts."""
+        level = self.level(rows, positions)
         width = int(self.retrieved.max(initial=0)) + 2
         keys = self.relevant.rows * width + self.relevant.values
         above = np.searchsorted(keys, rows * width + level, side="right")
@@ -412,25 +419,21 @@ class FoundColumns:
         return np.array(list(map(worth, grades.tolist())), np.float64)[which]
 
     def _gains(self, worth: Callable[[float], float]) -> tuple[Integers, Integers, Floats]:
-        """Return what each context adds, in order: its row, its place, and its gain."""
+        """Return what each context adds, in order: its row, its position, and its gain."""
         rising = self.rising
-        targets, places = rising.places.rows, rising.places.values
+        targets, positions = rising.positions.rows, rising.positions.values
         gains = self._worths(worth)[targets] * rises_of(targets, rising.credits)
         rows = self.row_of_target[targets]
-        width = int(places.max(initial=0)) + 1
-        keys, which = np.unique(rows * width + places, return_inverse=True)
+        width = int(positions.max(initial=0)) + 1
+        keys, which = np.unique(rows * width + positions, return_inverse=True)
         return keys // width, keys % width, np.bincount(which, gains, len(keys)).astype(float)
 
     def _offsets(self, rows: Integers) -> Integers:
         """Return where the terms of each row begin, given the ascending row of each term."""
         return offsets_of(np.bincount(rows, minlength=len(self)).astype(np.int64))
 
-    def _later(self, change: Callable[[Lists], Lists]) -> Callable[[], Lists] | None:
-        """Return what changes the support of the targets when it is read."""
-        return None if self.supports is None else lambda: change(self.supporting)
-
     def _limit(self, k: int | None) -> Integers | int:
-        """Return the last place that counts for each target."""
+        """Return the last position that counts for each target."""
         if k is None:
             return _EVERYWHERE
         return k if self.ranks is None else self.cut(k)[self.row_of_target]
@@ -451,16 +454,16 @@ def rises_of(targets: Integers, credits_: Floats) -> Floats:
 
 
 def _steps(findings: Findings) -> Steps:
-    places = Lists.of([[step.rank for step in finding.steps] for finding in findings])
+    positions = Lists.of([[step.rank for step in finding.steps] for finding in findings])
     credits_ = np.fromiter(
         (step.credit for finding in findings for step in finding.steps), np.float64
     )
-    return Steps(places, credits_)
+    return Steps(positions, credits_)
 
 
 def _joined_steps(parts: Sequence[Steps]) -> Steps:
     return Steps(
-        Lists.joined([part.places for part in parts]),
+        Lists.joined([part.positions for part in parts]),
         np.concatenate([part.credits for part in parts]),
     )
 
@@ -468,7 +471,7 @@ def _joined_steps(parts: Sequence[Steps]) -> Steps:
 def _joined_weights(
     parts: Sequence[FoundColumns], weights: Sequence[Floats | None]
 ) -> Floats | None:
-    if all(one is None for one in weights):
+    if all(weight is None for weight in weights):
         return None
     return np.concatenate(
         [

@@ -24,11 +24,11 @@ class FoundRow:
     """One scorer's findings over one sample; the fields are those of `FoundColumns`.
 
     - `retrieved`: how many contexts there are.
-    - `first`: for each target the place from which on it is found in full, 0 if never.
-    - `supports`: for each target the places that support it; None: `first` alone does.
-    - `steps`: for each target its credit by place; None: 0 before `first` and 1 from there on.
+    - `first`: for each target the position from which on it is found in full, 0 if never.
+    - `supports`: for each target the positions that support it; None: `first` alone does.
+    - `steps`: for each target its credit by position; None: 0 before `first` and 1 from there on.
     - `grade`, `size`: of each target; None: all are 1.0.
-    - `ranks`: the rank of each place; None: the place is the rank.
+    - `ranks`: the rank of each position; None: the position is the rank.
     """
 
     retrieved: int
@@ -74,22 +74,22 @@ class FoundRow:
 
     @cached_property
     def supporting(self) -> Sequence[Sequence[int]]:
-        """The places that support each target."""
+        """The positions that support each target."""
         if self.supports is not None:
             return self.supports
-        return [(place,) if place else () for place in self.first]
+        return [(position,) if position else () for position in self.first]
 
     @cached_property
     def rising(self) -> Sequence[Sequence[tuple[int, float]]]:
-        """The credit of each target by place."""
+        """The credit of each target by position."""
         if self.steps is not None:
             return self.steps
-        return [((place, 1.0),) if place else () for place in self.first]
+        return [((position, 1.0),) if position else () for position in self.first]
 
     @cached_property
     def relevant(self) -> list[int]:
-        """The places that support any target, ascending, each once."""
-        return sorted({place for places in self.supporting for place in places})
+        """The positions that support any target, ascending, each once."""
+        return sorted({position for positions in self.supporting for position in positions})
 
     @cached_property
     def first_relevant(self) -> int:
@@ -102,18 +102,18 @@ class FoundRow:
         return max(Counter(self.ranks).values(), default=1) if self.ranks else 1
 
     def cut(self, k: int | None) -> int:
-        """Return how many places are within the first `k` ranks; None: all of them."""
+        """Return how many positions are within the first `k` ranks; None: all of them."""
         if k is None:
             return _EVERYWHERE
         return k if self.ranks is None else bisect_right(self.ranks, k)
 
-    def rank_of(self, place: int) -> int:
-        """Return the rank of a place."""
-        return self.ranks[place - 1] if self.ranks else place
+    def rank_of(self, position: int) -> int:
+        """Return the rank of a position."""
+        return self.ranks[position - 1] if self.ranks else position
 
-    def level(self, place: int) -> int:
-        """Return the last place of the same rank: how many contexts have that rank or a better."""
-        return bisect_right(self.ranks, self.ranks[place - 1]) if self.ranks else place
+    def level(self, position: int) -> int:
+        """Return the last position of the same rank: how many contexts rank as high or higher."""
+        return bisect_right(self.ranks, self.ranks[position - 1]) if self.ranks else position
 
     def contexts_within(self, k: int | None) -> int:
         """Return how many contexts are within the first `k` ranks."""
@@ -148,9 +148,9 @@ class FoundRow:
         share = part / whole
         return min(share, 1.0)  # faster than min(share, 1.0)
 
-    def least(self, one: float, other: float) -> float:
+    def least(self, value: float, other: float) -> float:
         """Return the smaller number."""
-        return min(one, other)
+        return min(value, other)
 
     def each(self, count: Callable[[int, int], float]) -> float:
         """Return what is counted of the row, of its number 0 and of how many were retrieved."""
@@ -162,8 +162,8 @@ class FoundRow:
 
     def precisions(self, k: int | None) -> RowTerms:
         """Return of each relevant context within `k` the relevant ones down to it, and all."""
-        seen = self.relevant[: self.relevant_within(k)]
-        return RowTerms([self._above(place) for place in seen])
+        relevant = self.relevant[: self.relevant_within(k)]
+        return RowTerms([self._above(position) for position in relevant])
 
     def rises(self, k: int | None) -> RowTerms:
         """Return of each rise of a target's credit within `k` by how much, and the same as above.
@@ -172,7 +172,7 @@ class FoundRow:
         """
         cut, terms = self.cut(k), []
         for steps in self.rising:
-            by_level = {self.level(place): credit for place, credit in steps}
+            by_level = {self.level(position): credit for position, credit in steps}
             for level, rise in _rises(by_level.items()):
                 if level <= cut:
                     terms.append((rise, *self._above(level)))
@@ -195,9 +195,9 @@ class FoundRow:
         return (
             RowTerms(
                 [
-                    (gain, log2(self.rank_of(place) + 1))
-                    for place, gain in gains.items()
-                    if place <= cut
+                    (gain, log2(self.rank_of(position) + 1))
+                    for position, gain in gains.items()
+                    if position <= cut
                 ]
             ),
             RowTerms([(gain, log2(nth // self.lists + 2)) for nth, gain in enumerate(ideal)]),
@@ -208,8 +208,8 @@ class FoundRow:
         """Whether credit is all or nothing."""
         return all(not steps or steps[0][1] >= 1.0 for steps in self.rising)
 
-    def _above(self, place: int) -> tuple[int, int]:
-        level = self.level(place)
+    def _above(self, position: int) -> tuple[int, int]:
+        level = self.level(position)
         return bisect_right(self.relevant, level), level
 
     def _worths(self, worth: Callable[[float], float]) -> list[float]:
@@ -219,13 +219,13 @@ class FoundRow:
         """Return what each context adds, in the order of the targets."""
         gains: dict[int, float] = {}
         for value, rises in zip(self._worths(worth), self._rises, strict=True):
-            for place, rise in rises:
-                gains[place] = gains.get(place, 0.0) + value * rise
+            for position, rise in rises:
+                gains[position] = gains.get(position, 0.0) + value * rise
         return gains
 
     @cached_property
     def _rises(self) -> Sequence[Sequence[tuple[int, float]]]:
-        """By how much each target's credit rises, by place."""
+        """By how much each target's credit rises, by position."""
         return self.rising if self.steps is None else list(map(_rises, self.steps))
 
 
@@ -288,7 +288,7 @@ class LateFindings(Sequence[Finding]):
 
 
 def first_places_of(row: Sequence[Any], names: Iterable[Any]) -> dict[Any, int]:
-    """Return the 1-based place of each name in a row, where it is first; 0 where it is not."""
+    """Return the 1-based position of each name in a row, where it is first; 0 where it is not."""
     place_of = dict.fromkeys(names, 0)
     # Most of a row is not looked for, and is passed over without a step of Python. The iterator
     # of a list or a tuple knows how much is left, and so where it stands.
@@ -300,7 +300,7 @@ def first_places_of(row: Sequence[Any], names: Iterable[Any]) -> dict[Any, int]:
 
 
 _EVERYWHERE = 2**31 - 1
-"""A cut beyond all places."""
+"""A cut beyond all positions."""
 
 
 def _first(finding: Finding) -> int:
@@ -308,14 +308,14 @@ def _first(finding: Finding) -> int:
 
 
 def _credit(steps: Sequence[tuple[int, float]], cut: int) -> float:
-    return max((credit for place, credit in steps if place <= cut), default=0.0)
+    return max((credit for position, credit in steps if position <= cut), default=0.0)
 
 
 def _rises(steps: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return each place with how much its credit is above the one before."""
+    """Return each position with how much its credit is above the one before."""
     before, rises = 0.0, []
-    for place, credit in steps:
-        rises.append((place, credit - before))
+    for position, credit in steps:
+        rises.append((position, credit - before))
         before = credit
     return rises
 

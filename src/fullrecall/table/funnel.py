@@ -40,13 +40,13 @@ def funnel_counts(sample: Sample) -> Counter[str]:
     if record is None or record.error is not None:
         return Counter()
     lists = _lists(record)
-    wanted = [one.any_of for one in sample.reference_context_ids or () if one.grade > 0]
-    if len(lists) == 1 or not wanted:
+    references = [each.any_of for each in sample.reference_context_ids or () if each.grade > 0]
+    if len(lists) == 1 or not references:
         return Counter()
     key = f"{_KEY} {' '.join(lists)}"
-    counts = Counter({f"{key}:samples": 1, f"{key}:references": len(wanted)})
+    counts = Counter({f"{key}:samples": 1, f"{key}:references": len(references)})
     for name, ids in lists.items():
-        counts[f"{key}:{name}"] = sum(not ids.isdisjoint(any_of) for any_of in wanted)
+        counts[f"{key}:{name}"] = sum(not ids.isdisjoint(any_of) for any_of in references)
     return counts
 
 
@@ -57,7 +57,7 @@ def funnel_of(counts: Mapping[str, int]) -> Funnel | None:
     }
     if not sizes:
         return None
-    key = max(sizes, key=lambda one: (sizes[one], one)).removesuffix(":samples")
+    key = max(sizes, key=lambda each: (sizes[each], each)).removesuffix(":samples")
     found = {name: counts.get(f"{key}:{name}", 0) for name in key.split()[1:]}
     if len(set(found.values())) == 1:
         return None
@@ -71,6 +71,6 @@ def _lists(record: Retrieval) -> dict[str, set[str | None]]:
         lists["retrieved"] = {context.id for context in record.retrieved}
     lists["kept"] = {context.id for context in final}
     if record.read is not None:
-        seen = zip(final, record.read, strict=True)
-        lists["read"] = {context.id for context, read in seen if read == "yes"}
+        pairs = zip(final, record.read, strict=True)
+        lists["read"] = {context.id for context, read in pairs if read == "yes"}
     return lists

@@ -23,12 +23,17 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[s
     """
     if not _may_repeat(ids):
         return list(groups)
-    often = Counter(ids)
-    linked = Linked(
-        ((name, group) for name, group in zip(ids, groups, strict=True) if often[name] > 1),
-        set(groups),
-    )
-    return [linked.group_of(name, group) for name, group in zip(ids, groups, strict=True)]
+    often, links = Counter(ids), _Links(groups)
+    repeated = [name if name is None or often[name] > 1 else None for name in ids]
+    for name, group in zip(repeated, groups, strict=True):
+        if name is not None and group is not None:
+            links.join((False, name), (True, group))
+    return [
+        links.label((True, group))
+        if group is not None
+        else (None if name is None else links.label((False, name)))
+        for name, group in zip(repeated, groups, strict=True)
+    ]
 
 
 def codes_of(groups: Sequence[str | None]) -> NDArray[np.int64] | None:
@@ -49,64 +54,32 @@ def _may_repeat(ids: Sequence[str | None]) -> bool:
     return bool((hashes[1:] == hashes[:-1]).any())
 
 
-class Linked:
-    """The groups of samples of which some share an ID.
-
-    `repeated` are the IDs that stand more than once, each with the group of a sample that has it;
-    `taken` the names of all groups. The group of any sample of the report is then known.
-    """
-
-    def __init__(
-        self, repeated: Iterable[tuple[str | None, str | None]], taken: Iterable[str | None] = ()
-    ) -> None:
-        linked = _Links()
-        keys: dict[_Key, None] = {}
-        for name, group in repeated:
-            if name is None:
-                continue
-            keys[False, name] = None
-            if group is not None:
-                keys[True, group] = None
-                linked.join((False, name), (True, group))
-        names: dict[_Key, str] = {}
-        used = set(taken)
-        for key in keys:
-            root = linked.root(key)
-            if root not in names:
-                names[root] = root[1] if root[0] else _unlike(root[1], used)
-        self._groups = {key: names[linked.root(key)] for key in keys}
-
-    def __len__(self) -> int:
-        return len(self._groups)
-
-    def group_of(self, name: str | None, group: str | None) -> str | None:
-        """Return the group of a sample by its ID and its own group; None if it stands alone."""
-        if group is not None:
-            return self._groups.get((True, group), group)
-        return None if name is None else self._groups.get((False, name))
-
-
-def _unlike(name: str, taken: set[str | None]) -> str:
-    """Return a name for a group that no other group has."""
-    while name in taken:
-        name += "'"
-    taken.add(name)
-    return name
-
-
 class _Links:
     """Keys that belong together, found by the root that they share; a group's, if there is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: Iterable[str | None]) -> None:
         self._above: dict[_Key, _Key] = {}
+        self._labels: dict[_Key, str] = {}
+        self._used = set(groups)
 
-    def root(self, key: _Key) -> _Key:
+    def label(self, key: _Key) -> str:
+        """Return the name of what a key belongs to; an ID's is that of no group."""
+        root = self._root(key)
+        if root not in self._labels:
+            label = root[1]
+            while not root[0] and label in self._used:
+                label += "'"
+            self._used.add(label)
+            self._labels[root] = label
+        return self._labels[root]
+
+    def join(self, key: _Key, other: _Key) -> None:
+        # The smaller key goes under the larger, and a group's is larger than an ID's.
+        low, high = sorted((self._root(key), self._root(other)))
+        self._above[low] = high
+
+    def _root(self, key: _Key) -> _Key:
         while (above := self._above.get(key, key)) != key:
             self._above[key] = self._above.get(above, above)
             key = above
         return key
-
-    def join(self, one: _Key, other: _Key) -> None:
-        # The smaller key goes under the larger, and a group's is larger than an ID's.
-        low, high = sorted((self.root(one), self.root(other)))
-        self._above[low] = high

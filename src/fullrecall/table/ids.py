@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from fullrecall.sample import Sample, has_only_ids
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.found_row import first_places_of
 from fullrecall.table.lists import Floats, Integers, Lists, offsets_of
-from fullrecall.table.part import SCORED, UNDEFINED, ScoreColumns, hash_sums, name_hashes
+from fullrecall.table.part import SCORED, UNDEFINED, MemoryPart, Results, ScoreColumns, chosen
 
 _FEW = 400
 """Pairs of a retrieved and a reference ID in a row: with more, a dictionary is faster."""
@@ -38,51 +37,73 @@ class Names(NamedTuple):
         """Return the IDs of one row."""
         return self.names[self.offsets[row] : self.offsets[row + 1]]
 
-    def taken(self, rows: Integers) -> Names:
+    def selected(self, rows: Integers) -> Names:
         """Return the lists of these rows, in the order given."""
         return Names.of([self.of_row(row) for row in rows.tolist()])
 
 
-@dataclass(frozen=True)
-class IdSamples:
+class IdSamples(Sequence[Sample]):
     """Samples of retrieved and reference IDs without an object for a row.
 
-    `references` are distinct within a row. IDs, questions, and groups are those of the samples;
-    `named_questions` and `named_groups` may be empty: no sample has any.
+    `references` are distinct within a row. `questions` and `groups` may be empty: no sample has
+    any.
     """
 
-    retrieved: Names
-    references: Names
-    ids: Sequence[str | None]
-    named_questions: Sequence[str | None]
-    named_groups: Sequence[str | None]
+    def __init__(
+        self,
+        retrieved: Names,
+        references: Names,
+        ids: Sequence[str | None],
+        questions: Sequence[str | None] = (),
+        groups: Sequence[str | None] = (),
+    ) -> None:
+        self.retrieved = retrieved
+        self.references = references
+        self.ids = ids
+        self.questions = questions
+        self.groups = groups
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getitem__(self, row: int) -> Sample:
+    def __getitem__(self, row: Any) -> Any:
+        """Return the sample of a row."""
         return Sample(
             id=self.ids[row],
-            user_input=self.named_questions[row] if self.named_questions else None,
+            user_input=self.questions[row] if self.questions else None,
             retrieved_context_ids=self.retrieved.of_row(row),
             reference_context_ids=self.references.of_row(row),
-            group=self.named_groups[row] if self.named_groups else None,
+            group=self.groups[row] if self.groups else None,
         )
 
-    def taken(self, rows: Integers) -> IdSamples:
-        """Return the samples of these rows."""
-        numbers = rows.tolist()
+    def selected(self, rows: Integers) -> IdSamples:
+        """Return the samples of these rows, in the order given."""
         return IdSamples(
-            self.retrieved.taken(rows),
-            self.references.taken(rows),
-            [self.ids[row] for row in numbers],
-            [self.named_questions[row] for row in numbers] if self.named_questions else (),
-            [self.named_groups[row] for row in numbers] if self.named_groups else (),
+            self.retrieved.selected(rows),
+            self.references.selected(rows),
+            chosen(self.ids, rows),
+            chosen(self.questions, rows) if self.questions else (),
+            chosen(self.groups, rows) if self.groups else (),
         )
+
+    def plain(self, row: int) -> dict[str, Any]:
+        """Return the sample of a row as plain JSON values; see `Sample.to_dict`."""
+        own_id = self.ids[row]
+        question = self.questions[row] if self.questions else None
+        group = self.groups[row] if self.groups else None
+        return {
+            **({} if own_id is None else {"id": own_id}),
+            **({} if question is None else {"user_input": question}),
+            "retrieved_context_ids": list(self.retrieved.of_row(row)),
+            "reference_context_ids": list(self.references.of_row(row)),
+            **({} if group is None else {"group": group}),
+        }
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> IdSamples | None:
         """Return samples that have nothing but IDs as columns; None where one has more."""
+        if isinstance(samples, IdSamples):
+            return samples
         retrieved, references = [], []
         for sample in samples:
             ids, single = sample.listed_ids, sample.single_ids
@@ -100,33 +121,36 @@ class IdSamples:
             [sample.group for sample in samples],
         )
 
-    @property
-    def groups(self) -> Sequence[str | None]:
-        """The group of each sample."""
-        return self.named_groups or [None] * len(self)
+
+class IdPart(MemoryPart):
+    """Rows of IDs in memory, scored by ID alone."""
+
+    has_texts = forbids = False
+
+    def __init__(
+        self, samples: IdSamples, scores: Sequence[ScoreColumns], kept: Sequence[Results]
+    ) -> None:
+        super().__init__(samples, scores, kept)
+        self._samples = samples
+        self.ids = samples.ids
+        self.groups = samples.groups or [None] * len(samples)
 
     @property
     def questions(self) -> Sequence[str | None]:
         """The question of each sample."""
-        return self.named_questions or [None] * len(self)
+        return self._samples.questions or [None] * len(self)
 
-    @property
-    def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
-        return False
-
-    @property
-    def forbids(self) -> bool:
-        """Whether any sample may forbid something."""
-        return False
-
-    def reference_digests(self) -> NDArray[np.uint64]:
-        """Return a number for the reference IDs of each row, which are its targets."""
-        return hash_sums(name_hashes(self.references.names), self.references.offsets)
+    def selected(self, rows: Integers) -> IdPart:
+        """Return these rows, in the order given."""
+        return IdPart(self._samples.selected(rows), *self.chosen_scores(rows))
 
     def retrievals(self) -> Counter[str]:
         """Return no united and no failed retrievals: none was recorded."""
         return Counter()
+
+    def target_names(self) -> Sequence[str]:
+        """Return the reference IDs of all rows."""
+        return self._samples.references.names
 
 
 def distinct(references: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
@@ -147,29 +171,29 @@ def score_ids(
     References are distinct within a row, and no ID is blank; `grades` has one for each of all
     references, of which those above 0 count.
     """
-    places = Lists(first_places(retrieved, references), offsets_of(map(len, references)))
+    positions = Lists(first_places(retrieved, references), offsets_of(map(len, references)))
     if grades is not None:
         relevant = grades > 0
-        places, grades = places.kept(relevant), grades[relevant]
+        positions, grades = positions.kept(relevant), grades[relevant]
         grades = None if (grades == 1.0).all() else grades
     lengths = np.fromiter(map(len, retrieved), np.int64, len(retrieved))
-    found = FoundColumns(lengths, places, grade=grades)
-    status = np.where(found.targets > 0, SCORED, UNDEFINED).astype(np.int8)
-    return ScoreColumns(status, found)
+    outcomes = FoundColumns(lengths, positions, grade=grades)
+    status = np.where(outcomes.targets > 0, SCORED, UNDEFINED).astype(np.int8)
+    return ScoreColumns(status, outcomes)
 
 
 def first_places(
     retrieved: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
 ) -> NDArray[np.int32]:
-    """Return the 1-based place of each reference among its row's retrieved IDs, 0 for none."""
+    """Return the 1-based position of each reference among its row's retrieved IDs, 0 for none."""
     longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
     pairs = zip(retrieved, references, strict=True)
     if longest <= _FEW:
-        places = [
-            row.index(name) + 1 if name in row else 0 for row, wanted in pairs for name in wanted
+        positions = [
+            row.index(name) + 1 if name in row else 0 for row, names in pairs for name in names
         ]
     else:
-        places = []
-        for row, wanted in pairs:
-            places += first_places_of(row, wanted).values()
-    return np.array(places, np.int32)
+        positions = []
+        for row, names in pairs:
+            positions += first_places_of(row, names).values()
+    return np.array(positions, np.int32)

@@ -42,7 +42,7 @@ class Lists(NamedTuple):
         """The row of each value."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
 
-    def taken(self, rows: Integers) -> Lists:
+    def selected(self, rows: Integers) -> Lists:
         """Return the lists of these rows, in the order given."""
         counts = self.counts[rows]
         offsets = offsets_of(counts)

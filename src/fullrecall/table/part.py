@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ class ScoreColumns:
     """
 
     status: Statuses
-    found: FoundColumns
+    outcomes: FoundColumns
 
     @classmethod
     def of(cls, results: Sequence[Result]) -> ScoreColumns:
@@ -60,283 +61,91 @@ class ScoreColumns:
             return parts[0]
         return cls(
             np.concatenate([part.status for part in parts]),
-            FoundColumns.joined([part.found for part in parts]),
+            FoundColumns.joined([part.outcomes for part in parts]),
         )
 
-    def taken(self, rows: Integers) -> ScoreColumns:
+    def selected(self, rows: Integers) -> ScoreColumns:
         """Return the columns of these rows, in the order given."""
-        return ScoreColumns(self.status[rows], self.found.taken(rows))
-
-
-class Part(Protocol):
-    """Rows with their columns, and what a view shows of each."""
-
-    @property
-    def ids(self) -> Sequence[str | None]:
-        """The ID of each sample."""
-        ...
-
-    @property
-    def groups(self) -> Sequence[str | None]:
-        """The group that each sample names."""
-        ...
-
-    @property
-    def questions(self) -> Sequence[str | None]:
-        """The question of each sample."""
-        ...
-
-    def __len__(self) -> int:
-        """Return how many rows there are."""
-        ...
-
-    def columns(self, score: int) -> ScoreColumns:
-        """Return the columns of the score at this index."""
-        ...
-
-    def sample(self, row: int) -> Sample:
-        """Return the sample of a row."""
-        ...
-
-    def result(self, row: int, score: int) -> Result:
-        """Return the result of a row."""
-        ...
-
-    def taken(self, rows: Integers) -> Part:
-        """Return these rows, in the order given."""
-        ...
-
-    def judged(self, score: int) -> bool:
-        """Return whether any result of this score may have verdicts."""
-        ...
-
-    def notes(self, score: int, rows: Integers) -> Iterable[str]:
-        """Return the notes of some rows' results."""
-        ...
-
-    def retrievals(self) -> Counter[str]:
-        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        ...
-
-    @property
-    def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
-        ...
-
-    @property
-    def forbids(self) -> bool:
-        """Whether any sample may forbid a context."""
-        ...
-
-    def target_digests(self, score: int) -> NDArray[np.uint64]:
-        """Return a number for the targets of each row; see `Table.target_digests`."""
-        ...
-
-
-class Results(Protocol):
-    """The results of one score, made when somebody looks."""
-
-    def of(self, row: int, sample: Sample) -> Result:
-        """Return the result of a row, given its sample."""
-        ...
-
-    def taken(self, rows: Integers) -> Results:
-        """Return the results of these rows."""
-        ...
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Results that were made one by one: by a judge, or by a scorer of the user's."""
-
-    results: Sequence[Result]
-
-    def of(self, row: int, sample: Sample) -> Result:  # noqa: ARG002 - it is there
-        """Return the result of a row."""
-        return self.results[row]
-
-    def taken(self, rows: Integers) -> Kept:
-        """Return the results of these rows."""
-        return Kept([self.results[row] for row in rows.tolist()])
+        return ScoreColumns(self.status[rows], self.outcomes.selected(rows))
 
 
 @dataclass(frozen=True)
 class Rescored:
     """Results of which only columns are kept: scoring the sample again gives the whole.
 
-    `follows`: the results of scored rows follow from columns and samples, without a note.
+    `follows`: the results of scored rows follow from columns and reference IDs, without a note.
     """
 
     score: Callable[[Sample], Result]
     follows: bool = False
 
-    def of(self, row: int, sample: Sample) -> Result:  # noqa: ARG002 - the sample decides
-        """Return the result of a row."""
-        return self.score(sample)
 
-    def taken(self, rows: Integers) -> Rescored:  # noqa: ARG002 - they depend on no row
-        """Return the results of these rows."""
-        return self
+Results: TypeAlias = Sequence[Result] | Rescored
+"""The results of one score: made one by one, or again when somebody looks."""
 
 
-class Samples(Protocol):
-    """The samples of a part, made when somebody looks."""
+class Part(ABC):
+    """Rows with their columns, and what a view shows of each.
 
+    A kind of part says what it knows without making samples and results.
+    """
+
+    @abstractmethod
     def __len__(self) -> int:
-        """Return how many there are."""
-        ...
+        """Return how many rows there are."""
 
-    def __getitem__(self, row: int, /) -> Sample:
+    @abstractmethod
+    def columns(self, score: int) -> ScoreColumns:
+        """Return the columns of the score at this index."""
+
+    @abstractmethod
+    def sample(self, row: int) -> Sample:
         """Return the sample of a row."""
-        ...
 
-    def taken(self, rows: Integers) -> Samples:
-        """Return the samples of these rows."""
-        ...
+    @abstractmethod
+    def result(self, row: int, score: int) -> Result:
+        """Return the result of a row."""
 
-    @property
-    def ids(self) -> Sequence[str | None]:
-        """The ID of each sample."""
-        ...
-
-    @property
-    def groups(self) -> Sequence[str | None]:
-        """The group of each sample."""
-        ...
-
-    @property
-    def questions(self) -> Sequence[str | None]:
-        """The question of each sample."""
-        ...
-
-    @property
-    def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
-        ...
-
-    @property
-    def forbids(self) -> bool:
-        """Whether any sample may forbid a context."""
-        ...
-
-    def reference_digests(self) -> NDArray[np.uint64] | None:
-        """Return a number for the reference IDs of each row, where they are its targets."""
-        ...
-
-    def retrievals(self) -> Counter[str]:
-        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        ...
-
-
-@dataclass(frozen=True)
-class SampleObjects:
-    """Samples that there are as objects."""
-
-    samples: Sequence[Sample]
-
-    def __len__(self) -> int:
-        return len(self.samples)
-
-    def __getitem__(self, row: int) -> Sample:
-        return self.samples[row]
-
-    def taken(self, rows: Integers) -> SampleObjects:
-        """Return the samples of these rows."""
-        return SampleObjects([self.samples[row] for row in rows.tolist()])
-
-    @property
-    def ids(self) -> Sequence[str | None]:
-        """The ID of each sample."""
-        return [sample.id for sample in self.samples]
-
-    @property
-    def groups(self) -> Sequence[str | None]:
-        """The group of each sample."""
-        return [sample.group for sample in self.samples]
-
-    @property
-    def questions(self) -> Sequence[str | None]:
-        """The question of each sample."""
-        return [sample.user_input for sample in self.samples]
-
-    @property
-    def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
-        return True
-
-    @property
-    def forbids(self) -> bool:
-        """Whether any sample may forbid a context."""
-        return True
-
-    def reference_digests(self) -> None:
-        """Return nothing: targets are those that a scorer makes of a sample."""
-
-    def retrievals(self) -> Counter[str]:
-        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        return retrievals_of(self.samples)
-
-
-@dataclass(frozen=True)
-class MemoryPart:
-    """Rows in memory: columns, and samples and results that are kept or made again."""
-
-    samples: Samples
-    scores: tuple[ScoreColumns, ...]
-    results: tuple[Results, ...]
-
-    @classmethod
-    def of(cls, samples: Sequence[Sample], results: Sequence[Sequence[Result]]) -> MemoryPart:
-        """Return the part of samples with the results of each, made one by one."""
-        scores = len(results[0]) if results else 0
-        columns = [[row[index] for row in results] for index in range(scores)]
-        return cls(
-            SampleObjects(samples),
-            tuple(ScoreColumns.of(column) for column in columns),
-            tuple(Kept(column) for column in columns),
-        )
+    @abstractmethod
+    def selected(self, rows: Integers) -> Part:
+        """Return these rows, in the order given."""
 
     @cached_property
     def ids(self) -> Sequence[str | None]:
         """The ID of each sample."""
-        return self.samples.ids
+        return [sample.id for sample in self.samples()]
 
     @cached_property
     def groups(self) -> Sequence[str | None]:
         """The group that each sample names."""
-        return self.samples.groups
+        return [sample.group for sample in self.samples()]
 
-    @property
+    @cached_property
     def questions(self) -> Sequence[str | None]:
         """The question of each sample."""
-        return self.samples.questions
+        return [sample.user_input for sample in self.samples()]
 
-    def __len__(self) -> int:
-        return len(self.samples)
+    @cached_property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        return True
 
-    def columns(self, score: int) -> ScoreColumns:
-        """Return the columns of the score at this index."""
-        return self.scores[score]
+    @cached_property
+    def forbids(self) -> bool:
+        """Whether any sample may forbid a context."""
+        return True
 
-    def sample(self, row: int) -> Sample:
-        """Return the sample of a row."""
-        return self.samples[row]
+    def samples(self) -> Iterator[Sample]:
+        """Yield all samples."""
+        return map(self.sample, range(len(self)))
 
-    def result(self, row: int, score: int) -> Result:
-        """Return the result of a row."""
-        return self.results[score].of(row, self.samples[row])
+    def results(self, score: int) -> Iterator[Result]:
+        """Yield all results of a score."""
+        return (self.result(row, score) for row in range(len(self)))
 
-    def taken(self, rows: Integers) -> MemoryPart:
-        """Return these rows, in the order given."""
-        return MemoryPart(
-            self.samples.taken(rows),
-            tuple(columns.taken(rows) for columns in self.scores),
-            tuple(results.taken(rows) for results in self.results),
-        )
-
-    def judged(self, score: int) -> bool:
+    def judged(self, score: int) -> bool:  # noqa: ARG002 - others look at it
         """Return whether any result of this score may have verdicts."""
-        return isinstance(self.results[score], Kept)
+        return True
 
     def notes(self, score: int, rows: Integers) -> Iterable[str]:
         """Return the notes of some rows' results."""
@@ -344,25 +153,91 @@ class MemoryPart:
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        return self.samples.retrievals()
-
-    @property
-    def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
-        return self.samples.has_texts
-
-    @property
-    def forbids(self) -> bool:
-        """Whether any sample may forbid a context."""
-        return self.samples.forbids
+        return retrievals_of(self.samples())
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
-        if isinstance(self.results[score], Rescored):
-            digests = self.samples.reference_digests()
-            if digests is not None:
-                return digests
-        return digests_of([self.result(row, score).findings for row in range(len(self))])
+        return digests_of([result.findings for result in self.results(score)])
+
+
+class MemoryPart(Part):
+    """Rows in memory: columns, with samples and results that are kept or made again."""
+
+    def __init__(
+        self, samples: Sequence[Sample], scores: Sequence[ScoreColumns], kept: Sequence[Results]
+    ) -> None:
+        self.kept_samples = samples
+        self.scores = scores
+        self.kept = kept
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], results: Sequence[Sequence[Result]]) -> MemoryPart:
+        """Return the part of samples with the results of each, made one by one."""
+        columns = [list(column) for column in zip(*results, strict=True)]
+        return cls(samples, [ScoreColumns.of(column) for column in columns], columns)
+
+    def __len__(self) -> int:
+        return len(self.kept_samples)
+
+    def columns(self, score: int) -> ScoreColumns:
+        """Return the columns of the score at this index."""
+        return self.scores[score]
+
+    def sample(self, row: int) -> Sample:
+        """Return the sample of a row."""
+        return self.kept_samples[row]
+
+    def result(self, row: int, score: int) -> Result:
+        """Return the result of a row."""
+        kept = self.kept[score]
+        return kept.score(self.sample(row)) if isinstance(kept, Rescored) else kept[row]
+
+    def selected(self, rows: Integers) -> MemoryPart:
+        """Return these rows, in the order given."""
+        return MemoryPart(chosen(self.kept_samples, rows), *self.chosen_scores(rows))
+
+    def chosen_scores(self, rows: Integers) -> tuple[list[ScoreColumns], list[Results]]:
+        """Return the columns and the results of these rows."""
+        return (
+            [columns.selected(rows) for columns in self.scores],
+            [kept if isinstance(kept, Rescored) else chosen(kept, rows) for kept in self.kept],
+        )
+
+    def judged(self, score: int) -> bool:
+        """Return whether any result of this score may have verdicts."""
+        return not isinstance(self.kept[score], Rescored)
+
+    def follows(self, score: int) -> bool:
+        """Return whether the results of scored rows follow from columns and reference IDs."""
+        kept = self.kept[score]
+        return isinstance(kept, Rescored) and kept.follows
+
+    def target_names(self) -> Sequence[str]:
+        """Return the reference IDs of all rows that are targets, where results follow."""
+        return [name for sample in self.kept_samples for name in _target_ids(sample)]
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        outcomes = self.columns(score).outcomes
+        if not self.follows(score) or outcomes.grade is not None:
+            return super().target_digests(score)
+        return hash_sums(name_hashes(self.target_names()), outcomes.first.offsets)
+
+
+def _target_ids(sample: Sample) -> list[str]:
+    """Return the reference IDs of a sample whose grade is above 0."""
+    single = sample.single_ids
+    if single is None or single.grades is None:
+        return [] if single is None else single.names
+    return [name for name, grade in zip(single.names, single.grades, strict=True) if grade > 0]
+
+
+Item = TypeVar("Item")
+
+
+def chosen(items: Sequence[Item], rows: Integers) -> Sequence[Item]:
+    """Return the items of these rows, in the order given."""
+    return [items[row] for row in rows.tolist()]
 
 
 def digests_of(findings: Sequence[Findings]) -> NDArray[np.uint64]:

@@ -20,16 +20,7 @@ from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.groups import codes_of, groups_of
 from fullrecall.table.lists import Floats, Integers
-from fullrecall.table.part import (
-    UNSCORED,
-    Kept,
-    MemoryPart,
-    Part,
-    Results,
-    SampleObjects,
-    ScoreColumns,
-    Statuses,
-)
+from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Statuses
 from fullrecall.table.row import Row
 
 _MOST_PENDING = 4_096
@@ -88,8 +79,10 @@ class Table:
 
     def values(self, score: int, measure: Measure) -> Floats:
         """Return a measure of each row in [0, 1], NaN where a row has none."""
-        parts = [self._read(index, score, measure) for index in range(len(self.parts))]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        owners = range(len(self.parts))
+        return np.concatenate(
+            [np.zeros(0), *(self._read(owner, score, measure) for owner in owners)]
+        )
 
     def read(self, score: int, measures: Sequence[Measure]) -> None:
         """Read measures of all rows, to be kept: of each part what they share is made once."""
@@ -99,8 +92,9 @@ class Table:
 
     def status(self, score: int) -> Statuses:
         """Return the status of each row, as a code."""
-        parts = [part.columns(score).status for part in self.parts]
-        return np.concatenate(parts) if parts else np.zeros(0, np.int8)
+        return np.concatenate(
+            [np.zeros(0, np.int8), *(part.columns(score).status for part in self.parts)]
+        )
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
         """Return which rows should have a value of a measure, and could not be scored.
@@ -112,16 +106,20 @@ class Table:
             return unscored
         forbidden = [self._forbidden_of(owner) for owner in range(len(self.parts))]
         forbids = [
-            np.zeros(len(part), np.bool_) if known is None else known.forbids
-            for part, known in zip(self.parts, forbidden, strict=True)
+            np.zeros(len(part), np.bool_) if forbidden is None else forbidden.forbids
+            for part, forbidden in zip(self.parts, forbidden, strict=True)
         ]
         return unscored & np.concatenate(forbids) if forbids else unscored
+
+    def finds_any(self, score: int) -> bool:
+        """Return whether any target of any row is found, if only in part."""
+        return any(part.columns(score).outcomes.finds_any for part in self.parts)
 
     def costs(self, part: int) -> Costs:
         """Return what the contexts of a part cost."""
         if part not in self._costs:
             owner = self._parts[part]
-            self._costs[part] = Costs.of(owner.sample(row) for row in range(len(owner)))
+            self._costs[part] = Costs.of(owner.samples())
         return self._costs[part]
 
     @property
@@ -135,11 +133,9 @@ class Table:
 
     def unanswerable(self) -> tuple[int, int]:
         """Return how many questions nothing answers, and for how many of them nothing came."""
-        known = [self._forbidden_of(owner) for owner in range(len(self.parts))]
-        asked = [each.unanswerable & each.at_stake for each in known if each is not None]
-        empty = [each.empty for each in known if each is not None]
-        pairs = list(zip(asked, empty, strict=True))
-        return sum(int(a.sum()) for a, _ in pairs), sum(int((a & e).sum()) for a, e in pairs)
+        forbidden = [self._forbidden_of(owner) for owner in range(len(self.parts))]
+        due = [(own.unanswerable & own.at_stake, own.empty) for own in forbidden if own is not None]
+        return sum(int(a.sum()) for a, _ in due), sum(int((a & e).sum()) for a, e in due)
 
     def changed(self, change: Callable[[Sample], Sample]) -> Table:
         """Return the same results of changed samples, all in memory."""
@@ -148,19 +144,24 @@ class Table:
             if not part.has_texts:
                 table.add(part)
                 continue
-            samples = [part.sample(row) for row in range(len(part))]
-            results: tuple[Results, ...] = part.results if isinstance(part, MemoryPart) else tuple(
-                Kept([part.result(row, score) for row in range(len(part))])
-                for score in range(len(self.methods))
-            )  # fmt: skip
-            scores = tuple(part.columns(score) for score in range(len(self.methods)))
-            table.add(MemoryPart(SampleObjects(list(map(change, samples))), scores, results))
+            scores = range(len(self.methods))
+            results = (
+                part.kept
+                if isinstance(part, MemoryPart)
+                else [list(part.results(score)) for score in scores]
+            )
+            samples = list(map(change, part.samples()))
+            table.add(MemoryPart(samples, list(map(part.columns, scores)), results))
         return table
 
     def retrieved(self, score: int) -> Integers:
         """Return how many contexts each row has."""
-        parts = [part.columns(score).found.retrieved for part in self.parts]
-        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        return np.concatenate(
+            [
+                np.zeros(0, np.int64),
+                *(part.columns(score).outcomes.retrieved for part in self.parts),
+            ]
+        )
 
     @property
     def ids(self) -> list[str | None]:
@@ -187,8 +188,9 @@ class Table:
 
         It holds within one process only.
         """
-        parts = [part.target_digests(score) for part in self.parts]
-        return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+        return np.concatenate(
+            [np.zeros(0, np.uint64), *(part.target_digests(score) for part in self.parts)]
+        )
 
     @property
     def groups(self) -> list[str | None]:
@@ -235,25 +237,23 @@ class Table:
             for index in range(len(part)):
                 yield self._row(owner, index)
 
-    def taken(self, rows: Integers) -> Table:
+    def selected(self, rows: Integers) -> Table:
         """Return a table of these rows, in the order given."""
         self._settle()
         starts = np.array(self._starts, np.int64)
         owners = np.searchsorted(starts, rows, side="right") - 1
-        borders = np.flatnonzero(np.diff(owners)) + 1
         table = Table(self.methods)
-        for some, owner in zip(
-            np.split(rows, borders), owners[np.concatenate([[0], borders])].tolist()
-            if len(rows) else [], strict=False,
-        ):  # fmt: skip
-            table.add(self._parts[owner].taken(some - starts[owner]))
+        for run in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(owners)) + 1):
+            if len(run):
+                owner = owners[run[0]]
+                table.add(self._parts[owner].selected(rows[run] - starts[owner]))
         return table
 
     def judged_results(self, score: int) -> Iterator[Result]:
         """Yield the results of a score that may have verdicts."""
         for part in self.parts:
             if part.judged(score):
-                yield from (part.result(row, score) for row in range(len(part)))
+                yield from part.results(score)
 
     def unscored_reasons(self, score: int) -> Iterator[str]:
         """Yield why each unscored row has no score."""
@@ -270,24 +270,24 @@ class Table:
         if key not in self._values:
             part = self._parts[owner]
             columns = part.columns(score)
-            found = self._found(owner, score, columns.found)
+            outcomes = self._outcomes(owner, score, columns.outcomes)
             if measure.of_sample:
-                found = replace(found, forbidden=self._forbidden_of(owner))
+                outcomes = replace(outcomes, forbidden=self._forbidden_of(owner))
             if measure.unit is not None:
-                found = replace(found, costs=self.costs(owner))
-            values = measure.values(found, lambda row: part.result(row, score).ranked)
+                outcomes = replace(outcomes, costs=self.costs(owner))
+            values = measure.values(outcomes, lambda row: part.result(row, score).ranked)
             if not measure.of_sample:
                 values[columns.status == UNSCORED] = np.nan
             self._values[key] = values
         return self._values[key]
 
-    def _found(self, owner: int, score: int, found: FoundColumns) -> FoundColumns:
+    def _outcomes(self, owner: int, score: int, outcomes: FoundColumns) -> FoundColumns:
         """Return a copy of what was found; of the part that was read last it is the same one.
 
         What its measures share stays with the copy, and goes with it.
         """
         if self._last is None or self._last[0] != (owner, score):
-            self._last = (owner, score), replace(found)
+            self._last = (owner, score), replace(outcomes)
         return self._last[1]
 
     def _forbidden_of(self, owner: int) -> Forbidden | None:
@@ -296,7 +296,7 @@ class Table:
         if not part.forbids:
             return None
         if owner not in self._forbidden:
-            self._forbidden[owner] = Forbidden.of(part.sample(row) for row in range(len(part)))
+            self._forbidden[owner] = Forbidden.of(part.samples())
         return self._forbidden[owner]
 
     def _view(self, owner: int, index: int, score: int) -> Result:

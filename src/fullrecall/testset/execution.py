@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, Unpack
 
 from fullrecall.errors import JudgeError, ParameterError, RunStopped
 from fullrecall.evaluation import aevaluate, evaluate
 from fullrecall.judges.flow import run as run_flow
 from fullrecall.judges.judge import Flow
 from fullrecall.models.chat import ChatModel
-from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
-from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget
+from fullrecall.run.limits import LimitOptions
 from fullrecall.run.progress import OnProgress
 from fullrecall.sample import Sample
 from fullrecall.usage import Spent
@@ -29,15 +28,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class ModelOptions(TypedDict, total=False):
+class ModelOptions(LimitOptions, total=False):
     """How models are asked: the options of `evaluate`, which says what each means."""
 
-    max_concurrency: int
-    timeout: float | None
-    deadline: float | None
-    retries: Retries | int
-    store: StoreLike | None
-    budget: Budget | None
     progress: bool
     on_progress: OnProgress | None
 

@@ -6,12 +6,10 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from fullrecall.context import Context
 from fullrecall.hits import IdKey
-from fullrecall.retrieval import FailedCalls, Retrieval
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
-from fullrecall.steps import DocumentCopy, DocumentList, Kind, Step, plain_context
-from fullrecall.steps import retrieval_of as record_of
+from fullrecall.steps import DocumentCopy, DocumentList, Kind, Step, StepReading
 from fullrecall.traces.translation import TracedStep, output_step
 
 _UNSEEN = "no retriever was traced"
@@ -19,18 +17,16 @@ _SEARCHES = ("retriever", "reranker", "tool")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class Reading(StepReading):
     """How traces are read.
 
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
       the document as a `Context`. Default: its own ID.
     - `name`: only calls of this retriever, or of one of several, wherever they stand.
-    - `failed_calls`: see `fullrecall.steps.retrieval_of`.
     """
 
     id_key: IdKey | None = None
     name: str | Sequence[str] | None = None
-    failed_calls: FailedCalls = "unscored"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,12 +113,10 @@ class _Trace:
             call.began, call.ended = 0, 2 * len(steps) + 1
             root, steps = call.id, [call, *steps]
             self._fill_in_texts(steps)
-        return record_of(
+        return reading.record_of(
             _named(steps, reading.names) if reading.names else steps,
             root=root,
             response=output if isinstance(output, str) else self._response,
-            context=_context,
-            failed_calls=reading.failed_calls,
             partial=self._partial(ended=ended),
             unseen=self._unseen(reading.names),
         )
@@ -324,9 +318,3 @@ def _named(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:
 def _take_off_list(step: Step, around: Step) -> None:
     if around.kind == step.kind == "retriever" and step.error is None:
         step.kind, step.given, step.returned, step.texts = "chain", (), (), ()
-
-
-def _context(copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
-    if copy.detail is None and not copy.text:
-        return Context(id=id)
-    return plain_context(copy, id)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.distributed.batches.made import KINDS, SCORERS, lists, pa, plain, rows, saved
 
-from fullrecall import BatchScorer, IdRecall, Report
+from fullrecall import BatchScorer, Context, IdRecall, Report
 from fullrecall.results.files import columns
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
@@ -112,3 +113,15 @@ def test_a_batch_that_fails_is_missing_by_number(
     raising = Failing(SCORERS, position="place", failed_batches="raise")
     with pytest.raises(FaultError):
         raising(KINDS["table"](every[12:]))
+
+
+def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
+    """In the workers, which have the scorer from a pickle."""
+    corpus = [Context("Paris.", id="a")]
+    pickled = pickle.dumps(BatchScorer(IdRecall(), corpus=corpus))
+    scorer = pickle.loads(pickled)  # noqa: S301 - our own
+    scores = scorer({
+        "reference_context_ids": [["a"], ["b"]], "retrieved_context_ids": [["a"], ["a"]],
+    })  # fmt: skip
+    assert list(scores["id_recall_status"]) == ["scored", "unscored"]
+    assert scores["id_recall_reason"][1] == "stale label: 'b' is not in the corpus"

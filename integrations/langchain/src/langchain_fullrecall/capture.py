@@ -8,8 +8,7 @@ from typing import Any, Unpack
 
 from fullrecall import Context, Retrieval, Sample
 from fullrecall.steps import Step
-from langchain_fullrecall.options import Options, reading_of
-from langchain_fullrecall.record import Reading
+from langchain_fullrecall.record import Options, Reading, reading_of
 from langchain_fullrecall.recorder import Recorder, capturing
 from langchain_fullrecall.selfcheck import broken
 

@@ -14,7 +14,7 @@ from langchain_core.runnables.configurable import DynamicRunnable
 from fullrecall.errors import ParameterError
 from fullrecall.identifiers import shown
 from fullrecall.models import ChatRequest, Completion
-from fullrecall.models.redaction import hide_fields, public_url
+from fullrecall.models.redaction import hide_fields, public_options, public_url
 from fullrecall.run.event_loop import HomeLoop
 from langchain_fullrecall.parts import rebuilt
 
@@ -141,7 +141,7 @@ def _described(runnable: Runnable[Any, Any]) -> str:
     def note(value: Any, _name: str | None, _owner: Any) -> Any:
         if isinstance(value, (RunnableBinding, DynamicRunnable)):
             kwargs = getattr(value, "kwargs", {})
-            told = _options(kwargs) + _configured(value.config)
+            told = public_options(kwargs) + _configured(value.config)
             parts.extend([f"bound{told}"] if kwargs or told else [])
         elif isinstance(value, BaseLanguageModel):
             hide_fields(value)
@@ -154,7 +154,7 @@ def _described(runnable: Runnable[Any, Any]) -> str:
 
 def _configured(config: Mapping[str, Any] | None) -> str:
     """Return what a config chooses of the alternatives and fields that a model leaves open."""
-    return _options((config or {}).get("configurable") or {})
+    return public_options((config or {}).get("configurable") or {})
 
 
 def _temperatures(model: Runnable[Any, Any], config: Mapping[str, Any] | None) -> list[Any]:
@@ -183,30 +183,9 @@ def _model_described(model: BaseLanguageModel[Any]) -> str:
     identifying: Mapping[str, Any] = model._identifying_params  # noqa: SLF001
     told = {"temperature": getattr(model, "temperature", None), **identifying}
     told = {key: value for key, value in told.items() if key not in _MODEL}
-    return f"{type(model).__name__}:{chosen}{place}{_options(told)}"
+    return f"{type(model).__name__}:{chosen}{place}{public_options(told)}"
 
 
 _MODEL = ("model_name", "model", "model_id", "deployment_name")
 _PLACES = ("openai_api_base", "base_url", "azure_endpoint", "endpoint_url")
 """Attributes in which LangChain's chat models keep the model's name, and where it answers."""
-
-_PRIVATE = ("key", "secret", "header", "password", "credential", "extra_")
-
-
-def _options(options: Mapping[str, Any]) -> str:
-    """Return the options that decide an answer: plain values, and nothing that may be secret."""
-    told = {
-        key: value
-        for key, value in sorted(options.items())
-        if _is_plain(value) and not any(word in key.lower() for word in _PRIVATE)
-    }
-    return "".join(f",{key}={value!r}" for key, value in told.items())
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether a value is written the same in every process."""
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
-    if isinstance(value, dict):
-        return all(map(_is_plain, value.values()))
-    return isinstance(value, (str, int, float))

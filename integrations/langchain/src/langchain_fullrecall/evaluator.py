@@ -18,7 +18,7 @@ from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, 
 
 from fullrecall import IdRecall, Retrieval, Sample
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.run import check_scorers
+from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index
 from fullrecall.measures import Measure
 from fullrecall.result import Method, Result
 from fullrecall.retrieval import Retriever, View, as_view
@@ -29,9 +29,8 @@ from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import partial_of, steps_of_live, watch
 from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, unscored
 from langchain_fullrecall.messages import turn_of
-from langchain_fullrecall.options import Options, reading_of
 from langchain_fullrecall.outputs import answer, checked_key, held, question, unwrapped
-from langchain_fullrecall.record import reason
+from langchain_fullrecall.record import Options, reading_of, reason
 from langchain_fullrecall.recorder import ROOT, Recorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
 from langchain_fullrecall.retriever import Observable, ObservedRetriever, observed
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
     from langchain_core.callbacks import Callbacks
     from langsmith.schemas import Example, Run
+
 
 _making = Lock()  # not one for each evaluator: an evaluator with a lock could not be pickled
 _CLASSIC = "langchain_classic.evaluation.schema"
@@ -71,6 +71,8 @@ class RecallStringEvaluator(RunEvaluator):
       `report_of` needs to score nothing anew. They hold the texts that were retrieved.
     - `view`: which list of a run's record is scored: "contexts", the final one; "retrieved", also
       what a later step dropped; or "read", what the model's prompt had.
+    - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
+      is stale in it is unscored.
     - `options`: `id_key`, `source_key`, `collapse`, `which`, `failed_calls`, as `observed` takes
       them. A `which` or `view` other than the default is part of the key: "id_recall[bm25]@5".
 
@@ -90,6 +92,7 @@ class RecallStringEvaluator(RunEvaluator):
         retriever: Observable | RetrieverLike | None = None,
         keep: bool = True,
         view: View = "contexts",
+        corpus: CorpusLike | None = None,
         **options: Unpack[Options],
     ) -> None:
         (self.scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
@@ -103,6 +106,7 @@ class RecallStringEvaluator(RunEvaluator):
         self._input_key = input_key
         self._keep = keep
         self._view = as_view(view)
+        self._corpus = corpus_index(corpus)
         self._retriever = None if retriever is None else _retriever(retriever, options)
         self._summary: RecallSummary | None = None
         watch(self)
@@ -378,7 +382,7 @@ class RecallStringEvaluator(RunEvaluator):
             unseen=unseen,
         )
         asked = question(inputs, self._input_key)
-        return _case(found, _turned(asked, output), fields, unseen)._replace(view=self._view)
+        return self._case(found, _turned(asked, output), fields, unseen)
 
     def _case_of_output(self, output: object, asked: str | None, fields: Mapping[str, Any]) -> Case:
         """Return an output by itself as a sample: nothing else is known of its run."""
@@ -398,7 +402,19 @@ class RecallStringEvaluator(RunEvaluator):
         found = self._reading.retrieval(
             recorder.log.steps, output, root=ROOT, response=answer(output), unseen=unseen
         )
-        return _case(found, _turned(asked, output), fields, unseen)._replace(view=self._view)
+        return self._case(found, _turned(asked, output), fields, unseen)
+
+    def _case(
+        self,
+        found: Retrieval,
+        asked: str | None,
+        fields: Mapping[str, Any],
+        unseen: str | None = None,
+    ) -> Case:
+        """Return a retrieval as a case; `unseen` is the error where nothing was observed."""
+        sample = Sample(user_input=asked, **fields).with_retrieval(found)
+        nothing = found.contexts is None and not found.calls and found.error == unseen
+        return Case(sample, unseen if nothing else None, self._view, self._corpus)
 
     def _case_of_strings(
         self,
@@ -412,8 +428,7 @@ class RecallStringEvaluator(RunEvaluator):
         asked = question(given, self._input_key)
         if documents is not None:
             found = Retrieval(reader.contexts(documents), response=answer(prediction))
-            sample = Sample(user_input=asked, **fields).with_retrieval(found)
-            return Case(sample, view=self._view)
+            return self._case(found, asked, fields)
         checked_key(prediction, self._documents_key)
         return self._case_of_output(prediction, asked, fields)
 
@@ -431,12 +446,6 @@ class RecallStringEvaluator(RunEvaluator):
             return measure(case, self.scorer, self._retriever)
         except Exception as error:  # noqa: BLE001 - what fails is said in the comment
             return unscored(self.scorer, reason(error))
-
-
-def _case(found: Retrieval, asked: str | None, fields: Mapping[str, Any], unseen: str) -> Case:
-    sample = Sample(user_input=asked, **fields).with_retrieval(found)
-    nothing = found.contexts is None and not found.calls and found.error == unseen
-    return Case(sample, unseen if nothing else None)
 
 
 def _turned(asked: str | None, output: object) -> str | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from fullrecall import Sample
+from fullrecall.corpus import CorpusIndex
 from fullrecall.id_levels import IdsSeen, ids_seen
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import Retrieval, Retriever, View
-from fullrecall.run.retrievers import as_retrieval, failed
+from fullrecall.run.retrievers import as_retrieval, failed, is_asynchronous
+from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.scorers import Scorer
 from langchain_fullrecall.references import reads_ids
 
@@ -18,12 +20,27 @@ from langchain_fullrecall.references import reads_ids
 class Case(NamedTuple):
     """One thing to score: a sample with what was retrieved, or why no retrieval was observed.
 
-    `view` is which list of its record is scored; see `fullrecall.evaluate`.
+    `view` is which list of its record is scored, `corpus` what labels must be in; see
+    `fullrecall.evaluate`.
     """
 
     sample: Sample
     unseen: str | None = None
     view: View = "contexts"
+    corpus: CorpusIndex | None = None
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether a retriever can say what was not observed."""
+        return self.unseen is not None and self.sample.user_input is not None
+
+    def answered(self, retrieval: Retrieval) -> Case:
+        """Return the case with what a retriever said."""
+        return self._replace(sample=self.sample.with_retrieval(retrieval), unseen=None)
+
+    def problem(self) -> str | None:
+        """Return why there is nothing to score; None where there is."""
+        return None if self.unseen is None else f"no retrieval observed: {self.unseen}"
 
 
 class Measured(NamedTuple):
@@ -39,51 +56,27 @@ class Measured(NamedTuple):
     retrieved: Sequence[str] = ()
 
 
-class _Ask(NamedTuple):
-    """A sample whose question the retriever is to be asked."""
-
-    sample: Sample
-
-
-_Steps: TypeAlias = Generator["_Ask | Sample", Any, Measured]
-"""Yields what to ask and receives a `Retrieval`; then a sample, and receives its `Result`."""
-
-
 def measure(case: Case, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
-    """Return the result of a case."""
-    steps = _steps(case, scorer, asks=retriever is not None)
-    reply: Any = None
-    while True:
-        try:
-            step = steps.send(reply)
-        except StopIteration as done:
-            measured: Measured = done.value
-            return measured
-        if isinstance(step, Sample):
-            reply = scorer.score(step)
-        elif retriever is not None:
-            reply = _retrieved(retriever, step.sample)
+    """Return the result of a case; a `retriever` is asked where no retrieval was observed."""
+    if retriever is not None and case.can_be_asked:
+        case = case.answered(_retrieved(retriever, case.sample))
+    problem, sample = case.problem(), case.sample.in_view(case.view)
+    if problem is not None:
+        return unscored(scorer, problem, case.sample)
+    return _explained(scorer, sample, score_alone(scorer, sample, case.corpus))
 
 
 async def ameasure(case: Case, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
     """Return the same as `measure`; nothing in it blocks."""
-    steps = _steps(case, scorer, asks=retriever is not None)
-    reply: Any = None
-    while True:
+    if retriever is not None and case.can_be_asked:
         try:
-            step = steps.send(reply)
-        except StopIteration as done:
-            measured: Measured = done.value
-            return measured
-        if isinstance(step, Sample):
-            ascore = getattr(scorer, "ascore", None)
-            scoring = asyncio.to_thread(scorer.score, step) if ascore is None else ascore(step)
-            reply = await scoring
-        elif retriever is not None:
-            try:
-                reply = as_retrieval(await retriever.aretrieve(step.sample))
-            except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
-                reply = failed(error)
+            case = case.answered(as_retrieval(await retriever.aretrieve(case.sample)))
+        except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
+            case = case.answered(failed(error))
+    problem, sample = case.problem(), case.sample.in_view(case.view)
+    if problem is not None:
+        return unscored(scorer, problem, case.sample)
+    return _explained(scorer, sample, await ascore_alone(scorer, sample, case.corpus))
 
 
 def unscored(scorer: Scorer, reason: str, sample: Sample | None = None) -> Measured:
@@ -95,25 +88,14 @@ def unscored(scorer: Scorer, reason: str, sample: Sample | None = None) -> Measu
 
 def _retrieved(retriever: Retriever, sample: Sample) -> Retrieval:
     try:
-        if getattr(retriever, "asynchronous", False):
+        if is_asynchronous(retriever):
             return asyncio.run(retriever.aretrieve(sample))
         return as_retrieval(retriever.retrieve(sample))
     except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
         return failed(error)
 
 
-def _steps(case: Case, scorer: Scorer, *, asks: bool) -> _Steps:
-    sample, unseen, view = case
-    if asks and unseen is not None:
-        if sample.user_input is None:
-            why = "no retrieval observed, and no question to retrieve with"
-            return unscored(scorer, why, sample)
-        sample = sample.with_retrieval((yield _Ask(sample)))
-        unseen = None
-    if unseen is not None:
-        return unscored(scorer, f"no retrieval observed: {unseen}", sample)
-    sample = sample.in_view(view)
-    result = yield sample
+def _explained(scorer: Scorer, sample: Sample, result: Result) -> Measured:
     if not reads_ids(scorer):
         return Measured(sample, result)
     seen = ids_seen(sample)

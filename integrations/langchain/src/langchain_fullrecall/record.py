@@ -2,35 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fullrecall import Context, Retrieval
 from fullrecall.errors import InputError
-from fullrecall.retrieval import FailedCalls
 from fullrecall.steps import (
     DocumentCopy,
-    DocumentList,
     Step,
+    StepOptions,
+    StepReading,
     ValueReader,
     plain_context,
-    retrieval_of,
 )
-from langchain_fullrecall.documents import DocumentReader, Original
+from langchain_fullrecall.documents import DocumentReader, IdKey, Original
 from langchain_fullrecall.outputs import declared, declared_error, declares_nothing
 from langchain_fullrecall.recorder import brief
-from langchain_fullrecall.selection import OUTERMOST, Selection, missing, selected
+from langchain_fullrecall.selection import (
+    OUTERMOST,
+    Level,
+    Selection,
+    as_selection,
+    missing,
+    selected,
+)
 
 
-@dataclass(frozen=True)
-class Reading:
+class Options(StepOptions, total=False):
+    """How retrieved documents are read: `failed_calls`, `other_tools`, and these.
+
+    - `id_key`: where a document's ID stands: `Document.id` by default, a metadata key, several of
+      them, or a function of the document. `source_key`, `collapse`: those of `contexts`.
+    - `which`: of nested and of several retriever calls, those that count: "outermost" (default),
+      whose documents are merged or reranked already; "innermost", their parts; or a `Selection`.
+    """
+
+    id_key: IdKey
+    source_key: str | None
+    collapse: bool
+    which: Level | Selection
+
+
+def reading_of(
+    *,
+    which: Level | Selection = "outermost",
+    failed_calls: Any = "unscored",
+    other_tools: Any = (),
+    documents_key: str | None = None,
+    **reader_options: Any,
+) -> Reading:
+    """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
+    return Reading(
+        reader=DocumentReader(**reader_options),
+        selection=as_selection(which),
+        failed_calls=failed_calls,
+        other_tools=other_tools,
+        documents_key=documents_key,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(StepReading):
     """How runs are read: the options that the evaluator, `observed` and captures share."""
 
     reader: DocumentReader
     selection: Selection = OUTERMOST
-    failed_calls: FailedCalls = "unscored"
-    other_tools: Collection[str] = ()
     documents_key: str | None = None
 
     def retrieval(
@@ -58,23 +95,26 @@ class Reading:
             steps, root = chosen, None
         elif final is not None and root is not None:
             steps = [_declaring(step, final) if step.id == root else step for step in steps]
-        found = retrieval_of(
-            identified(steps, self.reader),
-            root=root,
-            response=response,
-            context=self._context,
-            failed_calls=self.failed_calls,
-            other_tools=self.other_tools,
-            partial=partial,
-            unseen=unseen,
-        )
+        found = self.record_of(steps, root=root, response=response, partial=partial, unseen=unseen)
         if error is not None and not final:
             return Retrieval(calls=found.calls, error=error, response=response)
         if found.error == unseen and declares_nothing(output):
             return Retrieval((), response=response)
         return self._collapsed(found)
 
-    def _context(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
+    @property
+    def changes_documents(self) -> bool:
+        """Whether documents get other IDs than their own."""
+        return self.reader.id_key is not None
+
+    def documents_of(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy]:  # noqa: ARG002
+        """Return a document with the ID that `id_key` names."""
+        if isinstance(copy.detail, Original):
+            copy = copy._replace(id=self.reader.id_of(copy.text, copy.detail))
+        return (copy,)  # a context has the ID that whoever made it gave it
+
+    def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
+        """Return a document as a context of this ID."""
         if isinstance(copy.detail, Original):
             return self.reader.context(copy.text, id, copy.detail)
         return plain_context(copy, id)
@@ -104,44 +144,6 @@ class Reading:
             call_numbers=kept(found.call_numbers),
             seconds=kept(found.seconds),
         )
-
-
-def identified(steps: Iterable[Step], reader: DocumentReader) -> list[Step]:
-    """Return steps whose documents have the IDs that `id_key` names.
-
-    Raises `InputError`, naming the step, where it names none.
-    """
-    if reader.id_key is None:
-        return list(steps)
-    lists: dict[int, DocumentList] = {}
-    copies: dict[int, DocumentCopy] = {}
-
-    def named(copy: DocumentCopy) -> DocumentCopy:
-        known = copies.get(id(copy))
-        if known is None:
-            known = copies[id(copy)] = copy._replace(id=_id(copy, reader))
-        return known
-
-    def renamed(given: tuple[DocumentList, ...]) -> tuple[DocumentList, ...]:
-        for each in given:
-            if id(each) not in lists:
-                lists[id(each)] = each._replace(documents=tuple(map(named, each.documents)))
-        return tuple(lists[id(each)] for each in given)
-
-    found = []
-    for step in steps:
-        try:
-            found.append(replace(step, given=renamed(step.given), returned=renamed(step.returned)))
-        except InputError as error:
-            message = f"{step.kind} {step.name!r}: {error}"
-            raise InputError(message, field="retrieved_contexts") from None
-    return found
-
-
-def _id(copy: DocumentCopy, reader: DocumentReader) -> str | None:
-    if isinstance(copy.detail, Original):
-        return reader.id_of(copy.text, copy.detail)
-    return copy.id  # a context has the ID that whoever made it gave it
 
 
 def _declaring(root: Step, contexts: Sequence[Context]) -> Step:

@@ -13,9 +13,8 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.id_levels import IdWatch, ids_seen
 from fullrecall.identifiers import shown
 from langchain_fullrecall.depth import deeper
-from langchain_fullrecall.options import Options, reading_of
 from langchain_fullrecall.outputs import answer, checked_key, held
-from langchain_fullrecall.record import Reading
+from langchain_fullrecall.record import Options, Reading, reading_of
 from langchain_fullrecall.recorder import ROOT, Recorder, brief
 from langchain_fullrecall.selfcheck import broken
 

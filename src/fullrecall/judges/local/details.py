@@ -20,13 +20,13 @@ _CLOSE = 0.5  # of it, to say the like
 _AUXILIARIES = frozenset(map(stem, "be have do can could will would may must should".split()))
 
 
-def differing_detail(claim: Passage, contexts: Sequence[Passage], found: Match) -> str:
+def differing_detail(claim: Passage, contexts: Sequence[Passage], match: Match) -> str:
     """Return in what the claim differs, "number" or "negation"; empty where in neither."""
     if has_absent_number(claim.text, [passage.text for passage in contexts]):
         return "number"
-    if found.best is None or found.covered < _ABOUT * found.total:
+    if match.best is None or match.covered < _ABOUT * match.total:
         return ""
-    return "negation" if _is_denied(claim, contexts[found.best.context], found) else ""
+    return "negation" if _is_denied(claim, contexts[match.best.context], match) else ""
 
 
 def has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
@@ -37,18 +37,18 @@ def has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
     if not months(claim) <= {month for context in contexts for month in months(context)}:
         return True
     own = [number for number in numbers(claim) if number.in_digits]
-    said = [number for context in contexts for number in numbers(context)] if own else []
-    return not all(follows_from(number, said) for number in own)
+    present = [number for context in contexts for number in numbers(context)] if own else []
+    return not all(follows_from(number, present) for number in own)
 
 
-def _is_denied(claim: Passage, context: Passage, found: Match) -> bool:
+def _is_denied(claim: Passage, context: Passage, match: Match) -> bool:
     """Whether the claim or the sentence that covers most of it denies what the other states."""
-    assert found.best is not None  # noqa: S101 - asked only where something was found
-    number = found.best.number
+    assert match.best is not None  # noqa: S101 - asked only where something was found
+    number = match.best.number
     sentence = context.sentence(number)
     claimed = denials(claim.text, "en")
     if any(denial.kind != "implied" for denial in claimed):
-        if found.covered >= _CLOSE * found.total:
+        if match.covered >= _CLOSE * match.total:
             return not _denies_word_of(sentence, claim)
         around = range(max(0, number - 1), min(len(context.sentences), number + 2))
         return not any(denials(context.sentence(at), "en") for at in around)
@@ -67,16 +67,16 @@ def _denies_neighbors_of(sentence: str, claim: Passage) -> bool:
 
     Any other negation in it may be about something else: "not far from", "not only".
     """
-    plain = [denial for denial in denials(sentence, "en") if denial.kind == "plain"]
-    if not plain:
+    negations = [denial for denial in denials(sentence, "en") if denial.kind == "plain"]
+    if not negations:
         return False
-    pairs = {(one.key, other.key) for one, other in pairwise(claim.words)}
-    seconds = {other for one, other in pairs if one in _AUXILIARIES}
+    pairs = {(word.key, other.key) for word, other in pairwise(claim.words)}
+    seconds = {other for word, other in pairs if word in _AUXILIARIES}
     words = list(read_words(sentence))
     for before, denial, after in zip(words, words[1:], words[2:], strict=False):
         if denial.key == "not" and (
             (before.key, after.key) in pairs
             or (denial.written != "not" and after.key in seconds)  # isn't, wasn't
         ):
-            return any(one.start <= denial.start < one.end for one in plain)
+            return any(word.start <= denial.start < word.end for word in negations)
     return False

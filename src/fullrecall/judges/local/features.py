@@ -27,19 +27,19 @@ SIGNS: Mapping[str, int] = {
 """The sign that a feature's weight may have: +1 speaks for support, -1 against it."""
 
 
-def features(claim: Passage, found: Match) -> dict[str, float]:
+def features(claim: Passage, match: Match) -> dict[str, float]:
     """Return all features, by name, in the order of `SIGNS`."""
-    units = range(len(found.units))
-    rarest = sorted(found.telling, key=lambda unit: -found.units[unit].word.weight)[:3]
+    units = range(len(match.units))
+    rarest = sorted(match.telling, key=lambda unit: -match.units[unit].word.weight)[:3]
     named = {key for name in names(claim.text) for key in name.keys}
     return {
-        "coverage": found.weigh(units, found.found),
-        "coverage_region": found.weigh(units, found.region),
-        "rarest_three_region": found.weigh(rarest, found.region),
+        "coverage": match.weigh(units, match.found),
+        "coverage_region": match.weigh(units, match.region),
+        "rarest_three_region": match.weigh(rarest, match.region),
         "names_missing": _missing(
-            [unit for unit in units if found.units[unit].word.key in named], found.found
+            [unit for unit in units if match.units[unit].word.key in named], match.found
         ),
-        "close": _closeness(found),
+        "close": _closeness(match),
     }
 
 
@@ -47,7 +47,7 @@ def _missing(units: Sequence[int], credit: Sequence[float]) -> float:
     return sum(1 - credit[unit] for unit in units) / math.sqrt(len(units) or 1)
 
 
-def _closeness(found: Match) -> float:
+def _closeness(match: Match) -> float:
     """Return how close the claim's telling words stand in a context, of those that are there.
 
     Each word is paired with the next two. A pair as close as in the claim counts 1, and less the
@@ -55,22 +55,22 @@ def _closeness(found: Match) -> float:
     """
     weight = close = 0.0
     for gap in (1, 2):
-        for one, other in zip(found.telling, found.telling[gap:], strict=False):
-            apart = _distance(found, one, other)
+        for unit, other in zip(match.telling, match.telling[gap:], strict=False):
+            apart = _distance(match, unit, other)
             if apart is None:
                 continue
-            claimed = abs(found.units[other].order - found.units[one].order)
-            worth = min(found.units[one].word.weight, found.units[other].word.weight)
+            claimed = abs(match.units[other].order - match.units[unit].order)
+            worth = min(match.units[unit].word.weight, match.units[other].word.weight)
             weight += worth
             close += worth * math.exp(-max(0, apart - claimed - 1) / _NEAR)
     return close / weight if weight else 0.5
 
 
-def _distance(found: Match, one: int, other: int) -> int | None:
+def _distance(match: Match, unit: int, other: int) -> int | None:
     distances = (
         abs(here - there)
-        for places in found.places
-        for here in places.get(one, ())[:_PLACES]
+        for places in match.places
+        for here in places.get(unit, ())[:_PLACES]
         for there in places.get(other, ())[:_PLACES]
     )
     return min(distances, default=None)

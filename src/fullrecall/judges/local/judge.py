@@ -128,10 +128,12 @@ class LexicalJudge:
             if language not in self.languages:
                 problem = self._unmeasured(f"the reference is {name_of(language)}")
                 return [Verdict(None, problem=problem)] * len(contexts)
-            found = support_alone(sentence, contexts)
+            supports = support_alone(sentence, contexts)
             best = [max(pair, key=lambda support: support.probability)
-                    for pair in zip(best, found, strict=True)]  # fmt: skip
-        return [self._helps(reference, contexts, index, one) for index, one in enumerate(best)]
+                    for pair in zip(best, supports, strict=True)]  # fmt: skip
+        return [
+            self._helps(reference, contexts, index, support) for index, support in enumerate(best)
+        ]
 
     def support(
         self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
@@ -185,9 +187,9 @@ class LexicalJudge:
         cited = tuple(_citation(alone[number], read[number], contexts) for number in needed)
         return Verdict("supported", cited, together=bool(together))
 
-    def _unmeasured(self, found: str) -> str:
+    def _unmeasured(self, reason: str) -> str:
         measured = ", ".join(map(name_of, self.languages))
-        return f"the built-in judge is measured on {measured} only, and {found}: pass judge=…"
+        return f"the built-in judge is measured on {measured} only, and {reason}: pass judge=…"
 
 
 def _citation(support: Support, index: int, contexts: Sequence[str]) -> Citation:

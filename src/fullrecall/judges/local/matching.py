@@ -70,7 +70,7 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
         first.setdefault(word.key, Unit(word, position))
     units = tuple(first.values())
     covers: dict[Sentence, dict[int, float]] = {}
-    places: list[dict[int, list[int]]] = []
+    positions: list[dict[int, list[int]]] = []
     for number, passage in enumerate(contexts):
         here: dict[int, list[int]] = {}
         for index, unit in enumerate(units):
@@ -78,7 +78,7 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
                 cover = covers.setdefault(Sentence(number, passage.sentence_of[position]), {})
                 cover[index] = max(credit, cover.get(index, 0.0))
                 here.setdefault(index, []).append(position)
-        places.append(here)
+        positions.append(here)
     weights = [unit.word.weight for unit in units]
     window = _best_window(covers, weights)
     return Match(
@@ -87,7 +87,7 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
         sum(weights),
         _listed(_join(*covers.values()), units),
         _listed(window.region, units),
-        tuple(places),
+        tuple(positions),
         window.best,
         window.covered,
         window.evidence,
@@ -121,7 +121,7 @@ def _best_window(covers: Mapping[Sentence, Cover], weights: Sequence[float]) -> 
         return sum(weights[unit] * credit for unit, credit in cover.items())
 
     ranking = sorted(covers, key=lambda sentence: (-weigh(covers[sentence]), sentence))
-    found, most = _Window(), 0.0
+    window, most = _Window(), 0.0
     for sentence in ranking[:_CANDIDATES]:
         context, number = sentence
         before, here, after, lead = (
@@ -140,8 +140,8 @@ def _best_window(covers: Mapping[Sentence, Cover], weights: Sequence[float]) -> 
         )
         evidence = next(span for cover, span in stretches if weigh(cover) >= _NEARLY * whole)
         most = whole
-        found = _Window(sentence, 0.0, _join(before, here, after, lead), evidence)
-    return found._replace(covered=weigh(covers[ranking[0]]) if ranking else 0.0)
+        window = _Window(sentence, 0.0, _join(before, here, after, lead), evidence)
+    return window._replace(covered=weigh(covers[ranking[0]]) if ranking else 0.0)
 
 
 def _join(*covers: Cover) -> dict[int, float]:

@@ -55,11 +55,11 @@ def read_passage(text: str) -> Passage:
         sentence_of.append(len(sentences))
     if words:
         sentences.append((first, len(words)))
-    places: defaultdict[str, list[int]] = defaultdict(list)
+    positions_of: defaultdict[str, list[int]] = defaultdict(list)
     for position, word in enumerate(words):
-        places[word.key].append(position)
+        positions_of[word.key].append(position)
     beginnings: defaultdict[str, list[str]] = defaultdict(list)
-    for key in places:
+    for key in positions_of:
         if len(key) >= PREFIX:
             beginnings[key[:PREFIX]].append(key)
     return Passage(
@@ -67,6 +67,6 @@ def read_passage(text: str) -> Passage:
         words,
         tuple(sentence_of),
         tuple(sentences),
-        {key: tuple(positions) for key, positions in places.items()},
-        {start: tuple(found) for start, found in beginnings.items()},
+        {key: tuple(positions) for key, positions in positions_of.items()},
+        {start: tuple(keys) for start, keys in beginnings.items()},
     )

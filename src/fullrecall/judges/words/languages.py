@@ -47,8 +47,8 @@ _CERTAIN = 2
 
 def language_of(text: str) -> str | None:
     """Return the ISO 639-1 code of the language of `text`; None where nothing tells."""
-    found, _ = _told(text[:_READ])
-    return found
+    language, _ = _language_and_signs(text[:_READ])
+    return language
 
 
 def language_among(text: str, around: Iterable[str]) -> str | None:
@@ -57,14 +57,14 @@ def language_among(text: str, around: Iterable[str]) -> str | None:
     A single function word tells little ("Los Angeles hosted the Games"): it counts only where
     the texts around it are of that language too.
     """
-    found, strength = _told(text[:_READ])
-    if found == "en" or (found is not None and strength >= _CERTAIN):
-        return found
-    told = Counter(filter(None, map(language_of, around)))
-    if not told:
-        return found
-    most = max(told.values())
-    return "en" if told["en"] == most else next(one for one in told if told[one] == most)
+    language, strength = _language_and_signs(text[:_READ])
+    if language == "en" or (language is not None and strength >= _CERTAIN):
+        return language
+    counts = Counter(filter(None, map(language_of, around)))
+    if not counts:
+        return language
+    most = max(counts.values())
+    return "en" if counts["en"] == most else next(code for code in counts if counts[code] == most)
 
 
 def judged_language(text: str, around: Sequence[str], default: str = "en") -> str:
@@ -73,8 +73,8 @@ def judged_language(text: str, around: Sequence[str], default: str = "en") -> st
     `default` is that of a text that says nothing, beside texts that say nothing. What is told as
     English, or not at all, must also read as English; else it is `UNDETERMINED`.
     """
-    told = language_among(text, around) or default
-    return UNDETERMINED if told == "en" and not reads_as_english(text, around) else told
+    language = language_among(text, around) or default
+    return UNDETERMINED if language == "en" and not reads_as_english(text, around) else language
 
 
 def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
@@ -89,18 +89,18 @@ def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
     listed = {word for word in own if _is_listed(word)}
     if len(own) >= _ENOUGH and len(listed) >= _LEAST * len(own):
         return True
-    words, known = set(own), set(listed)
+    words, listed_around = set(own), set(listed)
     for _, other in zip(range(_CONTEXTS), around, strict=False):
         there = _lower_words(other[:_READ])
-        told = {word for word in there if _is_listed(word)}
-        if len(there) >= _ENOUGH and len(told) >= _LEAST * len(there):
+        listed_there = {word for word in there if _is_listed(word)}
+        if len(there) >= _ENOUGH and len(listed_there) >= _LEAST * len(there):
             listed |= own & there
-        words, known = words | there, known | told
+        words, listed_around = words | there, listed_around | listed_there
     if len(own) >= _FEW:
         return len(listed) >= _LEAST * len(own)
     if not own or len(listed) >= _LEAST * len(own):
         return True
-    return words > own and len(known) >= _AROUND * len(words)
+    return words > own and len(listed_around) >= _AROUND * len(words)
 
 
 def name_of(language: str) -> str:
@@ -116,12 +116,14 @@ def function_words(language: str | None) -> frozenset[str]:
 
 
 @lru_cache(maxsize=16_384)
-def _told(text: str) -> tuple[str | None, int]:
+def _language_and_signs(text: str) -> tuple[str | None, int]:
     """Return the language and how many words or letters told it."""
     if text.isascii():
         return _latin(text)
-    known = _by_sign("scripts")
-    scripts = Counter(known[_script(c)][0] for c in text if c.isalpha() and _script(c) in known)
+    by_script = _by_sign("scripts")
+    scripts = Counter(
+        by_script[_script(c)][0] for c in text if c.isalpha() and _script(c) in by_script
+    )
     latin = sum(_script(c) == "LATIN" for c in text if c.isalpha())
     # One word in Latin letters is a name in any text; so many letters say more in Chinese.
     if scripts.total() * 2 > latin:
@@ -136,14 +138,14 @@ def _script(character: str) -> str:
 
 
 def _by_script(text: str, scripts: Counter[str]) -> str:
-    found = scripts.most_common(1)[0][0]
-    if found == "zh" and scripts["ja"]:
+    code = scripts.most_common(1)[0][0]
+    if code == "zh" and scripts["ja"]:
         return "ja"
-    if found == "ru" and any(c in "іїєґІЇЄҐ" for c in text):
+    if code == "ru" and any(c in "іїєґІЇЄҐ" for c in text):
         return "uk"
-    if found == "ar" and any(c in "پچژگ" for c in text):
+    if code == "ar" and any(c in "پچژگ" for c in text):
         return "fa"
-    return found
+    return code
 
 
 def _latin(text: str) -> tuple[str | None, int]:

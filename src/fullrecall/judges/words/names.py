@@ -43,16 +43,16 @@ def names(text: str) -> tuple[Name, ...]:
     """
     words = tuple(read_words(text))
     is_title = _is_title(text, words)
-    found = []
+    listed = []
     for first, end in _runs(text, words):
         run = words[first:end]
         begins = is_title or _begins(text, words, first)
         if is_title or (begins and len(run) == 1):
             rare = [word for word in run if word.written not in zipf_frequencies()]
-            found += [_name(text, [word], sure=False) for word in rare]
+            listed += [_name(text, [word], sure=False) for word in rare]
         else:
-            found.append(_name(text, run, sure=True))
-    return tuple(found)
+            listed.append(_name(text, run, sure=True))
+    return tuple(listed)
 
 
 def _name(text: str, run: Sequence[Word], *, sure: bool) -> Name:
@@ -76,13 +76,13 @@ def _runs(text: str, words: Sequence[Word]) -> Iterator[tuple[int, int]]:
         yield first, last + 1
 
 
-def _are_joined(text: str, words: Sequence[Word], one: int, other: int) -> bool:
+def _are_joined(text: str, words: Sequence[Word], first: int, other: int) -> bool:
     """Whether nothing parts two words but a space, a hyphen, an initial's stop, or particles."""
-    gap = text[words[one].end : words[other].start]
-    if other == one + 1:
-        is_initial = words[one].end - words[one].start == 1
+    gap = text[words[first].end : words[other].start]
+    if other == first + 1:
+        is_initial = words[first].end - words[first].start == 1
         return gap in (" ", "-") or (is_initial and gap in (".", ". "))
-    between = words[one + 1 : other]
+    between = words[first + 1 : other]
     return (
         len(between) <= _MOST_PARTICLES
         and all(word.written in _PARTICLES for word in between)
@@ -110,5 +110,5 @@ def _begins(text: str, words: Sequence[Word], position: int) -> bool:
 def _is_title(text: str, words: Sequence[Word]) -> bool:
     if text.rstrip()[-1:] in tuple(".!?"):
         return False
-    told = [word for word in words if not word.is_number and weight(word.written) >= _LEAST]
-    return len(told) >= _FEW and sum(w.is_capitalised for w in told) >= _MOSTLY * len(told)
+    content = [word for word in words if not word.is_number and weight(word.written) >= _LEAST]
+    return len(content) >= _FEW and sum(w.is_capitalised for w in content) >= _MOSTLY * len(content)

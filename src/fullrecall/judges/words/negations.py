@@ -59,12 +59,12 @@ def denials(text: str, language: str | None = None) -> tuple[Denial, ...]:
     exempt = [match.span() for match in _NO_DENIAL.finditer(text)]
     starts = [start for start, _ in exempt]
     ends = [match.start() for match in _CLAUSE_END.finditer(text)] + [len(text)]
-    found = []
+    listed = []
     for start, end, kind in sorted(_denying(text, spoken)):
         phrase = bisect_right(starts, start) - 1
         if phrase < 0 or exempt[phrase][1] <= start:
-            found.append(Denial(start, end, kind, ends[bisect_left(ends, min(end, len(text)))]))
-    return tuple(found)
+            listed.append(Denial(start, end, kind, ends[bisect_left(ends, min(end, len(text)))]))
+    return tuple(listed)
 
 
 def denies(
@@ -80,13 +80,13 @@ def denied_keys(text: str) -> frozenset[str]:
 
     Those after a denial in its clause, six at most: "was not built in Rome" denies build and rome.
     """
-    plain = [denial for denial in denials(text, "en") if denial.kind == "plain"]
-    if not plain:
+    negations = [denial for denial in denials(text, "en") if denial.kind == "plain"]
+    if not negations:
         return frozenset()
     words = [word for word in read_words(text) if word.tells and not word.is_negation]
     starts = [word.start for word in words]
     denied: set[str] = set()
-    for denial in plain:
+    for denial in negations:
         first = bisect_left(starts, denial.end)
         end = bisect_left(starts, denial.clause_end)
         denied.update(word.key for word in words[first : min(end, first + _MOST_DENIED)])
@@ -116,7 +116,7 @@ def _kind(word: str, language: str) -> DenialKind | None:
         return "plain"
     first = word.partition("'")[0]  # n'est, nobody's
     for kind, field in _FIELDS:
-        known = words_of(language, field)
-        if word in known or first in known:
+        listed = words_of(language, field)
+        if word in listed or first in listed:
             return kind
     return None

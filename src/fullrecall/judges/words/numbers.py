@@ -97,20 +97,20 @@ def numbers(text: str) -> tuple[Number, ...]:
     return tuple(_Reader(text).numbers())
 
 
-def may_stand_for(claimed: Number, said: Iterable[Number]) -> bool:
+def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
     """Whether one of the numbers said may be the one claimed.
 
     Equal, of the same decade, within the bounds that either states, about it (10%) where one of
     them is rough, or one end of a range. Units must not differ within their sort.
     """
-    return any(_may_be(claimed, other) for other in said)
+    return any(_may_be(claimed, other) for other in stated)
 
 
-def follows_from(claimed: Number, said: Sequence[Number]) -> bool:
+def follows_from(claimed: Number, stated: Sequence[Number]) -> bool:
     """Whether a number may stand for one said, or is the years between two that are said."""
-    if may_stand_for(claimed, said):
+    if may_stand_for(claimed, stated):
         return True
-    years = sorted({other.value for other in said if other.sort == "year" and other.value})
+    years = sorted({other.value for other in stated if other.sort == "year" and other.value})
     return claimed.value is not None and any(
         abs(later - earlier - claimed.value) <= 1
         for nth, earlier in enumerate(years)
@@ -118,9 +118,9 @@ def follows_from(claimed: Number, said: Sequence[Number]) -> bool:
     )
 
 
-def excludes(claimed: Number, said: Number) -> bool:
+def excludes(claimed: Number, stated: Number) -> bool:
     """Whether two numbers are of one sort and differ in value or unit."""
-    return claimed.sort == said.sort and not _may_be(claimed, said)
+    return claimed.sort == stated.sort and not _may_be(claimed, stated)
 
 
 @lru_cache(maxsize=4_096)
@@ -136,37 +136,37 @@ def weekdays(text: str) -> frozenset[str]:
     return frozenset(there.intersection(WEEKDAYS))
 
 
-def _may_be(claimed: Number, said: Number) -> bool:
-    if claimed.value is None or said.value is None:
-        return claimed.text.casefold() == said.text.casefold()
-    if claimed.unit != said.unit and claimed.sort == said.sort and claimed.unit and said.unit:
+def _may_be(claimed: Number, stated: Number) -> bool:
+    if claimed.value is None or stated.value is None:
+        return claimed.text.casefold() == stated.text.casefold()
+    if claimed.unit != stated.unit and claimed.sort == stated.sort and claimed.unit and stated.unit:
         return False
     low, high = claimed.value, claimed.high or claimed.value
-    other_low, other_high = said.value, said.high or said.value
+    other_low, other_high = stated.value, stated.high or stated.value
     if low <= other_low and other_high <= high:  # equal, or what a decade or a range holds
         return True
     if other_low != other_high and (low == high) and low in (other_low, other_high):
         return True
-    if "about" in (claimed.bound, said.bound) or claimed.scale or said.scale:
-        near = _ROUGHLY if "about" in (claimed.bound, said.bound) else _rounding(claimed, said)
+    if "about" in (claimed.bound, stated.bound) or claimed.scale or stated.scale:
+        near = _ROUGHLY if "about" in (claimed.bound, stated.bound) else _rounding(claimed, stated)
         if abs(other_low - low) <= near * max(abs(low), abs(other_low)):
             return True
     return (
         (claimed.bound == "at least" and other_low >= low and _of_a_size(low, other_low))
         or (claimed.bound == "at most" and other_high <= high and _of_a_size(low, other_low))
-        or (said.bound == "at least" and low >= other_low and _of_a_size(low, other_low))
-        or (said.bound == "at most" and high <= other_high and _of_a_size(low, other_low))
+        or (stated.bound == "at least" and low >= other_low and _of_a_size(low, other_low))
+        or (stated.bound == "at most" and high <= other_high and _of_a_size(low, other_low))
     )
 
 
-def _rounding(one: Number, other: Number) -> float:
+def _rounding(number: Number, other: Number) -> float:
     """Return how far a number in millions may be rounded: 1.3 million for 1,312,000."""
-    return 0.05 if one.scale != other.scale else 0.0
+    return 0.05 if number.scale != other.scale else 0.0
 
 
-def _of_a_size(one: float, other: float) -> bool:
+def _of_a_size(value: float, other: float) -> bool:
     """Whether a bound speaks of about the same: "over 40" of 45, not of 4,000."""
-    return max(abs(one), abs(other)) <= 1.5 * min(abs(one), abs(other))
+    return max(abs(value), abs(other)) <= 1.5 * min(abs(value), abs(other))
 
 
 @cache
@@ -202,22 +202,22 @@ def _units() -> Mapping[str, tuple[str, str]]:
 def _unit(word: str) -> tuple[str, str] | None:
     lowered = word.lower().replace("° ", "°")
     plural = {"feet": "foot", "inches": "inch", "centuries": "century"}.get(lowered, lowered)
-    known = _units()
-    return known.get(plural) or (known.get(plural[:-1]) if plural.endswith("s") else None)
+    units = _units()
+    return units.get(plural) or (units.get(plural[:-1]) if plural.endswith("s") else None)
 
 
 @lru_cache(maxsize=1_024)
 def _tokens(text: str) -> tuple[_Token, ...]:
     markers = {match.end() for match in _MARKER.finditer(text)}
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "other"
-        if kind == "citation" and found and found[-1].text in ("=", "("):
+        if kind == "citation" and tokens and tokens[-1].text in ("=", "("):
             kind = "other"  # a value in code
         if kind == "digits" and match.end() + 1 in markers:
             kind = "stop"
-        found.append(_Token(kind, match[0], match.start(), match.end()))
-    return tuple(found)
+        tokens.append(_Token(kind, match[0], match.start(), match.end()))
+    return tuple(tokens)
 
 
 def _months(text: str) -> Iterator[str]:
@@ -341,9 +341,9 @@ class _Reader:
         sign = _unit(before.text) if before.text in _CURRENCIES else None
         scale, factor = "", 1.0
         is_tight = after.start == self._tokens[end - 1].end or sign is not None
-        known = {**_scales(), **_words("money scales")} if sign else _scales()
-        if not sort and after.lower in known and (len(after.text) > 2 or is_tight):  # noqa: PLR2004
-            scale, factor, end = after.lower, known[after.lower], end + 1
+        scales = {**_scales(), **_words("money scales")} if sign else _scales()
+        if not sort and after.lower in scales and (len(after.text) > 2 or is_tight):  # noqa: PLR2004
+            scale, factor, end = after.lower, scales[after.lower], end + 1
         unit, kind, end = (*sign, end) if sign else self._unit_at(end)
         if not sort:
             sort = kind or ("year" if self._is_year(at, end, value, scale) else "count")
@@ -360,12 +360,12 @@ class _Reader:
         token = self._get(at + 1 if power else at)
         if token.lower == "per" and self._get(at + 1).lower == "cent":
             return "percent", "share", at + 2
-        known = _unit(token.text) if token.kind in ("word", "sign") else None
-        if known is None or (len(token.text) == 1 and token.text.isupper()):
+        named = _unit(token.text) if token.kind in ("word", "sign") else None
+        if named is None or (len(token.text) == 1 and token.text.isupper()):
             return "", "", end
         if power:
-            return known[0] + power, "area" if power == "2" else "volume", at + 2
-        return *known, at + 1
+            return named[0] + power, "area" if power == "2" else "volume", at + 2
+        return *named, at + 1
 
     def _is_year(self, at: int, end: int, value: float, scale: str) -> bool:
         token, after = self._tokens[at], self._get(end)
@@ -384,13 +384,13 @@ class _Reader:
                     "")  # fmt: skip
 
     def _nouns(self, at: int) -> tuple[str, ...]:
-        found: list[str] = []
+        nouns: list[str] = []
         for token in self._tokens[at : at + 2 * _NOUNS]:
-            if token.kind in ("stop", "digits", "citation") or len(found) == _NOUNS:
+            if token.kind in ("stop", "digits", "citation") or len(nouns) == _NOUNS:
                 break
             if token.kind == "word" and weight(token.lower) >= TELLING:
-                found.append(stem(token.lower))
-        return tuple(found)
+                nouns.append(stem(token.lower))
+        return tuple(nouns)
 
     def _before(self, at: int) -> str:
         return self._get(at - 1).lower
@@ -413,5 +413,5 @@ def _value(written: str) -> float | None:
         return float(written.replace(separator, ""))
     if ":" in written or "/" in written:
         return None
-    plain = written.replace(",", ".")
-    return float(plain) if plain.count(".") <= 1 else None
+    decimal = written.replace(",", ".")
+    return float(decimal) if decimal.count(".") <= 1 else None

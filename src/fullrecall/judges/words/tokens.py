@@ -90,7 +90,7 @@ def _identify(written: str, kind: str) -> tuple[str, float, bool]:
         return _SIGNS[written], weight(_SIGNS[written]), False
     if kind == "number":
         return _number(written)
-    word = _plain(written)
+    word = _without_accents(written)
     word, apostrophe, ending = word.partition("'")
     if apostrophe and ending == "t":  # isn't, can't
         return "not", weight("not"), True
@@ -103,8 +103,8 @@ def _identify(written: str, kind: str) -> tuple[str, float, bool]:
 @cache
 def _spelled() -> dict[str, str]:
     """Return the keys of number words: of "three" and "third" that of 3; "one" is a pronoun."""
-    known = number_words()
-    small = {**known["ordinals"], **known["cardinals"]}
+    by_kind = number_words()
+    small = {**by_kind["ordinals"], **by_kind["cardinals"]}
     return {word: f"#{value}" for word, value in small.items() if value != 1}
 
 
@@ -129,7 +129,7 @@ def _number(written: str) -> tuple[str, float, bool]:
     return f"#{value}", _NUMBER_WEIGHT, False
 
 
-def _plain(written: str) -> str:
+def _without_accents(written: str) -> str:
     """Return a word without case, compatibility forms and (in Latin script) accents."""
     word = written.casefold().replace("’", "'")
     if word.isascii():

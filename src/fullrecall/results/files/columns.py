@@ -7,7 +7,7 @@ JSON, what only a reader of that row asks for (`S_details`). What is trivial is 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.ids import IdSamples
 from fullrecall.table.lists import Lists, offsets_of
-from fullrecall.table.part import SCORED, UNSCORED, MemoryPart, Part, Rescored, ScoreColumns
+from fullrecall.table.part import SCORED, UNSCORED, MemoryPart, Part, ScoreColumns
 
 VERSION = 1
 
@@ -99,12 +99,12 @@ def schema(methods: Sequence[Method]) -> pa.Schema:
 
 def head(methods: Sequence[Method]) -> str:
     """Return what every row says of its report."""
-    plain = {
+    content = {
         "kind": KIND,
         "version": VERSION,
         "methods": [plain_method(method) for method in methods],
     }
-    return json.dumps(plain)
+    return json.dumps(content)
 
 
 def arrow_table(
@@ -122,8 +122,12 @@ def arrow_table(
     for score, method in enumerate(methods):
         ours = score_cells(part, score, method)
         columns |= {f"{method.name}{end}": values for end, values in ours.items()}
-    every = schema(methods)
-    empty = {field.name: pa.nulls(len(part), field.type) for field in every}
+    return filled(columns, schema(methods), len(part))
+
+
+def filled(columns: Mapping[str, Any], every: pa.Schema, rows: int) -> pa.Table:
+    """Return columns as a table of a schema, null where there are none."""
+    empty = {field.name: pa.nulls(rows, field.type) for field in every}
     return pa.table({**empty, **columns}, schema=every)
 
 
@@ -146,60 +150,58 @@ def sample_of(cells: dict[str, Any], own: Sequence[str] = ()) -> Sample:
 
 def derived(method: Method, sample: Sample, columns: ScoreColumns, row: int, note: str) -> Result:
     """Return a result that has no details: its targets are the sample's reference IDs."""
-    found = columns.found
+    outcomes = columns.outcomes
     status = tuple(Status)[int(columns.status[row])]
-    ranks = tuple(found.ranks.of_row(row)) if found.ranks is not None else ()
-    start, end = found.first.offsets[row : row + 2].tolist()
-    references = [one for one in sample.reference_context_ids or () if one.grade > 0]
+    ranks = tuple(outcomes.ranks.of_row(row)) if outcomes.ranks is not None else ()
+    start, end = outcomes.first.offsets[row : row + 2].tolist()
+    references = [each for each in sample.reference_context_ids or () if each.grade > 0]
     findings = []
     for target, (members, grade) in zip(range(start, end), references, strict=False):
-        places = tuple(found.supporting.of_row(target))
-        first = int(found.first.values[target])
+        positions = tuple(outcomes.supporting.of_row(target))
+        first = int(outcomes.first.values[target])
         steps = (Step(first, 1.0),) if first else ()
-        findings.append(Finding(Target(members, grade), steps, places))
+        findings.append(Finding(Target(members, grade), steps, positions))
     united = ranks if sample.ranks is not None else None
-    return Result(method, status, tuple(findings), int(found.retrieved[row]), note, ranks=united)
+    return Result(method, status, tuple(findings), int(outcomes.retrieved[row]), note, ranks=united)
 
 
 def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
     if isinstance(part, MemoryPart):
-        samples: Any = part.samples
-        ids = samples if isinstance(samples, IdSamples) else IdSamples.of(samples)
+        ids = IdSamples.of(part.kept_samples)
         if ids is not None:
             with suppress(UnicodeEncodeError):
                 return _id_samples(ids)
     columns: dict[str, list[Any]] = {name: [] for name in COLD}
-    for row in range(len(part)):
-        sample = part.sample(row)
-        plain = plain_sample(sample, default=default)
-        cells = _cells(sample, plain)
+    for sample in part.samples():
+        content = plain_sample(sample, default=default)
+        cells = _cells(sample, content)
         for name, values in columns.items():
             values.append(cells.get(name))
     return columns
 
 
-def _cells(sample: Sample, plain: dict[str, Any]) -> dict[str, Any]:
-    cells: dict[str, Any] = {name: plain.get(name) for name in _TEXTS}
+def _cells(sample: Sample, content: dict[str, Any]) -> dict[str, Any]:
+    cells: dict[str, Any] = {name: content.get(name) for name in _TEXTS}
     cells["forbidden_ids"] = sample.forbidden_ids
     cells["retrieved_context_ids"] = sample.retrieved_context_ids
     references = sample.reference_context_ids
     if references is not None:
-        cells["reference_context_ids"] = [name for one in references for name in one.any_of]
+        cells["reference_context_ids"] = [name for each in references for name in each.any_of]
     for column, name in _JSON.items():
-        if name in plain and (column != "references" or not _is_plain(plain[name])):
-            cells[column] = json.dumps(plain[name], ensure_ascii=False, allow_nan=False)
+        if name in content and (column != "references" or not _is_plain(content[name])):
+            cells[column] = json.dumps(content[name], ensure_ascii=False, allow_nan=False)
     if all(map(_is_text, cells.values())):
         return {**cells, "answerable": sample.answerable}
     return {
         "answerable": sample.answerable,
         **{name: _readable(value) for name, value in cells.items() if name not in _JSON},
-        SAMPLE: json.dumps(plain, allow_nan=False),
+        SAMPLE: json.dumps(content, allow_nan=False),
     }
 
 
 def _is_plain(references: Any) -> bool:
     """Whether references are a list of IDs."""
-    return isinstance(references, list) and all(isinstance(one, str) for one in references)
+    return isinstance(references, list) and all(isinstance(each, str) for each in references)
 
 
 def _is_text(value: Any) -> bool:
@@ -215,7 +217,7 @@ def _is_text(value: Any) -> bool:
 def _readable(value: Any) -> Any:
     """Return a text, or a list of some, with ? for what UTF-8 cannot hold."""
     if isinstance(value, (list, tuple)):
-        return [_readable(one) for one in value]
+        return [_readable(each) for each in value]
     return None if value is None else value.encode(errors="replace").decode()
 
 
@@ -224,10 +226,10 @@ def _id_samples(samples: IdSamples) -> dict[str, Any]:
     columns: dict[str, Any] = {"id": pa.array(samples.ids, pa.string())}
     for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):
         columns[name] = _list_array(pa.array(lists.names, pa.string()), lists.offsets)
-    if samples.named_questions:
-        columns["user_input"] = pa.array(samples.named_questions, pa.string())
-    if samples.named_groups:
-        columns["group"] = pa.array(samples.named_groups, pa.string())
+    if samples.questions:
+        columns["user_input"] = pa.array(samples.questions, pa.string())
+    if samples.groups:
+        columns["group"] = pa.array(samples.groups, pa.string())
     return columns
 
 
@@ -242,55 +244,57 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
 def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
     """Return the columns of a score that are not null, by what follows its name in theirs."""
     columns = part.columns(score)
-    found, unscored = columns.found, columns.status != SCORED
-    values = method.headline.values(found, lambda row: part.result(row, score).ranked)
+    outcomes, unscored = columns.outcomes, columns.status != SCORED
+    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
     values[unscored] = np.nan
-    relevant = found.relevant
-    ranks = found.rank_of(relevant.rows, relevant.values).astype(np.int32)
+    relevant = outcomes.relevant
+    ranks = outcomes.rank_of(relevant.rows, relevant.values).astype(np.int32)
     statuses = pa.array([str(status) for status in Status])
     return {
         "": pa.array(values, from_pandas=True),
         "_status": statuses.take(pa.array(columns.status, pa.int8())),
-        "_retrieved": pa.array(found.retrieved.astype(np.int32)),
-        "_first": _list_array(_first_ranks(found), found.first.offsets, unscored),
+        "_retrieved": pa.array(outcomes.retrieved.astype(np.int32)),
+        "_first": _list_array(_first_ranks(outcomes), outcomes.first.offsets, unscored),
         "_relevant": _list_array(ranks, relevant.offsets, unscored),
-        **_uncommon(found, unscored),
+        **_uncommon(outcomes, unscored),
         **_cold(part, score, method, columns, values),
     }
 
 
-def _first_ranks(found: FoundColumns) -> Any:
+def _first_ranks(outcomes: FoundColumns) -> Any:
     """Return the rank at which each target is found in full, 0 if never."""
-    places = found.first.values
-    if found.ranks is None:
-        return places.astype(np.int32, copy=False)
-    ranks = np.zeros(len(places), np.int32)
-    hits = np.flatnonzero(places > 0)
-    ranks[hits] = found.rank_of(found.row_of_target[hits], places[hits])
+    positions = outcomes.first.values
+    if outcomes.ranks is None:
+        return positions.astype(np.int32, copy=False)
+    ranks = np.zeros(len(positions), np.int32)
+    hits = np.flatnonzero(positions > 0)
+    ranks[hits] = outcomes.rank_of(outcomes.row_of_target[hits], positions[hits])
     return ranks
 
 
-def _uncommon(found: FoundColumns, unscored: Any) -> dict[str, Any]:
+def _uncommon(outcomes: FoundColumns, unscored: Any) -> dict[str, Any]:
     """Return the columns of what is not trivial."""
     cells: dict[str, Any] = {}
-    offsets = found.first.offsets
-    if found.ranks is not None:
-        cells["_place"] = _list_array(found.first.values.astype(np.int32), offsets, unscored)
-        cells["_ranks"] = _list_array(found.ranks.values.astype(np.int32), found.ranks.offsets)
-    for name, weights in (("_grade", found.grade), ("_size", found.size)):
+    offsets = outcomes.first.offsets
+    if outcomes.ranks is not None:
+        cells["_place"] = _list_array(outcomes.first.values.astype(np.int32), offsets, unscored)
+        cells["_ranks"] = _list_array(
+            outcomes.ranks.values.astype(np.int32), outcomes.ranks.offsets
+        )
+    for name, weights in (("_grade", outcomes.grade), ("_size", outcomes.size)):
         if weights is not None:
             cells[name] = _list_array(weights, offsets, unscored)
-    if found.supports is not None and not found.supports_follow:
-        places = found.supporting
-        inner = _list_array(places.values.astype(np.int32), places.offsets)
+    if outcomes.supports is not None and not outcomes.supports_follow:
+        positions = outcomes.supporting
+        inner = _list_array(positions.values.astype(np.int32), positions.offsets)
         cells["_support"] = _list_array(inner, offsets, unscored)
-    if found.steps is not None:
-        steps = found.steps
+    if outcomes.steps is not None:
+        steps = outcomes.steps
         pairs = pa.StructArray.from_arrays(
-            [pa.array(steps.places.values.astype(np.int32)), pa.array(steps.credits)],
+            [pa.array(steps.positions.values.astype(np.int32)), pa.array(steps.credits)],
             fields=list(_STEP),
         )
-        inner = _list_array(pairs, steps.places.offsets)
+        inner = _list_array(pairs, steps.positions.offsets)
         cells["_steps"] = _list_array(inner, offsets, unscored)
     return cells
 
@@ -300,8 +304,7 @@ def _cold(
 ) -> dict[str, Any]:
     """Return why a row has no score, what judges said of its targets, and all that is left."""
     rows: Iterable[int] = range(len(part))
-    results = part.results[score] if isinstance(part, MemoryPart) else None
-    if isinstance(results, Rescored) and results.follows:
+    if isinstance(part, MemoryPart) and part.follows(score):
         rows = np.flatnonzero(columns.status != SCORED).tolist()
         if not rows:
             return {}
@@ -312,11 +315,11 @@ def _cold(
         result = part.result(row, score)
         reasons[row] = _readable(result.note) or None
         if result.is_judged:
-            verdicts[row] = [_readable(one.verdict) for one in result.findings]
+            verdicts[row] = [_readable(each.verdict) for each in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
         if derived(method, part.sample(row), columns, row, reasons[row] or "") != result:
-            plain = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
-            details[row] = json.dumps(plain, allow_nan=False)
+            content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
+            details[row] = json.dumps(content, allow_nan=False)
     return {"_reason": reasons, "_verdict": verdicts, "_details": details}
 
 
@@ -339,17 +342,17 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     """
     read = source.column
     status = np.full(rows, UNSCORED, np.int8)  # null where a batch failed
-    told = read(f"{name}_status")
-    if told is not None:
-        known = pc.index_in(told, pa.array([str(one) for one in Status]))
-        if known.null_count > told.null_count:
+    statuses = read(f"{name}_status")
+    if statuses is not None:
+        codes = pc.index_in(statuses, pa.array([str(each) for each in Status]))
+        if codes.null_count > statuses.null_count:
             raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
-        status[:] = pc.fill_null(known, UNSCORED).to_numpy()
+        status[:] = pc.fill_null(codes, UNSCORED).to_numpy()
     ranks = read(f"{name}_ranks")
     first = _lists(read(f"{name}_first" if ranks is None else f"{name}_place"), rows)
     retrieved = read(f"{name}_retrieved")
     steps = read(f"{name}_steps")
-    found = FoundColumns(
+    outcomes = FoundColumns(
         np.zeros(rows, np.int64) if retrieved is None else _numbers(retrieved),
         first,
         None if source.is_null(f"{name}_support") else partial(_support, source, name),
@@ -358,12 +361,12 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
         _weights(read(f"{name}_size")),
         None if ranks is None else _lists(ranks, rows),
     )
-    _check(found, status, name)
+    _check(outcomes, status, name)
     if ranks is not None:
-        told = _lists(read(f"{name}_first"), rows).values
-        if not np.array_equal(told, _first_ranks(found)):
+        saved_ranks = _lists(read(f"{name}_first"), rows).values
+        if not np.array_equal(saved_ranks, _first_ranks(outcomes)):
             raise ReportError(f"{name}_first must have the ranks of {name}_place")
-    return ScoreColumns(status, found)
+    return ScoreColumns(status, outcomes)
 
 
 def _support(source: Source, name: str) -> Lists:
@@ -379,21 +382,23 @@ def _steps(column: Any) -> Steps:
     return Steps(Lists(pairs.field("place").to_numpy(), offsets), pairs.field("credit").to_numpy())
 
 
-def _check(found: FoundColumns, status: Any, name: str) -> None:
+def _check(outcomes: FoundColumns, status: Any, name: str) -> None:
     """Raise `ReportError` for places beyond what was retrieved, and lists that do not fit."""
-    places, targets = found.first.values, len(found.first.values)
-    if len(places) and (places.min() < 0 or (places > found.retrieved[found.row_of_target]).any()):
+    positions, targets = outcomes.first.values, len(outcomes.first.values)
+    if len(positions) and (
+        positions.min() < 0 or (positions > outcomes.retrieved[outcomes.row_of_target]).any()
+    ):
         raise ReportError(f"{name}_first must have ranks from 0 to {name}_retrieved")
-    if ((found.targets == 0) & (status == SCORED)).any():
+    if ((outcomes.targets == 0) & (status == SCORED)).any():
         raise ReportError(f"{name}_first must have a rank for each target of a scored row")
-    for end, weights in (("grade", found.grade), ("size", found.size)):
+    for end, weights in (("grade", outcomes.grade), ("size", outcomes.size)):
         if weights is not None and (len(weights) != targets or not (weights > 0).all()):
             raise ReportError(f"{name}_{end} must have a number above 0 for each target")
-    if found.ranks is not None and (found.ranks.counts > found.retrieved).any():
+    if outcomes.ranks is not None and (outcomes.ranks.counts > outcomes.retrieved).any():
         raise ReportError(f"{name}_ranks must have a rank for each context")
-    if found.steps is not None:
-        credits_ = found.steps.credits
-        if len(found.steps.places.offsets) != targets + 1 or not (
+    if outcomes.steps is not None:
+        credits_ = outcomes.steps.credits
+        if len(outcomes.steps.positions.offsets) != targets + 1 or not (
             ((credits_ > 0) & (credits_ <= 1)).all()
         ):
             raise ReportError(f"{name}_steps must have credits above 0 and at most 1")

@@ -5,39 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.extras import pyarrow
 from fullrecall.report import signing
 from fullrecall.report.report import Report
 from fullrecall.report.signature import is_report
-from fullrecall.result import Method, Result
+from fullrecall.result import Method
 from fullrecall.results.files import json_lines
+from fullrecall.results.files.row_writer import Writer
 from fullrecall.results.origin import UNKNOWN, Origin
-from fullrecall.sample import Sample
-from fullrecall.table.part import Part
 
 SUFFIXES = (".jsonl", ".parquet")
 """How the names of saved reports end."""
 
 PARQUET = (".parquet", ".parq")
-
-
-class Writer(AbstractContextManager["Writer"], Protocol):
-    """Writes rows as they come; `stopped` is what ended the run early, if anything did."""
-
-    stopped: str | None
-
-    def add(self, part: Part) -> None:
-        """Write rows that were scored together."""
-        ...
-
-    def write(self, sample: Sample, results: Sequence[Result]) -> None:
-        """Write one row."""
-        ...
 
 
 def save(
@@ -56,7 +40,11 @@ def save(
         signing.key(sign)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        _written(report, part, path.suffix, default)
+        make = _parquet().FileWriter if path.suffix == ".parquet" else json_lines.Writer
+        with make(part, report.methods, report.origin, default=default) as writing:
+            writing.stopped = report.stopped
+            for rows in report.table.parts:
+                writing.add(rows)
         if path.is_dir():
             shutil.rmtree(path)
         signing.remove(path)
@@ -65,16 +53,6 @@ def save(
         part.unlink(missing_ok=True)
     if sign is not None:
         signing.sign(path, sign)
-
-
-def _written(report: Report, path: Path, suffix: str, default: Callable[[Any], Any] | None) -> None:
-    if suffix == ".parquet":
-        _parquet().save(report, path, default)
-        return
-    with json_lines.Writer(path, report.methods, report.origin, default=default) as writer:
-        writer.stopped = report.stopped
-        for row in report:
-            writer.write(row.sample, row.results)
 
 
 def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> Writer:
@@ -88,10 +66,9 @@ def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
     check_suffix(path)
     check_absent(path, replace=False)
     signing.remove(path)  # of what stood there before
-    if path.suffix == ".parquet":
-        made: Writer = _parquet().Writer(path, methods, origin)
-        return made
-    return json_lines.Writer(path, methods, origin, default=str)
+    make = _parquet().DirectoryWriter if path.suffix == ".parquet" else json_lines.Writer
+    row_writer: Writer = make(path, methods, origin, default=str)
+    return row_writer
 
 
 def load(path: str | Path, *, signed: str | Path | None = None) -> Report:
@@ -101,12 +78,7 @@ def load(path: str | Path, *, signed: str | Path | None = None) -> Report:
     if _is_parquet(path):
         loaded: Report = _parquet().opened([path], whole=True)
         return loaded
-    saved = json_lines.read(path)
-    report = Report(saved.methods)
-    for part in saved.parts:
-        report.table.add(part)
-    report.stopped, report.origin = saved.stopped, saved.origin
-    return report
+    return json_lines.read(path)
 
 
 def open_report(path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:

@@ -6,16 +6,13 @@ run came to its end. A file without that line is what a killed run leaves.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from math import isfinite
+from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, NamedTuple, Self, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,39 +20,31 @@ from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.garbage import uncollected
-from fullrecall.identifiers import shown
-from fullrecall.records import (
-    ROUNDING,
-    MethodRecord,
-    Record,
-    check_plain,
-    check_row,
-    plain_method,
-    plain_row,
-    sample_of,
-)
+from fullrecall.records import MethodRecord, Record, check_row, plain_method, plain_row, sample_of
+from fullrecall.report.report import Report
 from fullrecall.report.signature import KIND
-from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
+from fullrecall.results.files.plain import as_line, parsed, plain_rows
 from fullrecall.results.files.proof import Contradiction, Proof, Proven
+from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.retrieval import View
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
-from fullrecall.table.part import SCORED, Part, ScoreColumns, retrievals_of
+from fullrecall.table.part import Part, ScoreColumns, retrievals_of
+from fullrecall.table.table import Table
 
 VERSION = 3
 _END = "end of fullrecall report"
 
+_WRITTEN_TOGETHER = 256
+"""Rows that reach the file at once, where many come together."""
+
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
 
-class Writer:
-    """Writes a report to `path` as its rows come; use it as a context manager.
-
-    `stopped` is what the last line says of a run that ended early; an error within the context
-    says it too.
-    """
+class Writer(RowWriter):
+    """Writes a report to `path`: line by line, so that a killed run keeps all that it had."""
 
     def __init__(
         self,
@@ -73,70 +62,44 @@ class Writer:
             "methods": [plain_method(method) for method in methods],
             **origin.to_dict(),
         }
-        # Line by line, so that a killed run keeps every row that it had written.
         self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._rows = 0
         self._digest = sha256()
-        self.stopped: str | None = None
 
     def add(self, part: Part) -> None:
         """Write rows that were scored together."""
-        for row in range(len(part)):
-            scores = range(len(self._methods))
-            self.write(part.sample(row), [part.result(row, score) for score in scores])
+        self._write_head()
+        rows = plain_rows(part, self._methods, self._default)
+        while some := list(islice(rows, _WRITTEN_TOGETHER)):
+            self._write_lines(*some)
+            self._rows += len(some)
 
     def write(self, sample: Sample, results: Sequence[Result]) -> None:
-        """Write one row.
-
-        Raises `OSError` where the file cannot take it, `ReportError` for metadata that JSON would
-        change or cannot hold.
-        """
+        """Write one row."""
         self._write_head()
-        plain = plain_row(sample, results, default=self._default)
-        self._write_line(plain)
+        self._write_lines(plain_row(sample, results, default=self._default))
         self._rows += 1
 
     def _write_head(self) -> None:
         head, self._head = self._head, None
         if head is not None:
-            self._write_line(head)
+            self._write_lines(head)
 
-    def _write_line(self, plain: object) -> None:
-        line = as_line(plain) + "\n"
-        self._file.write(line)
-        self._digest.update(line.encode())
+    def _write_lines(self, *rows: object) -> None:
+        lines = "".join(f"{as_line(row)}\n" for row in rows)
+        self._file.write(lines)
+        self._digest.update(lines.encode())
 
-    def __enter__(self) -> Self:
-        return self
+    def finish(self) -> None:
+        """Write the foot."""
+        self._write_head()
+        foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
+        self._digest.update(as_line(foot).encode())
+        self._write_lines({**foot, "sha256": self._digest.hexdigest()})
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None:
-            self.stopped = ending(error)
-        # After a failed write the same lines fail again on closing: the first error tells.
-        with suppress(OSError) if kind is not None else nullcontext():
-            try:
-                if not isinstance(error, OSError):  # half a line may stand there
-                    self._write_head()
-                    foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
-                    self._digest.update(as_line(foot).encode())
-                    self._write_line({**foot, "sha256": self._digest.hexdigest()})
-            finally:
-                self._file.close()
-
-
-def as_line(plain: object) -> str:
-    """Return plain values as one line of UTF-8."""
-    line = json.dumps(plain, ensure_ascii=False, allow_nan=False)
-    try:
-        line.encode()
-    except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
-        line = json.dumps(plain, allow_nan=False)
-    return line
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 class Head(Record):
@@ -179,7 +142,7 @@ class Lines(NamedTuple):
         """Return one line; raises `UnicodeDecodeError` for what is not UTF-8."""
         return str(memoryview(self.data)[self.starts[row] : self.ends[row]], "utf-8")
 
-    def taken(self, rows: Any) -> Lines:
+    def selected(self, rows: Any) -> Lines:
         """Return these lines."""
         return Lines(self.data, self.starts[rows], self.ends[rows])
 
@@ -187,7 +150,7 @@ class Lines(NamedTuple):
 Content: TypeAlias = tuple[Sample, list[Any]]
 
 
-class LinePart:
+class LinePart(Part):
     """Rows of a file: columns, and the line of each row, which is read when somebody looks.
 
     There is no object for a row, so that garbage collection has nothing to look at.
@@ -226,24 +189,20 @@ class LinePart:
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
         sample, saved = self._content(row)
-        return self._proofs[score].line(sample, saved[score])
+        return self._proofs[score].seen(sample, saved[score])
 
-    def taken(self, rows: Integers) -> LinePart:
+    def selected(self, rows: Integers) -> LinePart:
         """Return these rows, in the order given."""
         return LinePart(
-            self._lines.taken(rows),
+            self._lines.selected(rows),
             self._proofs,
             [self.sample(row) for row in rows.tolist()],
-            [score.taken(rows) for score in self._scores],
+            [score.selected(rows) for score in self._scores],
         )
 
     def judged(self, score: int) -> bool:
         """Return whether any result of this score has verdicts, or targets without one."""
         return self._scores[score].judged
-
-    def notes(self, score: int, rows: Integers) -> Iterable[str]:
-        """Return the notes of some rows' results."""
-        return (self.result(row, score).note for row in rows.tolist())
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
@@ -257,26 +216,17 @@ class LinePart:
         """Return what a line holds, which was checked when the file was read."""
         last = self._last  # read once: another thread may look at another row
         if last is None or last[0] != row:
-            plain = parsed(self._lines.line(row))
-            last = self._last = row, (sample_of(plain), plain["results"])
+            content = parsed(self._lines.line(row))
+            last = self._last = row, (sample_of(content), content["results"])
         return last[1]
-
-
-class Saved(NamedTuple):
-    """What a file has; `stopped` and `origin` are as in `Report`."""
-
-    methods: list[Method]
-    parts: list[LinePart]
-    stopped: str | None
-    origin: Origin
 
 
 _AT_ONCE = 4_096
 """Lines of a part."""
 
 
-def read(path: str | Path) -> Saved:
-    """Return what a saved report holds; see `Report.load`."""
+def read(path: str | Path) -> Report:
+    """Return a saved report; see `Report.load`."""
     lines = Lines.of(Path(path).read_bytes())
     try:
         head, last = lines.line(0), lines.line(max(0, len(lines) - 2))
@@ -284,62 +234,64 @@ def read(path: str | Path) -> Saved:
     except UnicodeDecodeError as error:
         raise _no_text(path, error) from None
     methods, origin = _head(path, head)
-    rows = lines.taken(slice(1, -1))
+    rows = lines.selected(slice(1, None if rest else -1))
+    foot = _foot(path, last, len(rows) + 1) if len(rows) and not rest else None
+    if foot is not None:
+        rows = rows.selected(slice(None, -1))
+        if foot.samples != len(rows):
+            raise ReportError(
+                f"{path} has {len(rows)} samples, and its last line says {foot.samples}: some "
+                "were added or removed; save it again with Report.save"
+            )
+    reader = _Reader(path, methods, len(rows) - 1 if rest else None, held=origin.corpus is not None)
+    report = Report(methods, table=Table(methods, reader.parts(rows)))
+    report.origin = origin
+    report.stopped = _NO_END if foot is None else foot.stopped
+    if foot is not None:  # last: a row says more
+        before = memoryview(lines.data)[: rows.ends[-1] + 1 if len(rows) else lines.ends[0] + 1]
+        _check_digest(path, before, foot)
+    return report
+
+
+def _foot(path: str | Path, line: str, number: int) -> Foot | None:
+    """Return the foot of a report, None where its last line is none."""
     try:
-        foot = _mapping(last) if len(rows) and not rest else {}
+        foot = _mapping(line)
+        return Foot.read(foot) if foot.get("kind") == _END else None
     except ReportError as error:
-        raise ReportError(f"{path}:{len(rows) + 1}: {error}") from None
-    if foot.get("kind") != _END:
-        rows = lines.taken(slice(1, None if rest else -1))
-        cut = len(rows) - 1 if rest else None
-        return Saved(
-            methods,
-            list(_Reader(path, methods, cut, held=origin.corpus is not None).parts(rows)),
-            _NO_END,
-            origin,
-        )
-    rows = rows.taken(slice(None, -1))
-    try:
-        end = Foot.read(foot)
-    except ReportError as error:
-        raise ReportError(f"{path}:{len(rows) + 2}: {error}") from None
-    if end.samples != len(rows):
-        raise ReportError(
-            f"{path} has {len(rows)} samples, and its last line says {end.samples}: some "
-            "were added or removed; save it again with Report.save"
-        )
-    reader = _Reader(path, methods, None, held=origin.corpus is not None)
-    parts = list(reader.parts(rows))  # first: it says where a line is wrong
-    before = memoryview(lines.data)[: rows.ends[-1] + 1 if len(rows) else lines.ends[0] + 1]
+        raise ReportError(f"{path}:{number}: {error}") from None
+
+
+def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
+    """Raise `ReportError` where the lines before the foot are not those of its digest."""
     digest = sha256(before)
-    digest.update(as_line(end.model_dump(exclude={"sha256"})).encode())
-    if digest.hexdigest() != end.sha256:
+    digest.update(as_line(foot.model_dump(exclude={"sha256"})).encode())
+    if digest.hexdigest() != foot.sha256:
         raise ReportError(
             f"{path} was changed after it was written, as the digest in its last line tells: "
             "evaluate again, or take the file that was written"
         )
-    return Saved(methods, parts, end.stopped, origin)
 
 
 def _head(path: str | Path, head: str) -> tuple[list[Method], Origin]:
     """Return the methods and the origin that the first line of a report names."""
     try:
-        plain = _mapping(head)
+        content = _mapping(head)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
-    if plain.get("kind") != KIND:
+    if content.get("kind") != KIND:
         raise ReportError(
             f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write "
             "one"
         )
-    version = plain.get("version")
+    version = content.get("version")
     if version != VERSION:
         raise ReportError(
             f"{path} has version {version!r} of the format, this fullrecall reads {VERSION}: "
             "evaluate again, or read it with the fullrecall that wrote it"
         )
     try:
-        return methods_of(plain), Origin.from_dict(plain)
+        return methods_of(content), Origin.from_dict(content)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
 
@@ -361,12 +313,12 @@ def _no_text(path: str | Path, error: UnicodeDecodeError) -> ReportError:
 def _mapping(line: str) -> dict[str, Any]:
     """Return a line of JSON as a mapping; an empty one where it is none."""
     try:
-        plain = parsed(line)
+        content = parsed(line)
     except ReportError:
         raise
     except ValueError:
         return {}
-    return plain if isinstance(plain, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 class _Reader:
@@ -383,7 +335,7 @@ class _Reader:
     def parts(self, lines: Lines) -> Iterator[LinePart]:
         """Yield the rows of all lines, some at a time."""
         for first in range(0, len(lines), _AT_ONCE):
-            yield self._part(lines.taken(slice(first, first + _AT_ONCE)), first)
+            yield self._part(lines.selected(slice(first, first + _AT_ONCE)), first)
 
     @uncollected()
     def _part(self, lines: Lines, first: int) -> LinePart:
@@ -392,100 +344,30 @@ class _Reader:
         samples: list[Sample] = []
         for row in range(len(lines)):
             try:
-                plain = parsed(lines.line(row))
-                check_row(plain, self._methods)
-                samples.append(sample_of(plain))
-                saved.append(plain["results"])
+                content = parsed(lines.line(row))
+                check_row(content, self._methods)
+                samples.append(sample_of(content))
+                saved.append(content["results"])
             except (ValueError, FullrecallError, RecursionError) as error:
                 self._fail(error, first + row)
         scores = []
         for score, proof in enumerate(self._proofs):
-            told = [results[score] for results in saved]
             try:
-                scores.append(proof.lines(samples, told))
-                self._check_scores(scores[-1].columns, score, samples, told)
+                scores.append(proof.lines(samples, [results[score] for results in saved]))
             except Contradiction as error:
-                place = first + error.row + 2
-                raise ReportError(f"{self._path}:{place}: results[{score}].{error}") from None
-        return LinePart(lines.taken(slice(len(samples))), self._proofs, samples, scores)
+                line = first + error.row + 2
+                raise ReportError(f"{self._path}:{line}: results[{score}].{error}") from None
+        return LinePart(lines.selected(slice(len(samples))), self._proofs, samples, scores)
 
-    def _fail(self, error: Exception, place: int) -> None:
+    def _fail(self, error: Exception, row_index: int) -> None:
         """Raise what is wrong with a row; warn where it was cut off."""
-        if place == self._cut:
+        if row_index == self._cut:
             warnings.warn(
                 f"{self._path}: the last line is cut off, as an interrupted run leaves it; "
-                f"{place} samples were read",
+                f"{row_index} samples were read",
                 stacklevel=8,
             )
             return
         if isinstance(error, UnicodeDecodeError):
             raise _no_text(self._path, error) from None
-        raise ReportError(f"{self._path}:{place + 2}: {error}") from None
-
-    def _check_scores(
-        self,
-        columns: ScoreColumns,
-        score: int,
-        samples: Sequence[Sample],
-        saved: Sequence[Any],
-    ) -> None:
-        """Raise `Contradiction` where a score is not that of the findings."""
-        told = [plain.get("score") for plain in saved]
-        for row in (row for row, one in enumerate(told) if type(one) not in _SCORES):
-            raise Contradiction(row, f"score must be a number, got {shown(told[row])}")
-        headline = self._methods[score].headline
-        values = headline.values(
-            columns.found, lambda row: self._proofs[score].line(samples[row], saved[row]).ranked
-        )
-        values[columns.status != SCORED] = np.nan
-        equal = np.isclose(
-            np.array(told, np.float64), values, rtol=ROUNDING, atol=ROUNDING, equal_nan=True
-        )
-        for row in np.flatnonzero(~equal)[:1].tolist():
-            value = None if np.isnan(values[row]) else values[row]
-            raise Contradiction(
-                row, f"score must be {value}, as its findings give, got {told[row]}"
-            )
-
-
-_SCORES = frozenset({float, int, type(None)})
-"""Types of a saved score."""
-
-
-def parsed(line: str) -> Any:
-    """Return the plain values of a line of JSON.
-
-    Raises `ReportError` for what JSON does not have or names twice, and for numbers beyond all
-    floats; `ValueError` for no JSON.
-    """
-    try:
-        return _DECODER.decode(line)
-    except RecursionError:
-        raise ReportError("it is nested too deeply") from None
-    except OverflowError:  # found again without the hook, to name its place
-        plain = json.loads(line)
-        check_plain(plain, "")
-        return plain
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if isfinite(number):
-        return number
-    raise OverflowError
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    plain = dict(pairs)
-    if len(plain) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ReportError(f"{twice} must occur once, and occurs {names.count(twice)} times")
-    return plain
-
-
-def _refuse(constant: str) -> object:
-    raise ReportError(f"{constant} is not a JSON value")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object, parse_float=_finite)
+        raise ReportError(f"{self._path}:{row_index + 2}: {error}") from None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,18 +19,20 @@ import pyarrow.parquet as pq
 from fullrecall.errors import ReportError
 from fullrecall.report.report import Report, check_parts
 from fullrecall.report.signature import KIND, MANIFEST
-from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
 from fullrecall.results.files import columns
-from fullrecall.results.files.json_lines import methods_of, parsed
+from fullrecall.results.files.json_lines import methods_of
+from fullrecall.results.files.plain import parsed
 from fullrecall.results.files.plan import assembled
 from fullrecall.results.files.proof import Proof
 from fullrecall.results.files.proven_columns import prove
 from fullrecall.results.files.row_groups import Files, RowGroup
+from fullrecall.results.files.row_writer import Writer
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import BAD_ROW
 from fullrecall.table.part import MemoryPart, Part
+from fullrecall.table.table import Table
 
 GROUP_ROWS = 20_000
 """Rows of a row group; twice as many at most where they come many at a time."""
@@ -50,41 +52,54 @@ _END = b"fullrecall"
 _NO_END = "its directory has no end: the run was killed or is still running"
 
 
-class _Rows:
-    """Rows on their way to a row group: written by `flush` when they are enough."""
+class _GroupWriter(Writer):
+    """Writes rows in row groups: `put` takes one whenever there are enough."""
 
-    def __init__(self, methods: Sequence[Method], default: columns.Default = None) -> None:
-        self.methods = methods
-        self.count = 0
-        """Rows that came so far."""
+    def __init__(
+        self,
+        path: str | Path,
+        methods: Sequence[Method],
+        origin: Origin = UNKNOWN,
+        *,
+        default: columns.Default = None,
+    ) -> None:
+        self._path = Path(path)
+        self._methods = methods
         self._default = default
+        self._count = 0  # rows that came so far
         self._tables: list[pa.Table] = []
         self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
         self._waiting: list[tuple[Sample, Sequence[Result]]] = []
+        self._end = {"head": columns.head(methods), **origin.to_dict()}
+        self.begin()
 
-    def add(self, part: Part) -> Iterator[pa.Table]:
-        """Add rows; yield a row group whenever there are enough."""
+    @abstractmethod
+    def begin(self) -> None:
+        """Make what rows are written to."""
+
+    @abstractmethod
+    def put(self, table: pa.Table) -> None:
+        """Write a row group."""
+
+    def add(self, part: Part) -> None:
+        """Write rows that were scored together."""
         self._settle()
-        for one in _slices(part):
-            self._convert(one)
-            table = self._due()
-            if table is not None:
-                yield table
+        for piece in _slices(part):
+            self._convert(piece)
 
-    def write(self, sample: Sample, results: Sequence[Result]) -> pa.Table | None:
-        """Add one row; return a row group once there are enough."""
+    def write(self, sample: Sample, results: Sequence[Result]) -> None:
+        """Write one row."""
         self._waiting.append((sample, results))
-        if len(self._waiting) < _AT_ONCE:
-            return None
-        self._settle()
-        return self._due()
+        if len(self._waiting) >= _AT_ONCE:
+            self._settle()
 
-    def rest(self) -> pa.Table | None:
-        """Return what waits as a row group; None where nothing does."""
+    def finish(self) -> None:
+        """Write what waits; a report without rows has an empty row group."""
         self._settle()
-        tables, self._tables = self._tables, []
-        self._rows = self._bytes = 0
-        return pa.concat_tables(tables) if tables else None
+        if not self._count:
+            self._tables = [columns.schema(self._methods).empty_table()]
+        if self._tables:
+            self._put_all()
 
     def _settle(self) -> None:
         if self._waiting:
@@ -93,29 +108,32 @@ class _Rows:
             self._convert(MemoryPart.of(samples, results))
 
     def _convert(self, part: Part) -> None:
-        rows = range(self.count, self.count + len(part))
-        table = columns.arrow_table(part, self.methods, rows, self._default)
+        rows = range(self._count, self._count + len(part))
+        table = columns.arrow_table(part, self._methods, rows, self._default)
         self._tables.append(table)
         self._rows += table.num_rows
         self._bytes += table.nbytes
-        self.count += len(part)
+        self._count += len(part)
+        if self._rows >= GROUP_ROWS or self._bytes >= _GROUP_BYTES:
+            self._put_all()
 
-    def _due(self) -> pa.Table | None:
-        large = self._rows >= GROUP_ROWS or self._bytes >= _GROUP_BYTES
-        return self.rest() if large else None
+    def _put_all(self) -> None:
+        tables, self._tables = self._tables, []
+        self._rows = self._bytes = 0
+        self.put(pa.concat_tables(tables))
 
 
 def _slices(part: Part) -> Iterator[Part]:
     """Yield a part in pieces of at most `GROUP_ROWS` rows."""
     for first in range(0, len(part), GROUP_ROWS):
         last = min(first + GROUP_ROWS, len(part))
-        yield part if last - first == len(part) else part.taken(np.arange(first, last))
+        yield part if last - first == len(part) else part.selected(np.arange(first, last))
 
 
 def _writer(path: Any, methods: Sequence[Method]) -> pq.ParquetWriter:
     schema = columns.schema(methods)
     # IDs mostly differ: a dictionary of them takes twice the time and more room.
-    coded = [one.name for one in schema if one.name not in {columns.ROW, "id", *columns.LISTS}]
+    coded = [each.name for each in schema if each.name not in {columns.ROW, "id", *columns.LISTS}]
     return pq.ParquetWriter(
         path,
         schema,
@@ -135,25 +153,29 @@ def _inside(kind: pa.DataType) -> str:
     return f".list.element{_inside(kind.value_type)}" if pa.types.is_list(kind) else ""
 
 
-def save(report: Report, path: Path, default: columns.Default = None) -> None:
-    """Write a report to a file that is not there."""
-    rows = _Rows(report.methods, default)
-    with _Hashed(path) as file, _writer(file, report.methods) as writer:
-        for part in report.table.parts:
-            for table in rows.add(part):
-                writer.write_table(table, row_group_size=table.num_rows)
-        rest = rows.rest()
-        if rest is not None or not rows.count:
-            rest = columns.schema(report.methods).empty_table() if rest is None else rest
-            writer.write_table(rest, row_group_size=max(1, rest.num_rows))
-        end = {
-            "head": columns.head(report.methods),
-            "rows": rows.count,
-            "stopped": report.stopped,
-            **report.origin.to_dict(),
-        }
-        sealed = {**end, "sha256": _seal(file.digest, end)}
-        writer.add_key_value_metadata({_END.decode(): json.dumps(sealed)})
+class FileWriter(_GroupWriter):
+    """Writes a report to one file that is not there."""
+
+    def begin(self) -> None:
+        """Open the file."""
+        self._file = _Hashed(self._path)
+        self._writer = _writer(self._file, self._methods)
+
+    def put(self, table: pa.Table) -> None:
+        """Write a row group."""
+        self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+
+    def finish(self) -> None:
+        """Write what waits, and what the file's metadata say of it."""
+        super().finish()
+        end = {**self._end, "rows": self._count, "stopped": self.stopped}
+        sealed = {**end, "sha256": _seal(self._file.digest, end)}
+        self._writer.add_key_value_metadata({_END.decode(): json.dumps(sealed)})
+
+    def close(self) -> None:
+        """Write the file's footer."""
+        self._writer.close()
+        self._file.close()
 
 
 class _Hashed(FileIO):
@@ -181,76 +203,42 @@ def _seal(rows: Any, end: Mapping[str, Any]) -> str:
     return digest
 
 
-class Writer:
-    """Writes rows as they come to a directory of files; use it as a context manager.
+class DirectoryWriter(_GroupWriter):
+    """Writes rows to a directory of files, each of which is whole once it is there.
 
-    Each file is whole once it is there, so that a killed run keeps all that it had written.
-    `stopped` is what the manifest says of a run that ended early; an error within the context
-    says it too.
+    A killed run keeps all that it had written.
     """
 
-    def __init__(
-        self, path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
-    ) -> None:
-        self.stopped: str | None = None
-        self._origin = origin
-        self._path = Path(path)
-        self._rows = _Rows(methods, str)
+    def begin(self) -> None:
+        """Make the directory, whose manifest says that there is no end yet."""
         self._files: list[dict[str, Any]] = []
         self._path.mkdir()
         self._manifest(_NO_END)
 
-    def add(self, part: Part) -> None:
-        """Write rows that were scored together."""
-        for table in self._rows.add(part):
-            self._flush(table)
-
-    def write(self, sample: Sample, results: Sequence[Result]) -> None:
-        """Write one row."""
-        self._flush(self._rows.write(sample, results))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None:
-            self.stopped = ending(error)
-        if isinstance(error, OSError):  # it would fail again
-            return
-        self._flush(self._rows.rest())
-        if not self._files:
-            self._flush(columns.schema(self._rows.methods).empty_table())
-        self._manifest(self.stopped, files=self._files)
-
-    def _flush(self, table: pa.Table | None) -> None:
-        if table is None:
-            return
+    def put(self, table: pa.Table) -> None:
+        """Write a file of one row group."""
         name = f"part-{len(self._files):05}.parquet"
         hidden = self._path / f".{name}"
-        with _writer(hidden, self._rows.methods) as writer:
+        with _writer(hidden, self._methods) as writer:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
         digest = sha256(hidden.read_bytes()).hexdigest()
         hidden.replace(self._path / name)
         self._files.append({"name": name, "rows": table.num_rows, "sha256": digest})
 
+    def finish(self) -> None:
+        """Write what waits, and the manifest."""
+        super().finish()
+        self._manifest(self.stopped, files=self._files)
+
+    def close(self) -> None:
+        """Leave what is there: each file was closed as it was written."""
+
     def _manifest(self, stopped: str | None, **more: Any) -> None:
-        plain = {
-            "kind": KIND,
-            "version": columns.VERSION,
-            "head": columns.head(self._rows.methods),
-            "rows": self._rows.count,
-            "stopped": stopped,
-            **self._origin.to_dict(),
-            **more,
-        }
-        plain["sha256"] = _seal(sha256(), plain)
+        about = {"kind": KIND, "version": columns.VERSION, **self._end, **more}
+        manifest = {**about, "rows": self._count, "stopped": stopped}
+        manifest["sha256"] = _seal(sha256(), manifest)
         hidden = self._path / f".{MANIFEST}"
-        hidden.write_text(json.dumps(plain, indent=1), encoding="utf-8")
+        hidden.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
         hidden.replace(self._path / MANIFEST)
 
 
@@ -264,22 +252,20 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
     if not located:
         raise ReportError("no file to open: pass at least one path")
     files = Files(located[0].filesystem)
-    names = [name for one in located for name in one.names]
+    names = [name for each in located for name in each.names]
     methods = _methods(files, names, located)
     groups = [group for name in names for group in _groups(files, name, methods)]
-    told = [end for one in located for end in one.told(files)]
-    origin = Origin.common(map(Origin.from_dict, told)) if told else UNKNOWN
+    end_records = [end for each in located for end in each.end_records(files)]
+    origin = Origin.common(map(Origin.from_dict, end_records)) if end_records else UNKNOWN
     if whole:
         proofs = [Proof(method, held=origin.corpus is not None) for method in methods]
         for group in groups:
             prove(group, methods, proofs)
-        for one in located:  # last: a row says more
-            one.check()
-    parts = assembled(groups, methods, rows)
-    report = Report(methods)
-    for part in parts.parts:
-        report.table.add(part)
-    ends = [*dict.fromkeys(end.get("stopped") for end in told), parts.stopped]
+        for each in located:  # last: a row says more
+            each.check()
+    parts, stopped = assembled(groups, methods, rows)
+    report = Report(methods, table=Table(methods, parts))
+    ends = [*dict.fromkeys(end.get("stopped") for end in end_records), stopped]
     report.stopped = "; ".join(filter(None, ends)) or None
     report.origin = origin
     report.bad_rows = _bad_rows(groups, methods)
@@ -309,19 +295,19 @@ class _Located:
             return cls(filesystem, name, [name], None)
         inside = filesystem.get_file_info(pafs.FileSelector(name, recursive=True))
         names = sorted(
-            one.path
-            for one in inside
-            if one.type == pafs.FileType.File
-            and one.base_name.endswith((".parquet", ".parq"))
-            and not one.base_name.startswith((".", "_"))
+            each.path
+            for each in inside
+            if each.type == pafs.FileType.File
+            and each.base_name.endswith((".parquet", ".parq"))
+            and not each.base_name.startswith((".", "_"))
         )
         if not names:
             raise ReportError(f"{path} has no Parquet files: it is no saved report")
-        manifests = [one.path for one in inside if one.path == f"{name.rstrip('/')}/{MANIFEST}"]
-        found = cls(filesystem, name, names, None)
+        manifests = [each.path for each in inside if each.path == f"{name.rstrip('/')}/{MANIFEST}"]
+        located = cls(filesystem, name, names, None)
         if manifests:
-            found._read(manifests[0])
-        return found
+            located._read(manifests[0])
+        return located
 
     def _read(self, path: str) -> None:
         with self.filesystem.open_input_file(path) as file:
@@ -333,14 +319,14 @@ class _Located:
             raise ReportError(f"{path} is no manifest of a report: {error}") from None
         if listed is not None:
             base = self._path.rstrip("/")
-            self.names = [f"{base}/{one['name']}" for one in listed]
+            self.names = [f"{base}/{each['name']}" for each in listed]
 
-    def told(self, files: Files) -> list[Mapping[str, Any]]:
+    def end_records(self, files: Files) -> list[Mapping[str, Any]]:
         """Return what the runs that wrote the files said of themselves, such as what ended them."""
         if self._manifest is not None:
             return [self._manifest]
-        told = [files.file(name).metadata.metadata or {} for name in self.names]
-        return [json.loads(one[_END]) for one in told if _END in one]
+        metadata = [files.file(name).metadata.metadata or {} for name in self.names]
+        return [json.loads(each[_END]) for each in metadata if _END in each]
 
     def check(self) -> None:
         """Raise `ReportError` for a file that is not the one that was written."""
@@ -351,9 +337,9 @@ class _Located:
         if self._manifest.get("sha256") != _seal(sha256(), self._manifest):
             raise _changed(f"{self._path}/{MANIFEST}")
         listed = self._manifest.get("files")
-        for one, name in zip(listed or (), self.names, strict=False):
+        for each, name in zip(listed or (), self.names, strict=False):
             with self.filesystem.open_input_file(name) as file:
-                if _hashed(file, file.size()).hexdigest() != one["sha256"]:
+                if _hashed(file, file.size()).hexdigest() != each["sha256"]:
                     raise _changed(name)
 
     def _check_seal(self, name: str) -> None:
@@ -397,17 +383,17 @@ def _hashed(file: Any, size: int) -> Any:
 
 def _methods(files: Files, names: Sequence[str], located: Sequence[_Located]) -> list[Method]:
     """Return the methods of the report that all files are of."""
-    first, heads = "", {one.head: "its manifest" for one in located if one.head is not None}
+    first, heads = "", {each.head: "its manifest" for each in located if each.head is not None}
     for name in names:
         for head in _heads(files, name):
             first = first or name
             heads.setdefault(head, name)
     if not heads:
         raise ReportError(f"{names[0]} is no saved report: it has no column {columns.HEAD}")
-    known = [_read_head(head, name) for head, name in heads.items()]
-    for other in known[1:]:
-        check_parts(known[0], other)
-    return known[0]
+    methods = [_read_head(head, name) for head, name in heads.items()]
+    for other in methods[1:]:
+        check_parts(methods[0], other)
+    return methods[0]
 
 
 def _heads(files: Files, name: str) -> list[str]:
@@ -418,8 +404,8 @@ def _heads(files: Files, name: str) -> list[str]:
     end = (file.metadata.metadata or {}).get(_END)
     heads = [] if end is None else [json.loads(end)["head"]]
     column = file.read(columns=[columns.HEAD], use_threads=False).column(0)
-    told = pc.unique(column.cast(pa.string())).to_pylist()
-    return [*heads, *filter(None, told)]
+    distinct = pc.unique(column.cast(pa.string())).to_pylist()
+    return [*heads, *filter(None, distinct)]
 
 
 def _read_head(head: str, name: str) -> list[Method]:

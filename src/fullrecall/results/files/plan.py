@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fullrecall.errors import ReportError
 from fullrecall.result import Method, Result
 from fullrecall.results.files.columns import ROW
-from fullrecall.results.files.ranges import Runs, count, in_words, runs_of_sorted, without
+from fullrecall.results.files.ranges import gaps_of, in_words, runs_of
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers, offsets_of
 from fullrecall.table.part import Part, ScoreColumns
@@ -28,19 +28,13 @@ _SHOWN = 3
 """Failures that a report quotes."""
 
 
-@dataclass(frozen=True)
-class Assembled:
-    """The parts of a report, and why it lacks rows; None where it has all."""
+def assembled(
+    groups: Sequence[RowGroup], methods: Sequence[Method], rows: int | None
+) -> tuple[list[Part], str | None]:
+    """Return row groups as parts of one report, and why it lacks rows; None where it has all.
 
-    parts: list[Part]
-    stopped: str | None
-
-
-def assembled(groups: Sequence[RowGroup], methods: Sequence[Method], rows: int | None) -> Assembled:
-    """Return row groups as parts of one report; `rows` is how many were planned.
-
-    Rows that come twice count once. Raises `ReportError` where they come with different content,
-    and where rows have no numbers and `rows` is given.
+    `rows` is how many were planned; rows that come twice count once. Raises `ReportError` where
+    they come with different content, and where rows have no numbers and `rows` is given.
     """
     numbers = [group.numbers(ROW) for group in groups]
     if any(own is None for own in numbers):
@@ -48,22 +42,17 @@ def assembled(groups: Sequence[RowGroup], methods: Sequence[Method], rows: int |
             raise ReportError(
                 "rows=… needs numbered rows: pass position=… to the BatchScorer that scores them"
             )
-        return Assembled(list(groups), None)
-    known = [_Numbered(group, own) for group, own in zip(groups, numbers, strict=True)]  # type: ignore[arg-type]
+        return list(groups), None
     failures: Counter[tuple[int, str]] = Counter()
-    kept = []
-    for one in known:
-        scored, failed = one.split(methods)
+    scored = []
+    for group, own in zip(groups, numbers, strict=True):
+        numbered, failed = _Numbered(group, own).split(methods)  # type: ignore[arg-type]
         failures.update(failed)
-        if len(scored.numbers):
-            kept.append(scored)
-    kept.sort(key=lambda one: (int(one.numbers.min()), str(one.group)))
-    whole = _distinct(kept)
-    covered = _covered(whole)
-    return Assembled(
-        [_in_order(cluster) for cluster in _clusters(whole)],
-        _stopped(covered, rows, failures),
-    )
+        if len(numbered.numbers):
+            scored.append(numbered)
+    scored.sort(key=lambda numbered: (int(numbered.numbers.min()), str(numbered.group)))
+    whole = _distinct(scored)
+    return list(map(_in_order, _clusters(whole))), _stopped(whole, rows, failures)
 
 
 @dataclass(frozen=True)
@@ -77,67 +66,50 @@ class _Numbered:
         """Return the rows that were scored, and the numbers of those that failed, with why."""
         if not self.group.has_nulls(f"{methods[0].name}_status"):
             return self, Counter()
-        told = self.group.cells(f"{methods[0].name}_status")
-        scored = np.array([status is not None for status in told], np.bool_)
+        statuses = self.group.cells(f"{methods[0].name}_status")
+        scored = np.array([status is not None for status in statuses], np.bool_)
         reasons = self.group.cells(f"{methods[0].name}_reason")
         failed = np.flatnonzero(~scored).tolist()
         why = Counter((int(self.numbers[row]), reasons[row] or "") for row in failed)
-        return self.taken(np.flatnonzero(scored)), why
+        return self.selected(np.flatnonzero(scored)), why
 
     @property
     def ascends(self) -> bool:
         """Whether each row has a higher number than the one before it."""
         return bool((np.diff(self.numbers) > 0).all())
 
-    def taken(self, rows: Integers) -> _Numbered:
+    def selected(self, rows: Integers) -> _Numbered:
         """Return these rows."""
-        return _Numbered(self.group.taken(rows), self.numbers[rows])
+        return _Numbered(self.group.selected(rows), self.numbers[rows])
 
 
-def _distinct(known: Sequence[_Numbered]) -> list[_Numbered]:
+def _distinct(scored: Sequence[_Numbered]) -> Sequence[_Numbered]:
     """Return the rows that come once, and one of each that comes more often."""
-    if all(len(cluster) == 1 and cluster[0].ascends for cluster in _clusters(known)):
-        return list(known)
-    numbers = np.concatenate([one.numbers for one in known])
-    values, often = np.unique(numbers, return_counts=True)
+    if all(len(cluster) == 1 and cluster[0].ascends for cluster in _clusters(scored)):
+        return scored
+    values, often = np.unique(np.concatenate([each.numbers for each in scored]), return_counts=True)
     repeated = values[often > 1]
-    if not len(repeated):
-        return list(known)
-    first: dict[int, tuple[str, str]] = {}
-    owner: dict[int, int] = {}
-    differ = set()
-    again = [np.flatnonzero(np.isin(one.numbers, repeated)) for one in known]
-    for index, (one, rows) in enumerate(zip(known, again, strict=True)):
-        for number, digest in zip(
-            one.numbers[rows].tolist(), _digests(one.group.taken(rows)), strict=True
-        ):
-            if number in first and first[number][0] != digest[0]:
-                differ.add(number)
-            if number not in first or digest < first[number]:
-                first[number], owner[number] = digest, index
+    copies: dict[int, list[tuple[tuple[str, str], int, int]]] = defaultdict(list)
+    for index, each in enumerate(scored):
+        rows = np.flatnonzero(np.isin(each.numbers, repeated))
+        digests = _digests(each.group.selected(rows)) if len(rows) else []
+        for row, digest in zip(rows.tolist(), digests, strict=True):
+            copies[int(each.numbers[row])].append((digest, index, row))
+    differ = [n for n, same in copies.items() if len({digest[0] for digest, *_ in same}) > 1]
     if differ:
-        rows_ = in_words(runs_of_sorted(_sorted(differ)))
         raise ReportError(
-            f"rows that come twice with different content: {rows_}; number each row once, and "
-            "leave out all but one of the files that have them"
+            f"rows that come twice with different content: {in_words(runs_of(np.sort(differ)))}; "
+            "number each row once, and leave out all but one of the files that have them"
         )
-    return _owned(known, again, owner)
-
-
-def _owned(
-    known: Sequence[_Numbered], again: Sequence[Integers], owner: dict[int, int]
-) -> list[_Numbered]:
-    """Return each repeated row in the one row group that owns it, once there too."""
-    kept = []
-    seen: set[int] = set()
-    for index, (one, rows) in enumerate(zip(known, again, strict=True)):
-        keep = np.ones(len(one.numbers), np.bool_)
-        for row, number in zip(rows.tolist(), one.numbers[rows].tolist(), strict=True):
-            keep[row] = owner[number] == index and number not in seen
-            if keep[row]:
-                seen.add(number)
-        kept.append(one if keep.all() else one.taken(np.flatnonzero(keep)))
-    return [one for one in kept if len(one.numbers)]
+    kept = [np.ones(len(each.numbers), np.bool_) for each in scored]
+    for same in copies.values():
+        for _, index, row in sorted(same)[1:]:
+            kept[index][row] = False
+    return [
+        each if keep.all() else each.selected(np.flatnonzero(keep))
+        for each, keep in zip(scored, kept, strict=True)
+        if keep.any()
+    ]
 
 
 def _digests(group: RowGroup) -> list[tuple[str, str]]:
@@ -155,37 +127,39 @@ def _digests(group: RowGroup) -> list[tuple[str, str]]:
     return digests  # type: ignore[return-value]
 
 
-def _clusters(known: Sequence[_Numbered]) -> list[list[_Numbered]]:
+def _clusters(scored: Sequence[_Numbered]) -> list[list[_Numbered]]:
     """Return row groups by their first rows, those together whose rows lie between each other."""
     clusters: list[list[_Numbered]] = []
     last = -1
-    for one in sorted(known, key=lambda one: int(one.numbers.min())):
-        if clusters and int(one.numbers.min()) <= last:
-            clusters[-1].append(one)
+    for each in sorted(scored, key=lambda each: int(each.numbers.min())):
+        if clusters and int(each.numbers.min()) <= last:
+            clusters[-1].append(each)
         else:
-            clusters.append([one])
-        last = max(last, int(one.numbers.max()))
+            clusters.append([each])
+        last = max(last, int(each.numbers.max()))
     return clusters
 
 
 def _in_order(cluster: Sequence[_Numbered]) -> Part:
     """Return the rows of some row groups by their numbers."""
     if len(cluster) == 1:
-        one = cluster[0]
-        if one.ascends:
-            return one.group
-        return one.group.taken(np.argsort(one.numbers, kind="stable"))
-    order = np.argsort(np.concatenate([one.numbers for one in cluster]), kind="stable")
-    return Mixed([one.group for one in cluster], order)
+        each = cluster[0]
+        if each.ascends:
+            return each.group
+        return each.group.selected(np.argsort(each.numbers, kind="stable"))
+    order = np.argsort(np.concatenate([each.numbers for each in cluster]), kind="stable")
+    return Mixed([each.group for each in cluster], order)
 
 
-class Mixed:
+class Mixed(Part):
     """Rows of several parts in any order: `order` has their places, one part after another."""
 
     def __init__(self, parts: Sequence[Part], order: Integers) -> None:
         self._parts = parts
         self._order = order
         self._starts = offsets_of(map(len, parts))
+        self.has_texts = any(part.has_texts for part in parts)
+        self.forbids = any(part.forbids for part in parts)
 
     def __len__(self) -> int:
         return len(self._order)
@@ -205,16 +179,6 @@ class Mixed:
         """The question of each sample."""
         return self._ordered([text for part in self._parts for text in part.questions])
 
-    @property
-    def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
-        return any(part.has_texts for part in self._parts)
-
-    @property
-    def forbids(self) -> bool:
-        """Whether any sample may forbid a context."""
-        return any(part.forbids for part in self._parts)
-
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
         return np.concatenate([part.target_digests(score) for part in self._parts])[self._order]
@@ -222,7 +186,7 @@ class Mixed:
     def columns(self, score: int) -> ScoreColumns:
         """Return the columns of the score at this index."""
         parts = [part.columns(score) for part in self._parts]
-        return ScoreColumns.joined(parts).taken(self._order)
+        return ScoreColumns.joined(parts).selected(self._order)
 
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""
@@ -234,7 +198,7 @@ class Mixed:
         part, own = self._located(row)
         return part.result(own, score)
 
-    def taken(self, rows: Integers) -> Mixed:
+    def selected(self, rows: Integers) -> Mixed:
         """Return these rows, in the order given."""
         return Mixed(self._parts, self._order[rows])
 
@@ -242,15 +206,9 @@ class Mixed:
         """Return whether any result of this score may have verdicts."""
         return any(part.judged(score) for part in self._parts)
 
-    def notes(self, score: int, rows: Integers) -> Iterable[str]:
-        """Return the notes of some rows' results."""
-        for row in rows.tolist():
-            part, own = self._located(row)
-            yield from part.notes(score, np.array([own]))
-
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        return sum((part.retrievals() for part in self._parts), Counter())
+        return super().retrievals() if any(p.retrievals() for p in self._parts) else Counter()
 
     def _ordered(self, values: list[Any]) -> list[Any]:
         return [values[row] for row in self._order.tolist()]
@@ -261,34 +219,21 @@ class Mixed:
         return self._parts[owner], number - int(self._starts[owner])
 
 
-def _covered(known: Sequence[_Numbered]) -> NDArray[np.int64]:
-    if not known:
-        return np.zeros(0, np.int64)
-    numbers = np.concatenate([one.numbers for one in known])
-    return numbers if (np.diff(numbers) > 0).all() else np.sort(numbers)
-
-
-def _sorted(numbers: Iterable[int]) -> NDArray[np.int64]:
-    return np.array(sorted(numbers), np.int64)
-
-
 def _stopped(
-    covered: NDArray[np.int64], rows: int | None, failures: Counter[tuple[int, str]]
+    scored: Sequence[_Numbered], rows: int | None, failures: Counter[tuple[int, str]]
 ) -> str | None:
     """Return which planned rows are missing, and what failed; None where none is."""
-    there = runs_of_sorted(covered)
-    last = there[-1][1] if there else -1
-    planned: Runs = ((0, last),) if rows is None and there else ((0, (rows or 0) - 1),)
-    missing = without(planned, there) if planned[0][1] >= 0 else ()
-    told = []
+    covered = np.sort(np.concatenate([np.zeros(0, np.int64), *(each.numbers for each in scored)]))
+    planned = int(covered.max(initial=-1)) + 1 if rows is None else rows
+    beyond = runs_of(covered[covered >= planned])
+    missing = planned - int((covered < planned).sum())
+    reasons = []
     if missing:
-        told.append(
-            f"{count(missing):,} of {count(planned):,} rows are missing: {in_words(missing)}"
-        )
-    beyond = without(there, planned)
+        lost = in_words(gaps_of(covered, planned))
+        reasons.append(f"{missing:,} of {planned:,} rows are missing: {lost}")
     if beyond:
-        told.append(f"rows that are not planned are there: {in_words(beyond)}")
-    lost = {number for run in missing for number in range(run[0], run[1] + 1)} if failures else ()
-    why = Counter(reason for number, reason in failures if number in lost)
-    told += [f"{rows:,} rows failed: {reason}" for reason, rows in why.most_common(_SHOWN)]
-    return "; ".join(told) or None
+        reasons.append(f"rows that are not planned are there: {in_words(beyond)}")
+    there = set(covered.tolist()) if failures else set()
+    why = Counter(reason for number, reason in failures if number < planned and number not in there)
+    reasons += [f"{count:,} rows failed: {reason}" for reason, count in why.most_common(_SHOWN)]
+    return "; ".join(reasons) or None

@@ -7,9 +7,9 @@ the scorer that made them; see `fullrecall.scorers.derived`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from math import isclose
 from typing import Any
 
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from fullrecall.errors import ReportError
 from fullrecall.identifiers import shown
-from fullrecall.records import ROUNDING, ResultRecord, check_retrieved, plain_found
+from fullrecall.records import ROUNDING, ResultRecord, check_retrieved
 from fullrecall.result import Method, Result
+from fullrecall.results.files.plain import plain_results
 from fullrecall.sample import Sample
 from fullrecall.scorers.derived import Derivation
 from fullrecall.scorers.ids import IdRecall, id_columns
 from fullrecall.table.lists import Integers
-from fullrecall.table.part import ScoreColumns, digests_of, hash_sums, name_hashes
+from fullrecall.table.part import MemoryPart, Rescored, ScoreColumns
 
 Plain = dict[str, Any]
 
@@ -47,9 +48,9 @@ class Proven:
     judged: bool
     """Whether any row has verdicts, or targets without one."""
 
-    def taken(self, rows: Integers) -> Proven:
+    def selected(self, rows: Integers) -> Proven:
         """Return these rows."""
-        return Proven(self.columns.taken(rows), self.digests[rows], self.judged)
+        return Proven(self.columns.selected(rows), self.digests[rows], self.judged)
 
 
 class Proof:
@@ -60,184 +61,114 @@ class Proof:
         self._method = method
         self._derivation = Derivation(method, held=held)
 
+    def derived(
+        self,
+        samples: Sequence[Sample],
+        statuses: Sequence[object],
+        saved: Callable[[int], Result],
+    ) -> MemoryPart:
+        """Return what samples give, where a file has these statuses and `saved` its results.
+
+        Raises `Contradiction` for the first row that is no result.
+        """
+        columns = None
+        if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(map(str, statuses)):
+            columns = id_columns(samples)
+        if columns is not None:
+            return MemoryPart(samples, [columns], [Rescored(self._score, follows=True)])
+        results = []
+        for row, (sample, status) in enumerate(zip(samples, statuses, strict=True)):
+            try:
+                results.append((self._result(sample, status, partial(saved, row)),))
+            except ReportError as error:
+                raise Contradiction(row, str(error)) from None
+        return MemoryPart.of(samples, results) if results else MemoryPart([], [_NO_ROWS], [[]])
+
     def lines(self, samples: Sequence[Sample], saved: Sequence[Any]) -> Proven:
         """Return the score of rows of which a file has plain values.
 
         Raises `Contradiction` for the first row that is no result or does not follow.
         """
-        if type(self._derivation.scorer) is IdRecall:
-            proven = self._ids(samples, saved)
-            if proven is not None:
-                return proven
-        results = []
-        for row, (sample, plain) in enumerate(zip(samples, saved, strict=True)):
-            try:
-                results.append(self.line(sample, plain, proven=False))
-            except Contradiction:
-                raise
-            except ReportError as error:
-                raise Contradiction(row, str(error)) from None
-        return _proven(results)
+        statuses = [content.get("status") if type(content) is dict else None for content in saved]
+        part = self.derived(samples, statuses, lambda row: self._read(saved[row]))
+        for row, (content, expected) in enumerate(
+            zip(saved, plain_results(part, 0, self._method), strict=True)
+        ):
+            problem = difference(content, expected, "") if content != expected else None
+            if problem is not None:
+                raise Contradiction(row, problem)
+        judged = part.judged(0) and any(result.is_judged for result in part.results(0))
+        return Proven(part.columns(0), part.target_digests(0), judged)
 
-    def line(self, sample: Sample, plain: Any, *, proven: bool = True) -> Result:
-        """Return the result of a row; `proven`: it was compared before.
+    def seen(self, sample: Sample, content: Any) -> Result:
+        """Return the result of a row that was proven."""
+        if not self._derivation.asks_nobody:
+            return self._read(content)
+        return self._result(sample, content.get("status"), lambda: self._read(content))
 
-        Raises `ReportError`, naming the field, for what does not follow from the sample.
-        """
-        derivation = self._derivation
-        if derivation.asks_nobody and type(plain) is dict and plain.get("status") != "unscored":
-            derived = self.score(sample)
-            if not proven:
-                _check_equal(plain, derived)
-            return derived
-        saved = ResultRecord.read(plain).as_found(self._method)
-        if proven:
-            return derivation.result(sample, saved) if derivation.asks_nobody else saved
-        check_retrieved(sample, saved)
-        derived = derivation.result(sample, saved)
-        if derived != saved:
-            _check_equal(plain, derived)
-        return saved
+    def _result(self, sample: Sample, status: object, saved: Callable[[], Result]) -> Result:
+        if self._derivation.asks_nobody and status in _GIVEN:
+            return self._score(sample)
+        saved_value = saved()
+        check_retrieved(sample, saved_value)
+        return self._derivation.result(sample, saved_value)
 
-    @property
-    def asks_nobody(self) -> bool:
-        """Whether scores follow from samples alone."""
-        return self._derivation.asks_nobody
-
-    def score(self, sample: Sample) -> Result:
-        """Return the result of a sample, for a scorer that asks nobody."""
+    def _score(self, sample: Sample) -> Result:
         assert self._derivation.scorer is not None  # noqa: S101 - it asks nobody
         return self._derivation.scorer.score(sample)
 
-    def result(self, sample: Sample, saved: Result) -> Result:
-        """Return what a sample gives, by what its judge said as a saved result tells."""
-        return self._derivation.result(sample, saved)
-
-    def columns(self, samples: Sequence[Sample]) -> ScoreColumns | None:
-        """Return what samples give as columns, where they are scored so; None elsewhere."""
-        return id_columns(samples) if type(self._derivation.scorer) is IdRecall else None
-
-    def _ids(self, samples: Sequence[Sample], saved: Sequence[Any]) -> Proven | None:
-        """Return the score of rows that are scored together; None where one is looked at alone."""
-        columns = id_columns(samples)
-        if columns is None:
-            return None
-        names = [_counted(sample) for sample in samples]
-        offsets = columns.found.first.offsets
-        findings = _plain_findings(list(chain.from_iterable(names)), columns)
-        bounds = offsets.tolist()
-        for row, (plain, count, start, end) in enumerate(
-            zip(saved, columns.found.retrieved.tolist(), bounds, bounds[1:], strict=False)
-        ):
-            if type(plain) is not dict:
-                return None
-            expected = {
-                "status": "scored",
-                "score": plain.get("score"),
-                "retrieved": count,
-                "findings": findings[start:end],
-            }
-            if plain == expected:
-                continue
-            if plain.get("status") == "unscored":  # maybe by its run
-                return None
-            try:
-                self.line(samples[row], plain, proven=False)
-            except ReportError as error:
-                raise Contradiction(row, str(error)) from None
-        if columns.found.grade is None:
-            digests = hash_sums(name_hashes(list(chain.from_iterable(names))), offsets)
-        else:
-            digests = digests_of([self.line(one, {}).findings for one in samples])
-        return Proven(columns, digests, judged=False)
+    def _read(self, content: Any) -> Result:
+        return ResultRecord.read(content).as_found(self._method)
 
 
-def _proven(results: Sequence[Result]) -> Proven:
-    return Proven(
-        ScoreColumns.of(results),
-        digests_of([result.findings for result in results]),
-        any(result.is_judged for result in results),
-    )
+_GIVEN = frozenset({"scored", "undefined"})
+"""What a sample gives by itself; a run may leave any sample unscored."""
+
+_NO_ROWS = ScoreColumns.of([])
 
 
-def _counted(sample: Sample) -> list[str]:
-    """Return the reference IDs of a sample that are targets."""
-    single = sample.single_ids
-    assert single is not None  # noqa: S101 - columns were made of it
-    if single.grades is None:
-        return single.names
-    return [name for name, grade in zip(single.names, single.grades, strict=True) if grade > 0]
-
-
-def _plain_findings(names: Sequence[str], columns: ScoreColumns) -> list[Plain]:
-    """Return the findings of IDs that stand alone, as a file has them."""
-    places = columns.found.first.values.tolist()
-    findings: list[Plain] = [
-        {"target": [name], "steps": [[place, 1.0]], "ranks": [place]}
-        if place
-        else {"target": [name], "steps": [], "ranks": []}
-        for name, place in zip(names, places, strict=True)
-    ]
-    if columns.found.grade is not None:
-        for finding, grade in zip(findings, columns.found.grade.tolist(), strict=True):
-            if grade != 1.0:
-                finding["grade"] = grade
-    return findings
-
-
-def _check_equal(plain: Plain, derived: Result) -> None:
-    """Raise `ReportError` for a field that is not what a sample gives, but for the score."""
-    expected = plain_found(derived)
-    if "score" in plain:  # compared for many rows at once
-        expected["score"] = plain["score"]
-    if plain != expected:
-        problem = difference(plain, expected, "")
-        if problem is not None:
-            raise ReportError(problem)
-
-
-def difference(told: Any, derived: Any, field: str) -> str | None:
+def difference(saved_value: Any, derived: Any, field: str) -> str | None:
     """Return the first field of plain values that differs, and how; None where none does.
 
     Numbers may differ by `ROUNDING`.
     """
-    if isinstance(told, dict) and isinstance(derived, dict):
-        return _difference_of_fields(told, derived, field)
-    if isinstance(told, list) and isinstance(derived, list):
-        return _difference_of_items(told, derived, field)
-    if _is_equal(told, derived):
+    if isinstance(saved_value, dict) and isinstance(derived, dict):
+        return _difference_of_fields(saved_value, derived, field)
+    if isinstance(saved_value, list) and isinstance(derived, list):
+        return _difference_of_items(saved_value, derived, field)
+    if _is_equal(saved_value, derived):
         return None
-    return f"{field} must be {shown(derived)}, as the sample gives, got {shown(told)}"
+    return f"{field} must be {shown(derived)}, as the sample gives, got {shown(saved_value)}"
 
 
-def _difference_of_fields(told: Plain, derived: Plain, field: str) -> str | None:
-    for name in dict.fromkeys([*derived, *told]):
+def _difference_of_fields(saved_value: Plain, derived: Plain, field: str) -> str | None:
+    for name in dict.fromkeys([*derived, *saved_value]):
         below = f"{field}.{name}" if field else name
-        if name not in told:
+        if name not in saved_value:
             return f"{below} is missing: it must be {shown(derived[name])}, as the sample gives"
         if name not in derived:
-            return f"{below} must not be there, as the sample gives, got {shown(told[name])}"
-        problem = difference(told[name], derived[name], below)
+            return f"{below} must not be there, as the sample gives, got {shown(saved_value[name])}"
+        problem = difference(saved_value[name], derived[name], below)
         if problem is not None:
             return problem
     return None
 
 
-def _difference_of_items(told: list[Any], derived: list[Any], field: str) -> str | None:
-    for index, (one, other) in enumerate(zip(told, derived, strict=False)):
-        problem = difference(one, other, f"{field}[{index}]")
+def _difference_of_items(saved_value: list[Any], derived: list[Any], field: str) -> str | None:
+    for index, (item, other) in enumerate(zip(saved_value, derived, strict=False)):
+        problem = difference(item, other, f"{field}[{index}]")
         if problem is not None:
             return problem
-    if len(told) == len(derived):
+    if len(saved_value) == len(derived):
         return None
-    return f"{field} must be {len(derived)}, as the sample gives, got {len(told)}"
+    return f"{field} must be {len(derived)}, as the sample gives, got {len(saved_value)}"
 
 
-def _is_equal(told: Any, derived: Any) -> bool:
-    if type(told) is float or type(derived) is float:
-        numbers = type(told) in _NUMBERS and type(derived) in _NUMBERS
-        return numbers and isclose(told, derived, rel_tol=ROUNDING, abs_tol=ROUNDING)
-    return bool(told == derived)
+def _is_equal(saved_value: Any, derived: Any) -> bool:
+    if type(saved_value) is float or type(derived) is float:
+        numbers = type(saved_value) in _NUMBERS and type(derived) in _NUMBERS
+        return numbers and isclose(saved_value, derived, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return bool(saved_value == derived)
 
 
 _NUMBERS = (int, float)

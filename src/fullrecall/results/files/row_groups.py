@@ -19,14 +19,7 @@ from fullrecall.result import Method, Result
 from fullrecall.results.files import columns
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers, offsets_of
-from fullrecall.table.part import (
-    SCORED,
-    ScoreColumns,
-    digests_of,
-    hash_sums,
-    name_hashes,
-    retrievals_of,
-)
+from fullrecall.table.part import SCORED, Part, ScoreColumns, hash_sums, name_hashes
 
 _MOST_BYTES = 256 * 2**20
 """Columns that are kept at a time, of all row groups of a report."""
@@ -81,7 +74,7 @@ class Files:
             raise ReportError(f"{path} is no Parquet file, or cut off: {error}") from None
 
 
-class RowGroup:
+class RowGroup(Part):
     """The rows of a row group, or some of them in any order."""
 
     def __init__(
@@ -151,7 +144,7 @@ class RowGroup:
         """Return the columns of the score at this index; see `columns.score_columns`."""
         key = (self._path, self._group, score)
         whole: ScoreColumns = self._files.kept.get(key, lambda: self._score(score), _size)
-        return whole if self._rows is None else whole.taken(self._rows)
+        return whole if self._rows is None else whole.selected(self._rows)
 
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""
@@ -173,7 +166,7 @@ class RowGroup:
             where = f"{self._path}: {method.name}_details of row {row}"
             raise ReportError(f"{where}: {error}") from None
 
-    def taken(self, rows: Integers) -> RowGroup:
+    def selected(self, rows: Integers) -> RowGroup:
         """Return these rows, in the order given."""
         chosen = rows if self._rows is None else self._rows[rows]
         return RowGroup(self._files, self._path, self._group, self._methods, chosen)
@@ -193,14 +186,14 @@ class RowGroup:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         if self.is_null("retrieval"):
             return Counter()
-        return retrievals_of(self.sample(row) for row in range(len(self)))
+        return super().retrievals()
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
         name = self._methods[score].name
         special = (f"{name}_details", f"{name}_grade", "references", columns.SAMPLE)
         if not all(map(self.is_null, special)):
-            return digests_of([self.result(row, score).findings for row in range(len(self))])
+            return super().target_digests(score)
         references = self.column("reference_context_ids")
         if references is None:
             return np.zeros(len(self), np.uint64)
@@ -297,11 +290,11 @@ class RowGroup:
     def _whole(self) -> set[str]:
         group = self._files.file(self._path).metadata.row_group(self._group)
         columns_ = map(group.column, range(group.num_columns))
-        known: list[tuple[str, Any]] = [(one.path_in_schema, one.statistics) for one in columns_]
+        every: list[tuple[str, Any]] = [(each.path_in_schema, each.statistics) for each in columns_]
         return {
             path
-            for path, told in known
-            if told is not None and told.has_null_count and told.null_count == 0
+            for path, statistics in every
+            if statistics is not None and statistics.has_null_count and statistics.null_count == 0
         }
 
     @cached_property
@@ -310,16 +303,18 @@ class RowGroup:
         filled = set(columns.LISTS) & set(self._names)  # empty is not missing there
         for index in range(group.num_columns):
             column = group.column(index)
-            told = column.statistics
-            if told is None or told.null_count is None or told.null_count < column.num_values:
+            statistics = column.statistics
+            nulls = None if statistics is None else statistics.null_count
+            if nulls is None or nulls < column.num_values:
                 filled.add(column.path_in_schema.partition(".")[0])
         types = self._files.file(self._path).schema_arrow
         return {name for name in filled if not pa.types.is_null(types.field(name).type)}
 
 
 def _size(score: ScoreColumns) -> int:
-    found = score.found
-    values = found.first.values.nbytes + found.first.offsets.nbytes + found.retrieved.nbytes
+    outcomes = score.outcomes
+    first = outcomes.first
+    values = first.values.nbytes + first.offsets.nbytes + outcomes.retrieved.nbytes
     return 3 * int(values)  # measures keep some more with them
 
 

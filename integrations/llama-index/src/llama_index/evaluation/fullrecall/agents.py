@@ -39,7 +39,7 @@ def agent_retrieval(output: AgentOutput, reading: Reading) -> Retrieval:
         "the agent's tools returned no nodes: pass observed(agent) to evaluate, or run it in a "
         "`with capture_retrievals():`"
     )
-    return reading.retrieval(log.steps, response=agent_text(output), unseen=unseen)
+    return reading.record_of(log.steps, response=agent_text(output), unseen=unseen)
 
 
 def agent_nodes(output: AgentOutput) -> list[NodeWithScore]:

@@ -19,8 +19,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.parameters import check_k
 from fullrecall.steps import Step
 from llama_index.evaluation.fullrecall.messages import got
-from llama_index.evaluation.fullrecall.options import Options, reading_of
-from llama_index.evaluation.fullrecall.record import Reading, nodes_in
+from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import Recorder, attach_to, detach_from, recording
 from llama_index.evaluation.fullrecall.responses import is_response, response_text
 from llama_index.evaluation.fullrecall.selfcheck import broken
@@ -73,11 +72,12 @@ class Capture:
 
     def read(self, reading: Reading) -> Retrieval:
         """Return the record, read by other options."""
-        return reading.retrieval(
+        return reading.record_of(
             self.steps,
             root=self._recorder.root,
             response=self.answer,
             partial=self.error or broken() or self._recorder.problem,
+            unseen=UNSEEN,
         )
 
     def contexts(self) -> list[Context] | None:

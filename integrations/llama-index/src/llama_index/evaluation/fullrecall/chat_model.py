@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import weakref
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Any
 
 from llama_index.core import Settings
@@ -17,13 +13,10 @@ from llama_index.core.llms import LLM
 
 from fullrecall.errors import ParameterError
 from fullrecall.models import ChatRequest, Completion
-from fullrecall.models.redaction import hide_fields, public_url, redacted
-from fullrecall.run.event_loop import loop_ends_with_run
+from fullrecall.models.redaction import hide_fields, public_options, public_url
+from fullrecall.run.event_loop import HomeLoop
 from llama_index.evaluation.fullrecall.messages import got
 from llama_index.evaluation.fullrecall.recorder import unrecorded
-
-_MOST_AT_ONCE = 256
-"""Threads that wait for answers: none is made before it is needed."""
 
 
 class LlamaIndexChatModel:
@@ -47,7 +40,7 @@ class LlamaIndexChatModel:
             raise ParameterError(f"expected a LlamaIndex LLM, {got(llm)}")
         self._given = llm
         self._name = name
-        self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
+        self._home = HomeLoop()
 
     @property
     def name(self) -> str:
@@ -72,15 +65,13 @@ class LlamaIndexChatModel:
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the LLM's answer without blocking the event loop.
 
-        By the LLM's async methods in the first loop that asks, and there alone: clients keep
-        connections for the next request, which fail in any other loop, such as that of a second
-        `asyncio.run`. Elsewhere, and in a loop that `evaluate` made for one run, `complete` runs
-        in a thread.
+        By the LLM's async methods in the first loop that asks; see `HomeLoop`.
         """
-        loop = asyncio.get_running_loop()
-        if not self._keeps_connections(loop):
-            call = partial(copy_context().run, self.complete, request)
-            return await loop.run_in_executor(_threads(), call)
+        return await self._home.ask(
+            partial(self.complete, request), partial(self._acomplete, request)
+        )
+
+    async def _acomplete(self, request: ChatRequest) -> Completion:
         llm, messages = self._llm, _messages(request)
         with unrecorded():
             if llm.metadata.is_chat_model:
@@ -88,17 +79,6 @@ class LlamaIndexChatModel:
                 return _completion(reply.message.content, reply)
             text = await llm.acomplete(_prompt(llm, messages), formatted=True)
             return _completion(text.text, text)
-
-    def _keeps_connections(self, loop: asyncio.AbstractEventLoop) -> bool:
-        if loop_ends_with_run():
-            return False
-        if self._loop is None:
-            self._loop = weakref.ref(loop)
-        return self._loop() is loop
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the loop behind: another process has loops of its own."""
-        return {**self.__dict__, "_loop": None}
 
     @cached_property
     def _llm(self) -> LLM:
@@ -113,11 +93,6 @@ class LlamaIndexChatModel:
         return llm
 
 
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="fullrecall-judge")
-
-
 def _temperature(llm: LLM) -> float | None:
     more = getattr(llm, "additional_kwargs", None) or {}
     told = more.get("temperature", getattr(llm, "temperature", None))
@@ -129,13 +104,9 @@ def _described(llm: LLM) -> str:
     sampled = "" if temperature is None else f",t={temperature}"
     places = (getattr(llm, name, None) for name in ("api_base", "base_url"))
     place = next((f"@{public_url(url)}" for url in places if isinstance(url, str)), "")
-    more = dict(getattr(llm, "additional_kwargs", None) or {})
-    told = {
-        key: value
-        for key, value in sorted(more.items())
-        if isinstance(value, (str, int, float)) and key != "temperature"
-    }
-    options = redacted("".join(f",{key}={value!r}" for key, value in told.items()))
+    more = {**(getattr(llm, "additional_kwargs", None) or {})}
+    more.pop("temperature", None)
+    options = public_options(more)
     return f"llama-index:{llm.class_name()}:{llm.metadata.model_name}{place}{sampled}{options}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,15 +14,17 @@ from llama_index.core.schema import QueryBundle
 
 from fullrecall import Context, IdRecall, Sample
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index
 from fullrecall.id_levels import ids_seen
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import View, as_view
+from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.scorers import Scorer
 from llama_index.evaluation.fullrecall.inputs import Given, read_call, read_texts
-from llama_index.evaluation.fullrecall.options import Options, reading_of
 from llama_index.evaluation.fullrecall.prompts import templates, with_templates
+from llama_index.evaluation.fullrecall.record import Options, reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
 _MOST_LISTED = 10
@@ -49,6 +50,8 @@ class RecallEvaluator(BaseEvaluator):
     - `score_stages`: whether the lists before the one that is scored are scored too, see below.
     - `view`: which list of a call's record is scored: "contexts", the final one; "retrieved", also
       what a later step dropped; or "read", what the model's prompt had.
+    - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
+      is stale in it is unscored.
     - `options`: how nodes are read: `id_key`, `metadata_mode`, `offsets` and `expand` of
       `contexts`, `failed_calls` and `other_tools` of `observed`.
 
@@ -91,11 +94,10 @@ class RecallEvaluator(BaseEvaluator):
         threshold: float | None = None,
         score_stages: bool = True,
         view: View = "contexts",
+        corpus: CorpusLike | None = None,
         **options: Unpack[Options],
     ) -> None:
-        scorer = IdRecall() if scorer is None else scorer
-        if isinstance(scorer, type) or not isinstance(scorer, Scorer):
-            raise ParameterError(f"scorer must be a scorer such as IdRecall(), got {scorer!r}")
+        (scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
         for measure in measures:
             if not isinstance(measure, Measure):
                 raise ParameterError(f"expected a measure such as Recall @ 5, got {measure!r}")
@@ -104,6 +106,7 @@ class RecallEvaluator(BaseEvaluator):
         self.threshold = None if threshold is None else check_share(threshold, "threshold")
         self._score_stages = score_stages
         self._view = as_view(view)
+        self._corpus = corpus_index(corpus)
         self._reading = reading_of(**options)
 
     def evaluate(
@@ -118,7 +121,10 @@ class RecallEvaluator(BaseEvaluator):
         if failed is not None:
             return self._answer(given, {_key(given.sample.retrieved_contexts): failed})
         lists = self._lists(given.sample)
-        return self._answer(given, {key: self._score(sample) for key, sample in lists.items()})
+        return self._answer(
+            given,
+            {key: score_alone(self.scorer, sample, self._corpus) for key, sample in lists.items()},
+        )
 
     async def aevaluate(
         self,
@@ -133,7 +139,10 @@ class RecallEvaluator(BaseEvaluator):
             return self._answer(given, {_key(given.sample.retrieved_contexts): failed})
         lists = self._lists(given.sample)
         # One after the other: what the first has split into claims, the others take over.
-        results = {key: await self._ascore(sample) for key, sample in lists.items()}
+        results = {
+            key: await ascore_alone(self.scorer, sample, self._corpus)
+            for key, sample in lists.items()
+        }
         return self._answer(given, results)
 
     def evaluate_response(
@@ -167,25 +176,6 @@ class RecallEvaluator(BaseEvaluator):
             if _key(stage.contexts) not in lists:
                 lists[_key(stage.contexts)] = sample.at_stage(stage.name)
         return lists
-
-    def _score(self, sample: Sample) -> Result:
-        try:
-            return self.scorer.score(sample)
-        except Exception as error:  # noqa: BLE001 - whatever a user's scorer raises
-            return self._raised(error)
-
-    async def _ascore(self, sample: Sample) -> Result:
-        ascore = getattr(self.scorer, "ascore", None)
-        try:
-            # A scorer of the user's own may have `score` alone, and wait for a model in it.
-            scoring = ascore(sample) if ascore else asyncio.to_thread(self.scorer.score, sample)
-            result: Result = await scoring
-        except Exception as error:  # noqa: BLE001 - whatever a user's scorer raises
-            return self._raised(error)
-        return result
-
-    def _raised(self, error: Exception) -> Result:
-        return self._unscored(f"{self.scorer.method.name} raised {type(error).__name__}: {error}")
 
     def _unscored(self, problem: str) -> Result:
         return Result(self.scorer.method, Status.UNSCORED, note=problem)

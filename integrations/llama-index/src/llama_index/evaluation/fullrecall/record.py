@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
-from llama_index.core.schema import NodeWithScore
+from llama_index.core.schema import MetadataMode, NodeWithScore
+from llama_index.core.storage.docstore.types import BaseDocumentStore
 
-from fullrecall import Context, Retrieval
-from fullrecall.retrieval import FailedCalls
-from fullrecall.steps import DocumentCopy, DocumentList, Step, plain_context, retrieval_of
-from llama_index.evaluation.fullrecall.nodes import NodeReader
+from fullrecall import Context
+from fullrecall.steps import DocumentCopy, Step, StepOptions, StepReading, plain_context
+from llama_index.evaluation.fullrecall.nodes import IdKey, NodeReader
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 
 UNSEEN = (
@@ -19,89 +20,52 @@ UNSEEN = (
 )
 
 
-@dataclass(frozen=True)
-class Reading:
+class Options(StepOptions, total=False):
+    """How retrieved nodes are read: `failed_calls`, `other_tools`, and those of `contexts`."""
+
+    id_key: IdKey
+    metadata_mode: MetadataMode | str
+    offsets: bool
+    expand: BaseDocumentStore | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(StepReading):
     """How steps are read: the options that the evaluator, `observed` and captures share."""
 
     reader: NodeReader
-    failed_calls: FailedCalls = "unscored"
-    other_tools: Collection[str] = ()
 
-    def retrieval(
-        self,
-        steps: Iterable[Step],
-        *,
-        root: Hashable | None = None,
-        response: str | None = None,
-        partial: str | None = None,
-        unseen: str = UNSEEN,
-    ) -> Retrieval:
-        """Return what the steps of a call say was retrieved.
+    @property
+    def changes_documents(self) -> bool:
+        """Whether nodes get other IDs than their own, or stand as their parts."""
+        return self.reader.id_key != "node_id" or self.reader.expand is not None
 
-        Raises `InputError` for nodes that the options cannot read.
-        """
-        return retrieval_of(
-            _Named(self.reader).steps(steps),
-            root=root,
-            response=response,
-            context=self._context,
-            failed_calls=self.failed_calls,
-            other_tools=self.other_tools,
-            partial=partial,
-            unseen=unseen,
-        )
+    def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:
+        """Yield a node with the ID that the options ask for, or the nodes that it was cut into."""
+        if not isinstance(copy.detail, NodeCopy):
+            yield copy
+            return
+        node, score = copy.detail
+        for part in self.reader.parts(node, rank):
+            own_id = self.reader.id_of(part, rank)
+            if part is node:
+                yield copy if copy.id is None else copy._replace(id=own_id)
+            else:
+                yield DocumentCopy(0, own_id, part.get_content(), NodeCopy(part, score))
 
-    def _context(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
+    def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
+        """Return a node as a context of this ID."""
         if isinstance(copy.detail, NodeCopy):
             return self.reader.context(copy.detail.node, copy.detail.score, id)
         return plain_context(copy, id)
 
 
-class _Named:
-    """Gives copies of nodes the IDs that the options ask for, each copy once.
-
-    With `expand`, a node stands as the smallest nodes that it was cut into.
-    """
-
-    def __init__(self, reader: NodeReader) -> None:
-        self._reader = reader
-        self._is_needed = reader.id_key != "node_id" or reader.expand is not None
-        self._lists: dict[int, DocumentList] = {}
-        self._copies: dict[int, tuple[DocumentCopy, ...]] = {}
-
-    def steps(self, steps: Iterable[Step]) -> list[Step]:
-        if not self._is_needed:
-            return list(steps)
-        return [
-            replace(step, given=self._named(step.given), returned=self._named(step.returned))
-            for step in steps
-        ]
-
-    def _named(self, lists: Sequence[DocumentList]) -> tuple[DocumentList, ...]:
-        for each in lists:
-            if id(each) not in self._lists:
-                ranked = enumerate(each.documents, start=1)
-                parts = tuple(part for rank, copy in ranked for part in self._parts(copy, rank))
-                self._lists[id(each)] = each._replace(documents=parts)
-        return tuple(self._lists[id(each)] for each in lists)
-
-    def _parts(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy, ...]:
-        known = self._copies.get(id(copy))
-        if known is None:
-            known = self._copies[id(copy)] = tuple(self._read(copy, rank))
-        return known
-
-    def _read(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:
-        if not isinstance(copy.detail, NodeCopy):
-            yield copy
-            return
-        node, score = copy.detail
-        for part in self._reader.parts(node, rank):
-            own_id = self._reader.id_of(part, rank)
-            if part is node:
-                yield copy if copy.id is None else copy._replace(id=own_id)
-            else:
-                yield DocumentCopy(0, own_id, part.get_content(), NodeCopy(part, score))
+def reading_of(
+    *, failed_calls: Any = "unscored", other_tools: Any = (), **reader_options: Any
+) -> Reading:
+    """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
+    reader = NodeReader(**reader_options)
+    return Reading(reader=reader, failed_calls=failed_calls, other_tools=other_tools)
 
 
 def nodes_in(steps: Iterable[Step]) -> list[NodeWithScore]:

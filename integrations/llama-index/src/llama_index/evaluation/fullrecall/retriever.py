@@ -23,8 +23,7 @@ from fullrecall.id_levels import IdWatch, ids_seen
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
 from llama_index.evaluation.fullrecall.messages import got
-from llama_index.evaluation.fullrecall.options import Options, reading_of
-from llama_index.evaluation.fullrecall.record import UNSEEN, Reading, nodes_in
+from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import ROOT, Recorder, recording, unrecorded
 from llama_index.evaluation.fullrecall.responses import is_response
 from llama_index.evaluation.fullrecall.selfcheck import broken
@@ -138,11 +137,12 @@ class ObservedRetriever:
     def _found(self, answer: object, recorder: Recorder) -> Found:
         if isinstance(answer, Retrieval):
             return Found(answer)
-        seen = self._reading.retrieval(
+        seen = self._reading.record_of(
             recorder.steps,
             root=ROOT,
             response=answer_text(answer),
             partial=broken() or recorder.problem,
+            unseen=UNSEEN,
         )
         if seen.error != UNSEEN:
             return Found(seen, nodes_in(recorder.steps))

@@ -1,0 +1,113 @@
+"""The samples of `fullrecall evaluate`: of files, of a TREC run, joined with references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from glob import glob
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullrecall import read as datasets
+from fullrecall.cli.console import noting
+from fullrecall.cli.exits import wrong
+from fullrecall.errors import InputError
+from fullrecall.read.row_count import row_count
+from fullrecall.run.progress import Counted
+from fullrecall.sample import Sample
+
+if TYPE_CHECKING:
+    from fullrecall.read.traces import Joined
+    from fullrecall.read.trec import RunOrder
+
+_PAIR = r".+?=\w*"
+_NAMED_PAIR = r"(?P<old>.+?)=(?P<new>\w*)(?:,|$)"
+"""OLD=NEW: a field is a word, a column may be anything."""
+
+
+def samples_of(
+    files: Sequence[Path],
+    *,
+    rename: Sequence[str] = (),
+    format: str | None = None,  # noqa: A002 - the option's name
+    id_key: str | None = None,
+) -> Iterator[Sample]:
+    """Return the samples of all files, one after the other."""
+    renamed = _renamed(rename)
+    readers = [datasets.read(file, format=format, rename=renamed, id_key=id_key) for file in files]
+    return chain.from_iterable(readers)
+
+
+def joined_with(samples: Iterable[Sample], references: Path) -> tuple[Iterator[Sample], Joined]:
+    """Return the samples with their references, and what joined them."""
+    joined = datasets.with_references(samples, datasets.read(references))
+    return _named(joined, references), joined
+
+
+def _named(joined: Iterable[Sample], references: Path) -> Iterator[Sample]:
+    """Yield joined samples; what is wrong with references is said of their file."""
+    try:
+        yield from joined
+    except InputError as error:
+        raise error.at(path=str(references)) from None
+
+
+def samples_of_run(
+    files: Sequence[Path], run: Path, order: RunOrder | None, **others: object
+) -> Iterator[Sample]:
+    """Yield the samples of a TREC run; what its reader warns of, before the first, is a note.
+
+    Raises `typer.BadParameter` where any of the `others`, options of other files, is set.
+    """
+    for name, value in others.items():
+        if value:
+            raise wrong(f"--{name.replace('_', '-')}", "must be left out with --run")
+    if len(files) > 1:
+        raise wrong("--run", f"expected one FILE of qrels, got {len(files)}")
+    samples = datasets.read_trec(files[0], run, order=order or "score")
+    with noting():
+        first = list(islice(samples, 1))
+    return chain(first, samples)
+
+
+def expanded(files: Iterable[Path]) -> list[Path]:
+    """Return the files that exist or are named, and those that a pattern in quotes stands for."""
+    paths: list[Path] = []
+    for file in files:
+        names = [] if file.exists() else sorted(glob(str(file), recursive=True))  # noqa: PTH207
+        paths += [Path(name) for name in names] or [file]
+    return list(dict.fromkeys(paths))
+
+
+def counted_samples(samples: Iterable[Sample], files: Sequence[Path]) -> Iterable[Sample]:
+    """Return the samples, and with them how many there are where the files tell: for a display."""
+    counts = [row_count(file) for file in files]
+    if None in counts:
+        return samples
+    return Counted(iter(samples), range(sum(number or 0 for number in counts)))
+
+
+def unretrieved(sample: Sample) -> Sample:
+    """Return a sample as it is before a retriever is asked, whatever its file has."""
+    retrieved = ("retrieved_contexts", "retrieved_context_ids", "retrieval")
+    return Sample(
+        **{name: held for name, held in sample.to_dict().items() if name not in retrieved}
+    )
+
+
+def _renamed(texts: Iterable[str]) -> dict[str, str | None]:
+    renamed: dict[str, str | None] = {}
+    for old, new in (pair for text in texts for pair in _pairs(text)):
+        if renamed.setdefault(old, new or None) != (new or None):
+            raise wrong("--rename", f"{old!r} is renamed twice")
+    return renamed
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Return the pairs of `a=b,c=d`; what stands before an = may hold commas, as columns may."""
+    # Several pairs end as one does, and what stands before the last = may be anything: one is asked
+    # for. A pattern of several would take time exponential in a text that is no pair.
+    if re.fullmatch(_PAIR, text) is None:
+        raise wrong("--rename", f"must be OLD=NEW, got {text!r}")
+    return [(pair["old"], pair["new"]) for pair in re.finditer(_NAMED_PAIR, text)]

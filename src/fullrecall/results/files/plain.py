@@ -1,0 +1,116 @@
+"""Rows as plain JSON values, and as lines of a file: how they are written, and read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from math import isfinite
+from typing import Any
+
+from fullrecall.errors import ReportError
+from fullrecall.records import check_plain, plain_found, plain_result, plain_sample
+from fullrecall.result import Method
+from fullrecall.table.ids import IdSamples
+from fullrecall.table.part import SCORED, MemoryPart, Part
+
+Default = Callable[[Any], Any] | None
+"""Makes plain values of metadata that JSON would change or cannot hold."""
+
+
+def plain_rows(
+    part: Part, methods: Sequence[Method], default: Default = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a part as `fullrecall.records.plain_row` makes them one by one."""
+    results = [plain_results(part, score, method) for score, method in enumerate(methods)]
+    for sample, *row in zip(_plain_samples(part, default), *results, strict=True):
+        yield {"sample": sample, "results": row}
+
+
+def _plain_samples(part: Part, default: Default) -> Iterator[dict[str, Any]]:
+    ids = IdSamples.of(part.kept_samples) if isinstance(part, MemoryPart) else None
+    if ids is not None:
+        return map(ids.plain, range(len(ids)))
+    return (plain_sample(sample, default=default) for sample in part.samples())
+
+
+def plain_results(part: Part, score: int, method: Method) -> Iterator[dict[str, Any]]:
+    """Yield the results of a score; those that follow from its columns are made of them."""
+    if not isinstance(part, MemoryPart) or not part.follows(score):
+        yield from (plain_result(result, result.score) for result in part.results(score))
+        return
+    columns = part.columns(score)
+    outcomes = columns.outcomes
+    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
+    grades = (
+        [1.0] * len(outcomes.first.values) if outcomes.grade is None else outcomes.grade.tolist()
+    )
+    targets = zip(part.target_names(), outcomes.first.values.tolist(), grades, strict=True)
+    cells = (columns.status, values, outcomes.retrieved, outcomes.targets)
+    for row, (status, value, retrieved, count) in enumerate(
+        zip(*(column.tolist() for column in cells), strict=True)
+    ):
+        findings = [_plain_finding(*target) for target in islice(targets, count)]
+        if status == SCORED:
+            yield {"status": "scored", "score": value, "retrieved": retrieved, "findings": findings}
+        else:
+            yield plain_found(part.result(row, score))
+
+
+def _plain_finding(name: str, position: int, grade: float) -> dict[str, Any]:
+    """Return the finding of one ID, as `fullrecall.records.plain_finding` makes it."""
+    graded = {} if grade == 1.0 else {"grade": grade}
+    steps, ranks = ([[position, 1.0]], [position]) if position else ([], [])
+    return {"target": [name], **graded, "steps": steps, "ranks": ranks}
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def as_line(content: object) -> str:
+    """Return plain values as one line of UTF-8."""
+    line = _ENCODER.encode(content)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
+        line = json.dumps(content, allow_nan=False)
+    return line
+
+
+def parsed(line: str) -> Any:
+    """Return the plain values of a line of JSON.
+
+    Raises `ReportError` for what JSON does not have or names twice, and for numbers beyond all
+    floats; `ValueError` for no JSON.
+    """
+    try:
+        return _DECODER.decode(line)
+    except RecursionError:
+        raise ReportError("it is nested too deeply") from None
+    except OverflowError:  # found again without the hook, to name its place
+        content = json.loads(line)
+        check_plain(content, "")
+        return content
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if isfinite(number):
+        return number
+    raise OverflowError
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ReportError(f"{twice} must occur once, and occurs {names.count(twice)} times")
+    return content
+
+
+def _refuse(constant: str) -> object:
+    raise ReportError(f"{constant} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object, parse_float=_finite)

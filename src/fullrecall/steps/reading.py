@@ -1,0 +1,118 @@
+"""How recorded steps are read: the options that all doors of an adapter share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypedDict
+
+from fullrecall.context import Context
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.retrieval import FailedCalls, Retrieval, check_failed_calls
+from fullrecall.steps.record import plain_context, retrieval_of
+from fullrecall.steps.step import DocumentCopy, DocumentList, Step
+
+
+class StepOptions(TypedDict, total=False):
+    """Which failures and tools count.
+
+    - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
+      retry or fallback succeeded; "score" scores what the other calls returned, and says so.
+    - `other_tools`: names of tools that return text but retrieve nothing. A tool that returns a
+      long text of which no document is known leaves a sample unscored otherwise.
+    """
+
+    failed_calls: FailedCalls
+    other_tools: Collection[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepReading:
+    """How steps are read, with documents as they are; an adapter has its own way to read these.
+
+    Raises `ParameterError`, naming the option, for a wrong one.
+    """
+
+    failed_calls: FailedCalls = "unscored"
+    other_tools: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        check_failed_calls(self.failed_calls)
+        if isinstance(self.other_tools, str):
+            raise ParameterError(
+                f"other_tools must be several names, got {self.other_tools!r}: wrap it"
+            )
+
+    @property
+    def changes_documents(self) -> bool:
+        """Whether `documents_of` returns anything but the copy itself."""
+        return False
+
+    def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:  # noqa: ARG002
+        """Return what a document stands for: itself under another ID, or its parts."""
+        return (copy,)
+
+    def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
+        """Return a document as a context of this ID."""
+        return plain_context(copy, id)
+
+    def record_of(
+        self,
+        steps: Iterable[Step],
+        *,
+        root: Hashable | None = None,
+        response: str | None = None,
+        partial: str | None = None,
+        unseen: str,
+    ) -> Retrieval:
+        """Return what steps say was retrieved; the parameters are those of `retrieval_of`.
+
+        Raises `InputError` for documents that cannot be read, naming the step.
+        """
+        return retrieval_of(
+            _Changed(self).steps(steps) if self.changes_documents else steps,
+            root=root,
+            response=response,
+            context=self.context_of,
+            failed_calls=self.failed_calls,
+            other_tools=self.other_tools,
+            partial=partial,
+            unseen=unseen,
+        )
+
+
+class _Changed:
+    """Puts what documents stand for in their place: of each list, and of each copy, once."""
+
+    def __init__(self, reading: StepReading) -> None:
+        self._reading = reading
+        self._lists: dict[int, DocumentList] = {}
+        self._copies: dict[int, tuple[DocumentCopy, ...]] = {}
+
+    def steps(self, steps: Iterable[Step]) -> list[Step]:
+        return [
+            replace(
+                step,
+                given=self._changed(step.given, step),
+                returned=self._changed(step.returned, step),
+            )
+            for step in steps
+        ]
+
+    def _changed(self, lists: Sequence[DocumentList], step: Step) -> tuple[DocumentList, ...]:
+        for each in lists:
+            if id(each) not in self._lists:
+                try:
+                    ranked = enumerate(each.documents, start=1)
+                    documents = [part for rank, copy in ranked for part in self._read(copy, rank)]
+                except InputError as error:
+                    message = f"{step.kind} {step.name!r}: {error}"
+                    raise InputError(message, field="retrieved_contexts") from error.__cause__
+                self._lists[id(each)] = each._replace(documents=tuple(documents))
+        return tuple(self._lists[id(each)] for each in lists)
+
+    def _read(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy, ...]:
+        known = self._copies.get(id(copy))
+        if known is None:
+            known = self._copies[id(copy)] = tuple(self._reading.documents_of(copy, rank))
+        return known
