@@ -6,7 +6,8 @@ Each corpus is renamed, renumbered (old IDs then name other texts), cut into chu
 without saying of which document, edited (a tenth of the documents, in one of five ways), thinned
 by a tenth, and all of it at once. What was done to each document is the truth. Then the same
 retriever, BM25 of chunks, is scored by the old labels on the old corpus and by those that followed
-on the new one.
+on the new one. `texts` are precision and recall of the new corpus' texts that a label names: all
+that were cut from its document.
 """
 
 from __future__ import annotations
@@ -65,6 +66,18 @@ def chunked(data: Corpus, truth: Truth, draw: random.Random) -> Corpus:
     return found
 
 
+def overlapping(data: Corpus, truth: Truth, draw: random.Random) -> Corpus:
+    """Return chunks of 60 words, 40 of them shared with the next."""
+    moved(truth)
+    chunks = []
+    for old, document in data:
+        there = document.text.split(" ")
+        for start in range(0, max(1, len(there) - 40), 20):
+            text = " ".join(there[start : start + 60])
+            chunks.append((old, Document(f"{document.id}/{start}", text)))
+    return chunks
+
+
 def edited(data: Corpus, truth: Truth, draw: random.Random) -> Corpus:
     """Return the corpus with a tenth of the documents edited."""
     names = sorted({old for old, _ in data})
@@ -118,6 +131,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "renamed": (renamed,),
     "renumbered": (renumbered,),
     "chunked": (chunked,),
+    "overlapping": (overlapping,),
     "edited": (edited,),
     "thinned": (thinned,),
     "edited, renamed": (edited, renamed),
@@ -179,8 +193,12 @@ def rows(data: Data, seed: int, *, score: bool) -> Iterator[str]:
             and any(origin[now] != label.reference for now in label.now)
             for label in done.labels
         )
-        yield f"{line}  elsewhere {wrong}"
-        if score and name in ("renamed", "chunked", "all"):
+        sizes = Counter(source for source, _ in corpus)
+        named = [(label.reference, now) for label in done.labels for now in label.now]
+        right = sum(origin[now] == reference for reference, now in named)
+        held = sum(sizes[label.reference] for label in done.labels if label.now)
+        yield f"{line}  elsewhere {wrong}  texts {share(right, len(named))}/{share(right, held)}"
+        if score and name in ("renamed", "chunked", "overlapping", "all"):
             yield f"    after: recall@{K} {recall(list(done.samples), [one for _, one in corpus])}"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.read import from_rows, read, text_files
+from fullrecall.read import from_rows, read, text_files, write
 
 HOTPOT = {
     "_id": "h1", "question": "Which film came first?", "answer": "Alpha", "type": "comparison",
@@ -78,6 +78,26 @@ def test_squads_file_and_rows(tmp_path: Path) -> None:
     flat = {"id": "s1", "title": "Mills", "context": "C", "question": "When?",
             "answers": {"text": ["1502"], "answer_start": [20]}}  # fmt: skip
     assert one(flat).reference_contexts[0][0].text == "C"
+
+
+def test_squads_answers_that_differ_are_kept(tmp_path: Path) -> None:
+    """The first is the reference answer; all are in the metadata, and are written again."""
+    text = "It was built in 1502, in the north."
+    answers = {"text": ["1502", "in 1502", "1502"], "answer_start": [16, 13, 16]}
+    sample = one({"id": "s1", "context": text, "question": "When?", "answers": answers})
+    assert (sample.reference, sample.metadata) == ("1502", {"answers": ["1502", "in 1502"]})
+    (again,) = write([sample], "squad").value
+    assert again["answers"] == {"text": ["1502", "in 1502"], "answer_start": [16, 13]}
+
+
+def test_unknown_columns_are_listed_with_the_way_out() -> None:
+    """One message names the columns, a renaming that works, and the fields."""
+    with pytest.raises(InputError) as caught:
+        one({"Frage": "Wo?", "Antwort": "Hier"})
+    says = caught.value.problem
+    assert "The columns are 'Frage', 'Antwort'" in says
+    assert "rename={'Antwort': 'user_input'}" in says
+    assert "reference_context_ids" in says
 
 
 def test_langsmith_as_json_lines_and_csv(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullrecall import Context, Sample
-from fullrecall.read import from_embedding_qa, from_labelled_rag, read
+from fullrecall.read import from_rows, read
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write
@@ -55,7 +55,7 @@ class TestEmbeddingQA:
 
     def test_objects(self) -> None:
         """An EmbeddingQAFinetuneDataset of any version is read by its attributes."""
-        assert tuple(from_embedding_qa(SimpleNamespace(**EMBEDDING_QA))) == self.EXPECTED
+        assert tuple(from_rows(SimpleNamespace(**EMBEDDING_QA))) == self.EXPECTED
 
     @pytest.mark.parametrize(
         ("change", "field", "says"),
@@ -145,7 +145,7 @@ class TestLabelledRag:
         examples = [
             SimpleNamespace(model_dump=lambda row=row: row) for row in LABELLED_RAG["examples"]
         ]
-        assert tuple(from_labelled_rag(SimpleNamespace(examples=examples))) == self.EXPECTED
+        assert tuple(from_rows(SimpleNamespace(examples=examples))) == self.EXPECTED
 
     def test_errors_name_the_example(self, write: Write, until_error: UntilError) -> None:
         """An example of another form is named by its number."""

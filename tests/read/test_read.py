@@ -150,7 +150,7 @@ class TestLlamaIndexFiles:
         """A renaming that would do nothing is an error, as everywhere."""
         path = write("a.json", '{"examples": [{"query": "q"}]}')
         _, error = until_error(read(path, rename={"x": "reference"}))
-        assert "rename is for an array of rows" in error.problem
+        assert "rename names 'x', which no row has" in error.problem
 
 
 class TestSavedReports:

@@ -60,6 +60,20 @@ def test_a_renamed_text_is_found_under_its_new_id() -> None:
     assert stale_label(sample, index(shifted)) is None
 
 
+@pytest.mark.parametrize("shared", [10, 30, 45])
+def test_overlapping_chunks_are_all_alternatives(shared: int) -> None:
+    """Whichever of them a retriever returns, it has the label's words; headings are left out."""
+    chunks = {"heading": CORPUS["d0"].split()[3]}
+    for name, text in CORPUS.items():
+        there = text.split()
+        for start in range(0, len(there) - shared, 60 - shared):
+            chunks[f"{name}/{start}"] = " ".join(there[start : start + 60])
+    label, sample = one(chunks)
+    assert label.status is LabelStatus.MOVED
+    own = {name for name in chunks if name.startswith("d0/")}
+    assert set(sample.reference_context_ids[0].any_of) == set(label.now) == own
+
+
 @pytest.mark.parametrize("size", [80, 120, 250])
 def test_chunks_that_hold_a_text_together_are_any_of(size: int) -> None:
     """Cut anywhere, also within a word, their texts together are the old one's letters."""

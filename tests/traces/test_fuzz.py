@@ -183,7 +183,8 @@ def test_no_number_is_wrong(framework: str, tracing: Tracing) -> None:
 
 
 RENAMED = (
-    "openinference.span.kind", "document.id", "llm.input_messages", "message.content", "llm.prompts"
+    "openinference.span.kind", "input.value", "output.value", "retrieval.documents", "document.id",
+    "document.content", "llm.input_messages", "message.content", "llm.prompts",
 )  # fmt: skip
 
 

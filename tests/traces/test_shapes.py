@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -293,6 +294,34 @@ def test_attributes_of_an_unknown_version(field: str, reason: str) -> None:
         assert f"no span says what it {reason}" in str(sample.retrieval_error)
     else:
         assert f"no span says what it was {reason}" in str(sample.retrieval_error)
+
+
+def test_tools_of_an_unknown_version() -> None:
+    """A tool that says what it was given, and not what it returned, may have failed."""
+    attributes = {"openinference.span.kind": "TOOL", "input.value": "q"}
+    tool = span(4, "search", 1, attributes=attributes)
+    sample = read(ROOT, retriever(2, 1, "a"), tool)
+    assert "no tool says what it returned" in str(sample.retrieval_error)
+    returned = span(4, "search", 1, attributes={**attributes, "output.value": "none"})
+    assert read(ROOT, retriever(2, 1, "a"), returned).retrieved_context_ids == ("a",)
+
+
+@pytest.mark.parametrize("name", [name for name in CONVENTIONS if "another" not in name])
+def test_another_name_of_an_attribute(name: str) -> None:
+    """Of a retriever's span: the same documents, from what is left, or unscored."""
+    whole = CONVENTIONS[name]
+    names = {key for key in whole.attributes if not key.startswith("retrieval.documents.")}
+    documents = ("retrieval.documents", "document.id", "document.content", "db.query.result.id")
+    for old in (*names, *documents):
+        attributes = {key.replace(old, "new"): value for key, value in whole.attributes.items()}
+        events = [
+            (event, {key.replace(old, "new"): value for key, value in fields.items()})
+            for event, fields in whole.events
+        ]
+        sample = read(replace(whole, attributes=attributes, events=events))
+        unknown = sample.retrieval_error is not None or sample.retrieved_contexts is None
+        ids = sample.retrieved_context_ids
+        assert unknown or ids in (("a", "b"), (None, None)), (old, ids)
 
 
 def test_documents_without_new_texts_or_known_ids() -> None:

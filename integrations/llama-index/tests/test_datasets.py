@@ -18,7 +18,7 @@ from llama_index.core.bridge.pydantic import BaseModel
 
 from fullrecall import IdRecall, SpanRecall, TextRecall, evaluate
 from fullrecall.errors import InputError
-from fullrecall.read import from_embedding_qa, from_labelled_rag, read
+from fullrecall.read import from_rows, read
 from llama_index.evaluation.fullrecall import observed
 
 PLACE = "The Eiffel Tower stands in Paris."
@@ -108,7 +108,7 @@ def test_an_embedding_qa_set_is_scored_by_id_and_by_text(
     """It has IDs, and its corpus has their texts: object and file give the same samples."""
     path = tmp_path / "qa.json"
     dataset = embedding_qa(path)
-    samples = list(from_embedding_qa(dataset))
+    samples = list(from_rows(dataset))
     assert samples == list(read(path)) == list(read(path))
     assert [sample.id for sample in samples] == ["q1", "q2", "q3"]
     report = evaluate(
@@ -126,7 +126,7 @@ def test_a_labelled_rag_set_is_scored_by_text(index: VectorStoreIndex, tmp_path:
     """It has no IDs: recall over it is by text or span, and who wrote what is kept."""
     path = tmp_path / "rag.json"
     dataset = labelled_rag(path)
-    samples = list(from_labelled_rag(dataset))
+    samples = list(from_rows(dataset))
     from_file = list(read(path))
     assert [sample.reference for sample in samples] == ["In Paris.", "Potassium."]
     assert [s.reference_contexts for s in samples] == [s.reference_contexts for s in from_file]
@@ -154,12 +154,10 @@ def test_a_set_that_was_made_from_documents_is_noticed(index: VectorStoreIndex) 
         "relevant_docs": {"q1": ["doc-fruit"]},
     }
     with pytest.warns(UserWarning, match="ref_doc_id"):
-        report = evaluate(
-            from_embedding_qa(dataset), IdRecall(), retriever=observed(index), progress=False
-        )
+        report = evaluate(from_rows(dataset), IdRecall(), retriever=observed(index), progress=False)
     assert report.rows[0].results[0].score == 0.0
     report = evaluate(
-        from_embedding_qa(dataset),
+        from_rows(dataset),
         IdRecall(),
         retriever=observed(index, id_key="ref_doc_id"),
         progress=False,
@@ -168,8 +166,6 @@ def test_a_set_that_was_made_from_documents_is_noticed(index: VectorStoreIndex) 
 
 
 def test_what_is_no_such_set_is_refused() -> None:
-    """An object of another kind is an error that names the field it lacks."""
-    with pytest.raises(InputError, match="queries"):
-        list(from_embedding_qa(SimpleNamespace(examples=[])))
-    with pytest.raises(InputError, match="examples"):
-        list(from_labelled_rag(SimpleNamespace(queries={})))
+    """An object of another kind is an error that shows it."""
+    with pytest.raises(InputError, match=r"expected an iterable of rows, got .*queries={}"):
+        list(from_rows(SimpleNamespace(queries={})))

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from fullrecall.read.frames import from_rows
     from fullrecall.read.json_lines import read_jsonl, write_jsonl
     from fullrecall.read.labels import read_labels
-    from fullrecall.read.llama_index import from_embedding_qa, from_labelled_rag
     from fullrecall.read.parquet import read_parquet
-    from fullrecall.read.qrels_run import from_qrels_run
     from fullrecall.read.traces import from_spans, read_spans, with_references
-    from fullrecall.read.trec import read_trec
+    from fullrecall.read.trec import from_qrels_run, read_trec
     from fullrecall.read.writing import Written, write
 
 __all__ = [
@@ -31,8 +29,6 @@ __all__ = [
     "Documents",
     "Written",
     "documents_of",
-    "from_embedding_qa",
-    "from_labelled_rag",
     "from_qrels_run",
     "from_rows",
     "from_spans",
@@ -55,9 +51,7 @@ _MODULES = {
     "Document": "documents",
     "Documents": "documents",
     "documents_of": "documents",
-    "from_embedding_qa": "llama_index",
-    "from_labelled_rag": "llama_index",
-    "from_qrels_run": "qrels_run",
+    "from_qrels_run": "trec",
     "from_rows": "frames",
     "from_spans": "traces",
     "read": "formats",

@@ -101,13 +101,17 @@ def _hotpotqa(row: Row) -> dict[str, Any]:
 
 
 def _squad(row: Row) -> dict[str, Any]:
-    """Return the fields of a question: its paragraph is the reference, if it is answerable."""
+    """Return the fields of a question: its paragraph is the reference, if it is answerable.
+
+    A sample has one reference answer, the first; all that differ are in its metadata.
+    """
     answers = row.get("answers") or {}
     texts = (
         answers.get("text", ()) if isinstance(answers, Mapping) else [a["text"] for a in answers]
     )
-    texts = list(texts)
-    return {
+    texts = list(dict.fromkeys(texts))
+    fields: dict[str, Any] = {"metadata": {"answers": texts}} if len(texts) > 1 else {}
+    return fields | {
         "id": row.get("id"),
         "user_input": row["question"],
         "reference": texts[0] if texts else None,

@@ -10,6 +10,7 @@ from fullrecall.dataframes import frame_rows, is_frame
 from fullrecall.errors import InputError
 from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
+from fullrecall.read.datasets import rows_in
 from fullrecall.read.rows import Columns, Rename, to_samples
 from fullrecall.sample import Sample
 
@@ -21,16 +22,19 @@ def from_rows(
 
     `rows` is a list (or generator) of mappings or of `Sample`s, a data frame or table of any
     library that narwhals reads (pandas, polars, pyarrow, DuckDB, Dask, PySpark, …; lazy ones are
-    collected), a Hugging Face `Dataset` or `IterableDataset`, or a ragas `EvaluationDataset` or
-    `Testset`. Columns bear the names that `Sample` takes, or get them by
-    `rename={"theirs": "ours", "junk": None}`. Usual names are known in any case, and rows of
-    LangSmith, HotpotQA, SQuAD and deepeval by their columns. `id_key` is where a retrieved context
-    has its ID: a dotted path ("metadata.source") or a function of it. None, NaN, NA and NaT cells
-    are not given. Raises `InputError` with the row's number (from 1).
+    collected), a Hugging Face `Dataset` or `IterableDataset`, a ragas `EvaluationDataset` or
+    `Testset`, or LlamaIndex's `EmbeddingQAFinetuneDataset` or `LabelledRagDataset`. Columns bear
+    the names that `Sample` takes, or get them by `rename={"theirs": "ours", "junk": None}`. Usual
+    names are known in any case, and rows of LangSmith, HotpotQA, SQuAD and deepeval by their
+    columns. `id_key` is where a retrieved context has its ID: a dotted path ("metadata.source") or
+    a function of it. None, NaN, NA and NaT cells are not given. Raises
+    `InputError` with the row's number (from 1).
     """
-    columns = Columns(rename, id_key=id_key, lists_are_texts=is_frame(rows))
-    cell = without_gaps if _is_hugging_face(rows) or is_frame(rows) else _unwrapped
-    samples = to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
+    framed = is_frame(rows)
+    columns = Columns(rename, id_key=id_key, lists_are_texts=framed)
+    cell = without_gaps if _is_hugging_face(rows) or framed else _unwrapped
+    labeled = None if framed else rows_in(rows)
+    samples = to_samples(labeled or enumerate(rows_of(rows), start=1), columns, cell=cell)
     return _explained(samples) if _package(rows) == "dask" else samples
 
 

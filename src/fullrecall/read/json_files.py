@@ -1,19 +1,13 @@
-"""JSON files: an array of rows, or one of LlamaIndex's objects, told apart by their keys."""
+"""JSON files: an array of rows, or a data set that is one object."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from fullrecall.errors import InputError
 from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
-from fullrecall.read.llama_index import (
-    EMBEDDING_QA_KEYS,
-    LABELLED_RAG_KEY,
-    from_embedding_qa,
-    from_labelled_rag,
-)
+from fullrecall.read.datasets import EMBEDDING_QA_KEYS, LABELLED_RAG_KEY, rows_in
 from fullrecall.read.rows import FIELDS, Columns, Rename, in_file, to_samples
 from fullrecall.read.strict_json import array_items, parsed
 from fullrecall.read.text_files import FilePath, existing_file, whole_text
@@ -31,15 +25,15 @@ def read_json(
 ) -> Iterator[Sample]:
     """Return the samples of a JSON file; its text, not its rows, comes into memory at once.
 
-    The file holds an array of objects, or LlamaIndex's EmbeddingQA or LabelledRag object, whose
-    names are fixed (`rename` is refused). Raises `InputError` with the line on which the row
-    begins.
+    The file holds an array of objects, or a data set that is one object: LlamaIndex's EmbeddingQA
+    or LabelledRag, or SQuAD. Raises `InputError` with the line on which the row begins, or with
+    the name of the question.
     """
     name, columns = existing_file(path), Columns(rename, id_key=id_key)
-    return in_file(name, _samples(name, columns, renamed=bool(rename)))
+    return in_file(name, _samples(name, columns))
 
 
-def _samples(path: str, columns: Columns, *, renamed: bool) -> Iterator[Sample]:
+def _samples(path: str, columns: Columns) -> Iterator[Sample]:
     text = whole_text(path).rstrip()  # so that what ends too early ends on its last line
     begun = text.lstrip()[:1]
     if not begun:
@@ -48,30 +42,10 @@ def _samples(path: str, columns: Columns, *, renamed: bool) -> Iterator[Sample]:
         yield from to_samples(_objects(text), columns)
         return
     document = _parsed(text)
-    if isinstance(document, dict) and document.keys() >= set(EMBEDDING_QA_KEYS):
-        convert = from_embedding_qa
-    elif isinstance(document, dict) and isinstance(document.get(LABELLED_RAG_KEY), list):
-        convert = from_labelled_rag
-    elif isinstance(document, dict) and isinstance(document.get("data"), list):
-        yield from to_samples(enumerate(_squad_rows(document["data"]), start=1), columns)
-        return
-    else:
+    rows = rows_in(document) if isinstance(document, dict) else None
+    if rows is None:
         raise InputError(_not_samples(document))
-    if renamed:
-        raise InputError("rename is for an array of rows, and this is a LlamaIndex data set")
-    yield from convert(document)
-
-
-def _squad_rows(data: list[Any]) -> Iterator[object]:
-    """Yield the questions of SQuAD's file, each with its paragraph."""
-    for article in data:
-        for paragraph in article.get("paragraphs", ()) if isinstance(article, dict) else ():
-            for question in paragraph.get("qas", ()):
-                yield {
-                    **question,
-                    "context": paragraph.get("context"),
-                    "title": article.get("title"),
-                }
+    yield from to_samples(rows, columns)
 
 
 def _objects(text: str) -> Iterator[tuple[int, object]]:

@@ -140,23 +140,26 @@ class Columns:
 
 
 def to_samples(
-    rows: Iterable[tuple[int, object]],
+    rows: Iterable[tuple[int | str, object]],
     columns: Columns,
     *,
     cell: Callable[[Any], Any] | None = None,
 ) -> Iterator[Sample]:
-    """Yield the sample of each numbered row; `cell` brings a cell's value into plain form.
+    """Yield the sample of each row, which has a number, or a label for its errors.
 
-    Raises `InputError` at the row's number, after all samples before it; and at the end where a
-    renamed column never came.
+    `cell` brings a cell's value into plain form. Raises `InputError` at the row, after all samples
+    before it; and at the end where a renamed column never came.
     """
     some = False
     try:
-        for line, row in rows:
+        for number, row in rows:
             try:
                 sample = sample_of(row, columns, cell)
             except InputError as error:
-                raise _clipped(error).at(line=line) from None
+                if isinstance(number, int):
+                    raise _clipped(error).at(line=number) from None
+                problem = f"{number}: {error.problem}"
+                raise _clipped(InputError(problem, field=error.field)) from None
             yield sample
             some = True
         if some:
@@ -204,9 +207,19 @@ def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None =
         return Sample(**cells)
     except InputError as error:
         if error.field in cells and error.field not in FIELDS:
-            way_out = f"; or leave it out: rename={{{error.field!r}: None}}"
-            raise InputError(error.problem + way_out, field=error.field) from None
+            raise _unknown_column(error, error.field, cells) from None
         raise
+
+
+def _unknown_column(error: InputError, column: str, cells: Mapping[str, Any]) -> InputError:
+    """Return what `Sample` says of a name that it does not know, with the columns there are."""
+    unknown, _, _ = error.problem.partition(". A sample takes")
+    return InputError(
+        f"{unknown}. The columns are {', '.join(map(repr, cells))}: say which field one holds, "
+        f"rename={{{column!r}: 'user_input'}}, or leave it out: rename={{{column!r}: None}}. "
+        f"The fields are {', '.join(Sample.names())}",
+        field=column,
+    )
 
 
 def _identified(cells: dict[str, Any], id_key: IdKey) -> dict[str, Any]:

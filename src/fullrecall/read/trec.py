@@ -1,23 +1,25 @@
-"""TREC's files: relevance judgments (qrels) and what a system retrieved (a run)."""
+"""Relevance judgments (qrels) and what a system retrieved (a run): TREC's files, or dicts."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from array import array
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from math import isfinite, isnan
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
+from fullrecall.context import as_number
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.identifiers import shown
+from fullrecall.identifiers import as_id, shown
 from fullrecall.read.text_files import FilePath, existing_file, text_lines
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 
 RunOrder = Literal["rank", "score"]
+Ties = Literal["given", "trec_eval"]
 
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _QRELS_COLUMNS = 4
@@ -48,24 +50,60 @@ def read_trec(qrels: FilePath, run: FilePath, *, order: RunOrder = "score") -> I
     """
     if order not in get_args(RunOrder):
         raise ParameterError(f"order must be 'score' or 'rank', got {order!r}")
-    return _samples(existing_file(qrels), existing_file(run), order)
+    return _from_files(existing_file(qrels), existing_file(run), order)
 
 
-def _samples(qrels: str, run: str, order: RunOrder) -> Iterator[Sample]:
+def from_qrels_run(qrels: object, run: object, *, ties: Ties = "given") -> Iterator[Sample]:
+    """Return one sample per query of `qrels`, in its order.
+
+    `qrels` is `{query: {document: grade}}` and `run` `{query: {document: score}}`, as ranx,
+    pytrec_eval and ir_measures take them, or an object whose `to_dict()` gives that, such as
+    ranx's `Qrels` and `Run`. The highest score comes first. Of equal scores, `ties="given"` takes
+    them in the dict's order, as ranx does, and "trec_eval" the document that sorts last, with
+    scores in single precision, as trec_eval and its bindings do.
+
+    As with `read_trec`, grades of 0 and below are kept, and a scorer's `min_grade` leaves them
+    out; a query that the run lacks is unscored and counted; queries that only the run has follow
+    at the end, undefined. Raises `InputError`, naming the query, for what is no grade, score or
+    ID, and `ParameterError` for another value of `ties`.
+    """
+    if ties not in get_args(Ties):
+        raise ParameterError(f'ties must be "given" or "trec_eval", got {ties!r}')
+    by_query, scores_of = _queries(qrels, "qrels"), _queries(run, "run")
+    return _joined(by_query, scores_of, lambda scores: _ranked(scores, ties), "run")
+
+
+def _from_files(qrels: str, run: str, order: RunOrder) -> Iterator[Sample]:
     judged = judgments(qrels)
     rankings = _read_run(run, order)
     _check_ranks(rankings, run, order)
-    for query, grades in judged.items():
-        ranking = rankings.pop(query, None)
-        if ranking is None:
-            problem = f"query {query!r} is not in the run {run}"
-            yield Sample(id=query, reference_context_ids=grades, retrieval=Retrieval(error=problem))
-        else:
-            retrieved = ranking.ordered(order)
-            yield Sample(id=query, reference_context_ids=grades, retrieved_context_ids=retrieved)
-    for query, ranking in rankings.items():
-        retrieved = ranking.ordered(order)
-        yield Sample(id=query, reference_context_ids=[], retrieved_context_ids=retrieved)
+    yield from _joined(judged, rankings, lambda ranking: ranking.ordered(order), f"run {run}")
+
+
+_Retrieved = TypeVar("_Retrieved")
+
+
+def _joined(
+    judged: Mapping[str, Any],
+    retrieved: dict[str, _Retrieved],
+    ranked: Callable[[_Retrieved], list[str]],
+    run: str,
+) -> Iterator[Sample]:
+    """Yield the sample of each judged query, then of those that only the run has."""
+    for query in [*judged, *(query for query in retrieved if query not in judged)]:
+        ranking: dict[str, Any] = {
+            "retrieval": Retrieval(error=f"query {query!r} is not in the {run}")
+        }
+        if query in retrieved:
+            try:
+                ranking = {"retrieved_context_ids": ranked(retrieved.pop(query))}
+            except ValueError as error:
+                raise InputError(f"run: query {query!r}: {error}", field="run") from None
+        try:
+            sample = Sample(id=query, reference_context_ids=judged.get(query, []), **ranking)
+        except InputError as error:
+            raise InputError(f"qrels: query {query!r}: {error.problem}", field="qrels") from None
+        yield sample
 
 
 def _check_ranks(rankings: dict[str, _Ranking], run: str, order: RunOrder) -> None:
@@ -125,8 +163,7 @@ class _Ranking:
         """Return the documents, best first."""
         documents = self.documents
         if order == "score":
-            best = sorted(zip(self.scores, documents, strict=True), reverse=True)
-            return [document for _, document in best]
+            return _by_score(self.scores, documents)
         return [documents[n] for n in sorted(range(len(documents)), key=self.ranks.__getitem__)]
 
     @property
@@ -273,3 +310,49 @@ def _score(text: str) -> float:
     if isnan(score):
         raise InputError(f"a score must be a number, got {shown(text)}")
     return score
+
+
+def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
+    """Return the documents of each query; raise `InputError` where there are none."""
+    dump = getattr(queries_like, "to_dict", None)
+    queries = dump() if callable(dump) else queries_like
+    if not isinstance(queries, Mapping):
+        raise InputError(
+            f"{name} must be {{query: {{document: number}}}}, got {type(queries_like).__name__} "
+            f"{shown(queries_like)}: read_trec reads the files of trec_eval",
+            field=name,
+        )
+    if not queries:
+        raise InputError(f"{name} holds no queries", field=name)
+    by_id: dict[str, Mapping[Any, Any]] = {}
+    for query, documents in queries.items():
+        if not isinstance(documents, Mapping):
+            raise InputError(
+                f"{name}: query {query!r} must have {{document: number}}, got "
+                f"{type(documents).__name__} {shown(documents)}",
+                field=name,
+            )
+        try:
+            key = as_id(query)
+        except ValueError as error:
+            raise InputError(f"{name}: {error}", field=name) from None
+        if key in by_id:
+            raise InputError(f"{name}: two queries are named {key!r}", field=name)
+        by_id[key] = documents
+    return by_id
+
+
+def _ranked(scores: Mapping[Any, Any], ties: Ties) -> list[str]:
+    """Return the documents, the highest score first; `ValueError` for what is no score or ID."""
+    documents = [as_id(document) for document in scores]
+    numbers = [as_number(score, "a score") for score in scores.values()]
+    if ties == "given":
+        order = sorted(range(len(documents)), key=numbers.__getitem__, reverse=True)
+        return [documents[n] for n in order]
+    return _by_score(numbers, documents)
+
+
+def _by_score(scores: Iterable[float], documents: Sequence[str]) -> list[str]:
+    """Return documents as trec_eval has them: ties fall in single precision, the last ID first."""
+    best = sorted(zip(array("f", scores), documents, strict=True), reverse=True)
+    return [document for _, document in best]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context, ContextLike, as_context
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.read.documents import Document
-from fullrecall.read.forms import FORMS, set_at
+from fullrecall.read.forms import FORMS, Form, set_at
 from fullrecall.read.frames import from_rows
 from fullrecall.sample import Sample
 from fullrecall.views.exports import written
@@ -66,87 +66,96 @@ class _Set:
             raise InputError(f"sample {sample}: no text of {name!r}: pass documents=, with all")
         return self.texts[name]
 
-    def name(self, number: int, sample: Sample) -> str:
-        """Return the sample's ID, or its number."""
-        return sample.id or f"q{number}"
-
     def numbered(self) -> Iterator[tuple[str, Sample]]:
-        """Yield samples with their names."""
+        """Yield samples with their IDs, or numbers."""
         for number, sample in enumerate(self.samples, start=1):
-            yield self.name(number, sample), sample
+            yield sample.id or f"q{number}", sample
 
-    def notes(
-        self, *, ids: bool, contexts: bool, claims: bool = False, grades: bool = False
-    ) -> list[str]:
-        """Return what a format loses that has these of a sample, and no more."""
-        notes = []
-        alternatives = sum(
-            any(len(r.any_of) > 1 for r in (s.reference_context_ids or ()) if ids)
-            or any(len(group) > 1 for group in (s.reference_contexts or ()) if contexts)
-            for s in self.samples
-        )
-        if alternatives:
-            did = (
-                "each alternative becomes a separate target there: recall falls"
-                if self.alternatives == "all"
-                else "only the first alternative is there: the others count as not relevant"
-            )
-            have = "1 sample has" if alternatives == 1 else f"{alternatives:,} samples have"
-            notes.append(f"{have} any-of groups, which this format lacks; {did}")
-        graded = any(r.grade != 1 for s in self.samples for r in s.reference_context_ids or ())
-        if ids and graded and not grades:
-            notes.append("grades are left out: every reference counts alike")
-        if not claims and any(s.reference_claims for s in self.samples):
-            notes.append("claims are left out")
-        return notes
+    def judged(self) -> Iterator[tuple[str, str, float]]:
+        """Yield the IDs of a sample and of a reference, and its grade."""
+        for name, sample in self.numbered():
+            for document_id, grade in self.ids(sample).items():
+                yield name, document_id, grade
 
-
-def _rows(name: str) -> Callable[[_Set], tuple[Any, list[str]]]:
-    """Return what writes the rows of a form, by the table of fields that also reads them."""
-    form = FORMS[name]
-
-    def written(testset: _Set) -> tuple[Any, list[str]]:
+    def rows(self, form: Form) -> list[dict[str, Any]]:
+        """Return the rows of a form, by the table of fields that also reads them."""
         rows = []
-        for number, sample in testset.numbered():
+        for name, sample in self.numbered():
             values = {
-                "id": number,
+                "id": name,
                 "group": sample.group,
                 "user_input": sample.user_input,
                 "reference": sample.reference,
-                "reference_contexts": testset.contexts(sample),
-                "reference_context_ids": list(testset.ids(sample)),
+                "reference_contexts": self.contexts(sample),
+                "reference_context_ids": list(self.ids(sample)),
             }
             row: dict[str, Any] = {}
             for ours, path in form.fields.items():
                 if ours in values:
                     set_at(row, path, values[ours])
             rows.append(row)
-        return rows, testset.notes(ids="reference_context_ids" in form.fields, contexts=True)
-
-    return written
+        return rows
 
 
-def _embedding_qa(testset: _Set) -> tuple[Any, list[str]]:
-    queries, relevant, corpus = {}, {}, dict(testset.texts)
-    for name, sample in testset.numbered():
-        queries[name] = sample.user_input
-        relevant[name] = list(testset.ids(sample))
-        corpus |= {
-            document_id: testset.text(document_id, name) for document_id in testset.ids(sample)
-        }
-    value = {"queries": queries, "corpus": corpus, "relevant_docs": relevant, "mode": "text"}
-    return value, [*testset.notes(ids=True, contexts=False), *_answers_left_out(testset)]
+def _notes(testset: _Set, keeps: Collection[str]) -> Iterator[str]:
+    """Yield what is lost of a set by a format that keeps these fields of a sample."""
+    samples = testset.samples
+    ids = [r for s in samples for r in s.reference_context_ids or ()]
+    alternatives = sum(
+        any(len(r.any_of) > 1 for r in s.reference_context_ids or () if _IDS in keeps)
+        or any(len(group) > 1 for group in s.reference_contexts or () if _CONTEXTS in keeps)
+        for s in samples
+    )
+    if alternatives and "alternatives" not in keeps:
+        did = (
+            "each alternative becomes a separate target there: recall falls"
+            if testset.alternatives == "all"
+            else "only the first alternative is there: the others count as not relevant"
+        )
+        have = "1 sample has" if alternatives == 1 else f"{alternatives:,} samples have"
+        yield f"{have} any-of groups, which this format lacks; {did}"
+    if _IDS in keeps and "grades" not in keeps and any(r.grade != 1 for r in ids):
+        yield "grades are left out: every reference counts alike"
+    if _IDS not in keeps and ids:
+        yield "reference IDs are left out: recall is by text there"
+    if "several" not in keeps and any(len(testset.ids(s)) > 1 for s in samples):
+        several = sum(len(testset.ids(sample)) > 1 for sample in samples)
+        yield f"{several:,} samples have several references: the first alone is there"
+    for field, called in _LEFT_OUT.items():
+        if field not in keeps and any(getattr(sample, field) for sample in samples):
+            yield f"{called} are left out"
 
 
-def _labelled_rag(testset: _Set) -> tuple[Any, list[str]]:
+_IDS, _CONTEXTS = "reference_context_ids", "reference_contexts"
+_LEFT_OUT = {
+    "user_input": "questions",
+    "reference": "reference answers",
+    "reference_claims": "claims",
+}
+
+
+def _ragas(testset: _Set) -> Any:
+    return testset.rows(FORMS["ragas"])
+
+
+def _embedding_qa(testset: _Set) -> Any:
+    corpus = dict(testset.texts)
+    corpus |= {document: testset.text(document, name) for name, document, _ in testset.judged()}
+    return {
+        "queries": {name: sample.user_input for name, sample in testset.numbered()},
+        "corpus": corpus,
+        "relevant_docs": {name: list(testset.ids(sample)) for name, sample in testset.numbered()},
+        "mode": "text",
+    }
+
+
+def _labelled_rag(testset: _Set) -> Any:
     by = {"model_name": "", "type": "ai"}
-    rows, notes = _rows("labelled_rag")(testset)
+    rows = testset.rows(FORMS["labelled_rag"])
     for row, sample in zip(rows, testset.samples, strict=True):
         row["reference_answer"] = row["reference_answer"] or ""
         row |= {"query_by": _writer(sample) or by, "reference_answer_by": _writer(sample) or by}
-    if any(sample.reference_context_ids for sample in testset.samples):
-        notes.append("reference IDs are left out: recall is by text there")
-    return {"examples": rows}, notes
+    return {"examples": rows}
 
 
 def _writer(sample: Sample) -> dict[str, str] | None:
@@ -155,7 +164,7 @@ def _writer(sample: Sample) -> dict[str, str] | None:
     return {"model_name": str(model), "type": "ai"} if model else None
 
 
-def _langsmith(testset: _Set) -> tuple[Any, list[str]]:
+def _langsmith(testset: _Set) -> Any:
     rows = []
     for name, sample in testset.numbered():
         kept = {n: v for n, v in sample.to_dict().items() if n.startswith("reference")}
@@ -164,93 +173,74 @@ def _langsmith(testset: _Set) -> tuple[Any, list[str]]:
         rows.append(
             {"inputs": {"question": sample.user_input}, "outputs": kept, "metadata": metadata}
         )
-    return rows, []
+    return rows
 
 
-def _deepeval(testset: _Set) -> tuple[Any, list[str]]:
-    rows, notes = _rows("deepeval")(testset)
+def _deepeval(testset: _Set) -> Any:
+    rows = testset.rows(FORMS["deepeval"])
     for row, (name, sample) in zip(rows, testset.numbered(), strict=True):
         del row["name"]
         row["source_file"] = next(iter(testset.ids(sample)), None)
         row["additional_metadata"] = {"id": name, **sample.metadata}
-    return rows, notes
+    return rows
 
 
-def _hotpotqa(testset: _Set) -> tuple[Any, list[str]]:
+def _hotpotqa(testset: _Set) -> Any:
     """Return questions with their documents as pages of one sentence each."""
-    rows, _ = _rows("hotpotqa")(testset)
+    rows = testset.rows(FORMS["hotpotqa"])
     for row, (name, sample) in zip(rows, testset.numbered(), strict=True):
         titles = list(testset.ids(sample))
         row["supporting_facts"] = [[title, 0] for title in titles]
         row["context"] = [[title, [testset.text(title, name)]] for title in titles]
-    notes = testset.notes(ids=True, contexts=False)
-    return rows, [*notes, "each document is one page of one sentence"]
+    return rows
 
 
-def _squad(testset: _Set) -> tuple[Any, list[str]]:
-    """Return a question with its paragraph, and where the quote stands in it."""
-    rows, _ = _rows("squad")(testset)
-    several = 0
+def _squad(testset: _Set) -> Any:
+    """Return a question with its paragraph, and where its answers stand in it.
+
+    Without an answer that stands there, the quote is the answer, or the paragraph.
+    """
+    rows = testset.rows(FORMS["squad"])
     for row, (name, sample) in zip(rows, testset.numbered(), strict=True):
         ids, quotes = list(testset.ids(sample)), testset.contexts(sample)
-        several += len(ids) > 1
         paragraph = testset.text(ids[0], name) if ids else next(iter(quotes), "")
-        answer = sample.reference or ""
-        at = max(0, paragraph.find(answer))
-        is_there = bool(answer) and answer in paragraph
+        stated = [sample.reference or "", *(sample.metadata.get("answers") or ())]
+        answers = [text for text in dict.fromkeys(stated) if text and text in paragraph]
+        instead = [] if answers or not paragraph else quotes[:1] or [paragraph]
+        starts = [paragraph.find(answer) for answer in answers] or [0] * len(instead)
         row["context"] = paragraph
-        row["answers"] = {"text": [answer], "answer_start": [at]} if is_there else (
-            {"text": quotes[:1] or [paragraph], "answer_start": [0]} if paragraph else
-            {"text": [], "answer_start": []}
-        )  # fmt: skip
-    notes = testset.notes(ids=True, contexts=False)
-    if several:
-        notes.append(f"{several:,} samples have several references: the first alone is there")
-    return rows, notes
+        row["answers"] = {"text": answers or instead, "answer_start": starts}
+    return rows
 
 
-def _beir(testset: _Set) -> tuple[Any, list[str]]:
-    corpus = [{"_id": name, "title": "", "text": text} for name, text in testset.texts.items()]
-    queries = [{"_id": name, "text": sample.user_input} for name, sample in testset.numbered()]
+def _beir(testset: _Set) -> Any:
     lines = ["query-id\tcorpus-id\tscore"]
-    lines += [f"{name}\t{document_id}\t{grade:g}" for name, document_id, grade in _judged(testset)]
-    value = {"corpus": corpus, "queries": queries, "qrels": "\n".join(lines) + "\n"}
-    notes = testset.notes(ids=True, contexts=False, grades=True)
-    if not corpus:
-        notes.append("corpus.jsonl is empty: pass documents= to fill it")
-    return value, [*notes, *_answers_left_out(testset)]
+    lines += [f"{name}\t{document}\t{grade:g}" for name, document, grade in testset.judged()]
+    return {
+        "corpus": [{"_id": name, "title": "", "text": t} for name, t in testset.texts.items()],
+        "queries": [
+            {"_id": name, "text": sample.user_input} for name, sample in testset.numbered()
+        ],
+        "qrels": "\n".join(lines) + "\n",
+    }
 
 
-def _mteb(testset: _Set) -> tuple[Any, list[str]]:
-    value, notes = _beir(testset)
+def _mteb(testset: _Set) -> Any:
     judged = [
         {"query-id": name, "corpus-id": document_id, "score": grade}
-        for name, document_id, grade in _judged(testset)
+        for name, document_id, grade in testset.judged()
     ]
-    return {**value, "qrels": judged}, notes
+    return {**_beir(testset), "qrels": judged}
 
 
-def _trec(testset: _Set) -> tuple[Any, list[str]]:
-    for name, document_id, _ in _judged(testset):
+def _trec(testset: _Set) -> Any:
+    for name, document_id, _ in testset.judged():
         if any(c.isspace() for c in name + document_id):
             raise InputError(f"TREC's files cannot hold the whitespace in {document_id or name!r}")
-    lines = [f"{name} 0 {document_id} {grade:g}\n" for name, document_id, grade in _judged(testset)]
-    notes = testset.notes(ids=True, contexts=False, grades=True)
-    return "".join(lines), [*notes, "questions are left out", *_answers_left_out(testset)]
+    return "".join(f"{name} 0 {document} {grade:g}\n" for name, document, grade in testset.judged())
 
 
-def _judged(testset: _Set) -> Iterator[tuple[str, str, float]]:
-    for name, sample in testset.numbered():
-        for document_id, grade in testset.ids(sample).items():
-            yield name, document_id, grade
-
-
-def _answers_left_out(testset: _Set) -> list[str]:
-    answers = any(sample.reference for sample in testset.samples)
-    return ["reference answers are left out"] if answers else []
-
-
-def _own_rows(testset: _Set) -> tuple[Any, list[str]]:
+def _own_rows(testset: _Set) -> Any:
     """Return rows of one form, as columns need it, which `read` reads back."""
     rows = []
     for name, sample in testset.numbered():
@@ -266,22 +256,34 @@ def _own_rows(testset: _Set) -> tuple[Any, list[str]]:
             ]
         rows.append(fields)
     names = dict.fromkeys(key for row in rows for key in row)
-    return [{key: row.get(key) for key in names} for row in rows], []
+    return [{key: row.get(key) for key in names} for row in rows]
 
 
-_FORMATS: Mapping[str, Callable[[_Set], tuple[Any, list[str]]]] = {
-    "ragas": _rows("ragas"),
-    "embedding_qa": _embedding_qa,
-    "labelled_rag": _labelled_rag,
-    "langsmith": _langsmith,
-    "deepeval": _deepeval,
-    "hotpotqa": _hotpotqa,
-    "squad": _squad,
-    "beir": _beir,
-    "mteb": _mteb,
-    "trec": _trec,
-    "hugging_face": _own_rows,
-    "parquet": _own_rows,
+class _Format(NamedTuple):
+    """How a format is made of a set, which fields of a sample it keeps, and what else to say."""
+
+    value_of: Callable[[_Set], Any]
+    keeps: frozenset[str]
+    note: str = ""
+
+
+_JUDGED = frozenset({"user_input", _IDS, "grades", "several"})
+_ANSWERED = frozenset({"user_input", "reference", "several"})
+_EVERYTHING = frozenset({*Sample.names(), "grades", "alternatives", "several"})
+
+_FORMATS: Mapping[str, _Format] = {
+    "ragas": _Format(_ragas, _ANSWERED | {_IDS, _CONTEXTS}),
+    "embedding_qa": _Format(_embedding_qa, _JUDGED - {"grades"}),
+    "labelled_rag": _Format(_labelled_rag, _ANSWERED | {_CONTEXTS}),
+    "langsmith": _Format(_langsmith, _EVERYTHING),
+    "deepeval": _Format(_deepeval, _ANSWERED | {_CONTEXTS}),
+    "hotpotqa": _Format(_hotpotqa, _ANSWERED | {_IDS}, "each document is one page of one sentence"),
+    "squad": _Format(_squad, _ANSWERED - {"several"} | {_IDS}),
+    "beir": _Format(_beir, _JUDGED),
+    "mteb": _Format(_mteb, _JUDGED),
+    "trec": _Format(_trec, _JUDGED - {"user_input"}),
+    "hugging_face": _Format(_own_rows, _EVERYTHING),
+    "parquet": _Format(_own_rows, _EVERYTHING),
 }
 
 FORMATS = tuple(_FORMATS)
@@ -323,10 +325,13 @@ def write(
     for item in documents:
         context = item if isinstance(item, Context) else _as_context(item)
         texts[str(context.id)] = context.text or ""
-    value, notes = _FORMATS[format](_Set(list(from_rows(samples)), alternatives, texts))
+    testset, form = _Set(list(from_rows(samples)), alternatives, texts), _FORMATS[format]
+    value, notes = form.value_of(testset), [*_notes(testset, form.keeps)]
     if format == "hugging_face":
         value = _dataset(value)
-    exported = Written(format, value, tuple(notes))
+    if format in ("beir", "mteb") and not texts:
+        notes.append("corpus.jsonl is empty: pass documents= to fill it")
+    exported = Written(format, value, (*notes, *filter(None, (form.note,))))
     if path is not None:
         _write(exported, Path(path))
     return exported

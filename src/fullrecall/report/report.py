@@ -504,12 +504,11 @@ class Report:
         default: Callable[[Any], Any] | None = None,
         sign: str | Path | None = None,
     ) -> None:
-        """Write the report to one file, or to a directory where it is too large for one.
+        """Write the report to one file.
 
-        A path that ends in ".jsonl" is one file of JSON lines, for people and diffs: the methods,
-        one line per sample, and an end. One that ends in "/" or ".parquet", or is a directory,
-        takes Parquet files of some 20,000 samples each and a manifest that names them. What `load`
-        reads of either is equal to this report.
+        A path that ends in ".jsonl" is JSON lines, for people and diffs: the methods, one line per
+        sample, and an end. One that ends in ".parquet" is a Parquet file of row groups of some
+        20,000 samples each. What `load` reads of either is equal to this report.
 
         `sign` is a file with a secret key of at least 16 bytes: a signature is written beside the
         report, `report.jsonl.hmac`, which `load(signed=…)` and `fullrecall gate --signed` require.

@@ -25,6 +25,10 @@ _LARGEST_GAP = 3
 """Letters between two pieces that a chunker may have dropped: the marks that it cut at."""
 
 _SHORTEST_PIECE = 8
+
+OWN_LETTERS = 40
+"""Letters of a text that names its place without what stands around it."""
+
 _RESEMBLES = 0.4
 """A text in other words still shares this much of a quote's runs of words; chosen with
 bench/testset_follow.py."""
@@ -174,6 +178,21 @@ def pieces(quote: Letters, near: Sequence[Document], short: Mapping[str, Documen
     if at < size - _LARGEST_GAP:
         return []
     return _needed(chosen, size)
+
+
+def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Piece]) -> list[Document]:
+    """Return the other texts that have nothing but a quote's words, as overlapping chunks do.
+
+    Texts of fewer than 40 letters are left out: a heading stands in many.
+    """
+    taken = {piece.document.id for piece in chosen}
+    return [
+        document
+        for document in near
+        if document.id not in taken
+        and len(text := letters_of(document.text).text) >= OWN_LETTERS
+        and text in quote.text
+    ]
 
 
 def _needed(chosen: Sequence[Piece], size: int) -> list[Piece]:

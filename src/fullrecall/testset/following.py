@@ -15,7 +15,15 @@ from fullrecall.errors import InputError
 from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.read.documents import Document, Documents, DocumentsLike, documents_of
 from fullrecall.sample import Reference, Sample
-from fullrecall.testset.alignment import Letters, Lookup, difference, letters_of, pieces
+from fullrecall.testset.alignment import (
+    OWN_LETTERS,
+    Letters,
+    Lookup,
+    difference,
+    letters_of,
+    pieces,
+    within,
+)
 from fullrecall.testset.seeds import passages
 from fullrecall.testset.vocabulary import content_words
 from fullrecall.views.exports import written_table
@@ -24,9 +32,6 @@ from fullrecall.views.spreadsheet import table
 _LONGEST_QUOTE = 2_000
 _AROUND = 120
 """Characters on each side of a span that tell it from the same words elsewhere."""
-
-_OWN_WORDS = 40
-"""Letters of a quote that names its place without what stands around it."""
 
 _SAME_AROUND = 20
 
@@ -200,8 +205,9 @@ def follow(
     ID, in other chunks or at other offsets, letter for letter; *changed* where the nearest text
     has other words, and *gone* where no text resembles it. Chunks that each hold at least 90 % of
     a quote are one any-of group. Where none does, the fewest that hold a span together are a
-    reference each; those that hold a whole text are one any-of group, since its label does not say
-    which of them answers. Samples with spans get the IDs of the texts that hold them.
+    reference each; of a whole text all chunks of it, overlapping ones too, are one any-of group,
+    since its label does not say which of them answers. Samples with spans get the IDs of the texts
+    that hold them.
 
     - `old`: the corpus that the references are right for; needed where they have no quotes yet
       (`anchor`; `generate` adds them).
@@ -388,9 +394,10 @@ class _Following:
         """Return the decision where texts hold a quote together; None where they do not."""
         for group in (self.chunks[label_anchor.name], *_by_source(near, label_anchor)):
             if aligned := pieces(quote, group, self.lookup.short):
-                documents = tuple(dict.fromkeys(piece.document for piece in aligned))
-                evidence = f"its words, letter for letter, in {len(documents)} texts"
                 is_span = label_anchor.span is not None
+                others = [] if is_span else within(quote, group, aligned)
+                documents = tuple(dict.fromkeys((*(p.document for p in aligned), *others)))
+                evidence = f"its words, letter for letter, in {len(documents)} texts"
                 return _Decision(documents, LabelStatus.MOVED, 1.0, evidence, together=is_span)
         return None
 
@@ -518,7 +525,7 @@ def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters)
         scored.append((best, document))
     scored.sort(key=lambda pair: -pair[0])
     clear = len(scored) == 1 or scored[0][0] > scored[1][0]
-    least = 0 if len(quote.text) >= _OWN_WORDS and len(scored) == 1 else _SAME_AROUND
+    least = 0 if len(quote.text) >= OWN_LETTERS and len(scored) == 1 else _SAME_AROUND
     return scored[0][1] if clear and scored[0][0] >= least else None
 
 

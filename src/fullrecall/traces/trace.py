@@ -266,6 +266,9 @@ class _Trace:
         holds = any(span.step.returned or span.step.given for span in spans)
         if holds and not any(span.step.kind in _SEARCHES for span in spans):
             return "no span says that it retrieves"
+        tools = [span for span in spans if span.step.kind == "tool"]
+        if any(span.has_input for span in tools) and not any(span.has_output for span in tools):
+            return "no tool says what it returned"  # nor whether it failed
         if len(chains) < 2:  # noqa: PLR2004 - the application's own
             return None
         if not any(span.has_input for span in chains):

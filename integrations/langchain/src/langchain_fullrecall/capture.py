@@ -28,7 +28,7 @@ class Capture:
         """
         recorder = self._recorder
         steps = recorder.log.steps
-        chosen = {run for run, asked in recorder.asked.items() if asked == question}
+        chosen = {run for run, query in recorder.asked.items() if query == question}
         if question is not None and chosen:
             steps = _below(steps, chosen)
         present = {step.id for step in steps}
@@ -55,9 +55,9 @@ class Capture:
         Where several runs of the block were asked different questions, as by `batch`, those that
         were asked the sample's `user_input` count. Raises `InputError` for what makes no sample.
         """
-        given = sample.to_dict() if isinstance(sample, Sample) else dict(sample or {})
-        made = Sample(**{**given, **fields})
-        return made.with_retrieval(self.retrieval(made.user_input))
+        known_fields = sample.to_dict() if isinstance(sample, Sample) else dict(sample or {})
+        whole_sample = Sample(**{**known_fields, **fields})
+        return whole_sample.with_retrieval(self.retrieval(whole_sample.user_input))
 
 
 def _below(steps: list[Step], roots: set[Hashable]) -> list[Step]:

@@ -56,8 +56,8 @@ class LangChainChatModel:
         self._model = model
         self._config = config
         self._home = HomeLoop()
-        told = _described(model) + _configured(config)
-        self.name = name or f"langchain:{told}"
+        description = _described(model) + _configured(config)
+        self.name = name or f"langchain:{description}"
 
     @property
     def temperature(self) -> float | None:
@@ -66,26 +66,26 @@ class LangChainChatModel:
         What is bound to a model or configured comes before what the model itself has.
         """
         temperatures = _temperatures(self._model, self._config)
-        known = [each for each in temperatures if isinstance(each, (int, float))]
-        return max(known) if known and len(known) == len(temperatures) else None
+        numbers = [each for each in temperatures if isinstance(each, (int, float))]
+        return max(numbers) if numbers and len(numbers) == len(temperatures) else None
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer."""
-        return _completion(self._asked(request).invoke(_messages(request), self._config))
+        return _completion(self._model_for(request).invoke(_messages(request), self._config))
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the model's answer without blocking the event loop.
 
         By `ainvoke` in the first loop that asks; see `HomeLoop`.
         """
-        model, messages = self._asked(request), _messages(request)
+        model, messages = self._model_for(request), _messages(request)
         reply = await self._home.ask(
             partial(model.invoke, messages, self._config),
             partial(model.ainvoke, messages, self._config),
         )
         return _completion(reply)
 
-    def _asked(self, request: ChatRequest) -> Runnable[Any, BaseMessage]:
+    def _model_for(self, request: ChatRequest) -> Runnable[Any, BaseMessage]:
         return self._uncached if request.again or request.sample else self._model
 
     @cached_property
@@ -141,8 +141,8 @@ def _described(runnable: Runnable[Any, Any]) -> str:
     def note(value: Any, _name: str | None, _owner: Any) -> Any:
         if isinstance(value, (RunnableBinding, DynamicRunnable)):
             kwargs = getattr(value, "kwargs", {})
-            told = public_options(kwargs) + _configured(value.config)
-            parts.extend([f"bound{told}"] if kwargs or told else [])
+            bound_options = public_options(kwargs) + _configured(value.config)
+            parts.extend([f"bound{bound_options}"] if kwargs or bound_options else [])
         elif isinstance(value, BaseLanguageModel):
             hide_fields(value)
             parts.append(_model_described(value))
@@ -178,12 +178,12 @@ def _temperatures(model: Runnable[Any, Any], config: Mapping[str, Any] | None) -
 def _model_described(model: BaseLanguageModel[Any]) -> str:
     chosen = next(filter(None, (getattr(model, name, None) for name in _MODEL)), "")
     where = next(filter(None, (getattr(model, name, None) for name in _PLACES)), None)
-    place = f"@{public_url(where)}" if isinstance(where, str) else ""
+    address = f"@{public_url(where)}" if isinstance(where, str) else ""
     # What LangChain's own cache tells models apart by.
     identifying: Mapping[str, Any] = model._identifying_params  # noqa: SLF001
-    told = {"temperature": getattr(model, "temperature", None), **identifying}
-    told = {key: value for key, value in told.items() if key not in _MODEL}
-    return f"{type(model).__name__}:{chosen}{place}{public_options(told)}"
+    options = {"temperature": getattr(model, "temperature", None), **identifying}
+    options = {key: value for key, value in options.items() if key not in _MODEL}
+    return f"{type(model).__name__}:{chosen}{address}{public_options(options)}"
 
 
 _MODEL = ("model_name", "model", "model_id", "deployment_name")

@@ -36,13 +36,13 @@ def deeper(runnable: T, k: int) -> T:
         changed.append(name)
         return value.model_copy(update={name: k})
 
-    found = rebuilt(runnable, exchange)
+    copied = rebuilt(runnable, exchange)
     if not changed:
         raise ParameterError(
             f"{type(runnable).__name__} has no field {' or '.join(_FIELDS)} for how many "
             "documents it returns: pass diagnose a function of a question and k"
         )
-    return found
+    return copied
 
 
 def _searching(retriever: VectorStoreRetriever, k: int) -> VectorStoreRetriever:

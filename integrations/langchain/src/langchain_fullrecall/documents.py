@@ -91,16 +91,16 @@ class DocumentReader:
     def _context(self, item: object) -> Context:
         if isinstance(item, Context) and self.id_key is None and self.source_key is None:
             return item
-        text, own_id, score, metadata, place = parts_of(item)
-        own = Original(own_id, score, metadata, place)
+        text, own_id, score, metadata, span = parts_of(item)
+        own = Original(own_id, score, metadata, span)
         return self.context(text, self._id(text, own_id, metadata), own)
 
     def context(self, text: str | None, own_id: ID | None, original: Original) -> Context:
         """Return a context of this text and ID, with the rest of a document."""
-        place = original.place
+        span = original.place
         if self.source_key is not None:
-            place = self._place(text, original.metadata) or place
-        return Context(text, id=own_id, score=original.score, metadata=original.metadata, **place)
+            span = self._span_of(text, original.metadata) or span
+        return Context(text, id=own_id, score=original.score, metadata=original.metadata, **span)
 
     def id_of(self, text: str, original: Original) -> str | None:
         """Return the ID that `id_key` names; `InputError` where it names none that is one."""
@@ -114,8 +114,8 @@ class DocumentReader:
         if self.id_key is None:
             return own_id
         if callable(self.id_key):
-            known = None if own_id is None else as_id(own_id)
-            document = Document(page_content=text or "", metadata=dict(metadata), id=known)
+            document_id = None if own_id is None else as_id(own_id)
+            document = Document(page_content=text or "", metadata=dict(metadata), id=document_id)
             try:
                 return self.id_key(document)
             except Exception as error:
@@ -126,7 +126,7 @@ class DocumentReader:
         parts = ["" if value is None else as_id(value) for value in values]
         return ":".join(parts) if all(parts) else None
 
-    def _place(self, text: str | None, metadata: dict[str, Any]) -> dict[str, Any] | None:
+    def _span_of(self, text: str | None, metadata: dict[str, Any]) -> dict[str, Any] | None:
         """Return where the text was cut from; None where the metadata do not say."""
         source, start = metadata.get(self.source_key or ""), metadata.get("start_index")
         # Text splitters write -1 for a chunk that they did not find again in its source.
@@ -229,9 +229,9 @@ def parts_of(
     if not isinstance(metadata, Mapping):
         raise ValueError(f"metadata must be a mapping, got {shown(metadata)}")
     placed = fields.get("start") is not None and fields.get("end") is not None
-    place = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
+    span = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
     # Whoever returns plain mappings has no metadata in them: `id_key` finds the key all the same.
-    return text, own_id, score if own_score is None else own_score, {**fields, **metadata}, place
+    return text, own_id, score if own_score is None else own_score, {**fields, **metadata}, span
 
 
 def _kwargs(dumped: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,9 +96,9 @@ class RecallStringEvaluator(RunEvaluator):
         **options: Unpack[Options],
     ) -> None:
         (self.scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
-        for given in measures:
-            if not isinstance(given, Measure):
-                raise ParameterError(f"expected a measure such as Recall @ 5, got {given!r}")
+        for each in measures:
+            if not isinstance(each, Measure):
+                raise ParameterError(f"expected a measure such as Recall @ 5, got {each!r}")
         self.measures = measures or (self.scorer.method.headline,)
         self._reading = reading_of(documents_key=documents_key, **options)
         self._documents_key = documents_key
@@ -238,11 +238,11 @@ class RecallStringEvaluator(RunEvaluator):
         if runs is not None:
             return self._compared(runs, example)
         measured = self._measure_outputs(inputs, outputs, reference_outputs)
-        found = [
+        scores = [
             {"key": key, "score": measured.result[each], "comment": comment(measured, each)}
             for key, each in zip(self.feedback_keys, self.measures, strict=True)
         ]
-        return found[0] if len(found) == 1 else found
+        return scores[0] if len(scores) == 1 else scores
 
     def evaluate_strings(
         self,
@@ -319,11 +319,11 @@ class RecallStringEvaluator(RunEvaluator):
         if self._summary is not None:
             self._summary.remember(run.id, measured)
         pairs = zip(self.feedback_keys, self.measures, strict=True)
-        found = [
-            feedback(measured, key, each, whole=self._keep and place == 0, source_run=source_run)
-            for place, (key, each) in enumerate(pairs)
+        results = [
+            feedback(measured, key, each, whole=self._keep and position == 0, source_run=source_run)
+            for position, (key, each) in enumerate(pairs)
         ]
-        return found[0] if len(found) == 1 else EvaluationResults(results=found)
+        return results[0] if len(results) == 1 else EvaluationResults(results=results)
 
     def _compared(self, runs: Sequence[Run], example: Example | None) -> dict[str, Any]:
         if len(self.measures) > 1:
@@ -373,7 +373,7 @@ class RecallStringEvaluator(RunEvaluator):
         else:
             (steps, root), partial = live, partial_of(run)
         unseen = unseen_in(run)
-        found = self._reading.retrieval(
+        retrieval = self._reading.retrieval(
             steps,
             output,
             root=root,
@@ -381,10 +381,10 @@ class RecallStringEvaluator(RunEvaluator):
             partial=partial or broken(),
             unseen=unseen,
         )
-        asked = question(inputs, self._input_key)
-        return self._case(found, _turned(asked, output), fields, unseen)
+        query = question(inputs, self._input_key)
+        return self._case(retrieval, _turned(query, output), fields, unseen)
 
-    def _case_of_output(self, output: object, asked: str | None, fields: Mapping[str, Any]) -> Case:
+    def _case_of_output(self, output: object, query: str | None, fields: Mapping[str, Any]) -> Case:
         """Return an output by itself as a sample: nothing else is known of its run."""
         unseen = (
             f"no documents are known: {held(output)}; return them, pass documents_key=, or "
@@ -399,47 +399,47 @@ class RecallStringEvaluator(RunEvaluator):
         else:
             conversation(turn.messages, recorder.log)
             recorder.end_call(turn.answer)
-        found = self._reading.retrieval(
+        retrieval = self._reading.retrieval(
             recorder.log.steps, output, root=ROOT, response=answer(output), unseen=unseen
         )
-        return self._case(found, _turned(asked, output), fields, unseen)
+        return self._case(retrieval, _turned(query, output), fields, unseen)
 
     def _case(
         self,
-        found: Retrieval,
-        asked: str | None,
+        retrieval: Retrieval,
+        query: str | None,
         fields: Mapping[str, Any],
         unseen: str | None = None,
     ) -> Case:
         """Return a retrieval as a case; `unseen` is the error where nothing was observed."""
-        sample = Sample(user_input=asked, **fields).with_retrieval(found)
-        nothing = found.contexts is None and not found.calls and found.error == unseen
+        sample = Sample(user_input=query, **fields).with_retrieval(retrieval)
+        nothing = retrieval.contexts is None and not retrieval.calls and retrieval.error == unseen
         return Case(sample, unseen if nothing else None, self._view, self._corpus)
 
     def _case_of_strings(
         self,
         prediction: object,
         reference: object,
-        given: object,
+        inputs: object,
         documents: Iterable[DocumentLike] | None,
     ) -> Case:
         reader = self._reading.reader
         fields = reference_fields(reference, self.scorer, reader)
-        asked = question(given, self._input_key)
+        query = question(inputs, self._input_key)
         if documents is not None:
-            found = Retrieval(reader.contexts(documents), response=answer(prediction))
-            return self._case(found, asked, fields)
+            retrieval = Retrieval(reader.contexts(documents), response=answer(prediction))
+            return self._case(retrieval, query, fields)
         checked_key(prediction, self._documents_key)
-        return self._case_of_output(prediction, asked, fields)
+        return self._case_of_output(prediction, query, fields)
 
     def _measure_outputs(self, inputs: Any, outputs: Any, references: Any) -> Measured:
         try:
             reader = self._reading.reader
-            given = references if isinstance(references, Mapping) else {"reference": references}
+            named = references if isinstance(references, Mapping) else {"reference": references}
             if references is None:
-                given = {}
+                named = {}
             if isinstance(references, Mapping):
-                fields = example_fields(given, self._reference_key, self.scorer, reader)
+                fields = example_fields(named, self._reference_key, self.scorer, reader)
             else:
                 fields = reference_fields(references, self.scorer, reader)
             case = self._case_of_output(outputs, question(inputs, self._input_key), fields)
@@ -448,13 +448,13 @@ class RecallStringEvaluator(RunEvaluator):
             return unscored(self.scorer, reason(error))
 
 
-def _turned(asked: str | None, output: object) -> str | None:
+def _turned(query: str | None, output: object) -> str | None:
     """Return the question; where none is known, that of an agent's last turn."""
-    turn = turn_of(output) if asked is None else None
-    return asked if turn is None else turn.question
+    turn = turn_of(output) if query is None else None
+    return query if turn is None else turn.question
 
 
-def _retriever(given: Any, options: Options) -> Retriever:
-    if isinstance(given, Retriever):
-        return as_retriever(given)
-    return observed(given, **options)
+def _retriever(retriever: Any, options: Options) -> Retriever:
+    if isinstance(retriever, Retriever):
+        return as_retriever(retriever)
+    return observed(retriever, **options)

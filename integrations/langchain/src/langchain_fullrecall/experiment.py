@@ -45,15 +45,15 @@ def report_of(
     for what is no experiment.
     """
     items = list(_items(experiment, client))
-    found = [_results(item, evaluators, position) for position, item in enumerate(items, start=1)]
-    methods = list(dict.fromkeys(name for each in found for name in each))
+    scored = [_results(item, evaluators, position) for position, item in enumerate(items, start=1)]
+    methods = list(dict.fromkeys(name for each in scored for name in each))
     if not methods:
         raise ReportError(
             "no run has results of a RecallStringEvaluator: pass one, "
             "report_of(experiment, RecallStringEvaluator(IdRecall()))"
         )
     rows = []
-    for position, (item, each) in enumerate(zip(items, found, strict=True), start=1):
+    for position, (item, each) in enumerate(zip(items, scored, strict=True), start=1):
         missing = [name for name in methods if name not in each]
         if missing:
             raise ReportError(
@@ -67,7 +67,7 @@ def report_of(
             sample = Sample(**{**sample.to_dict(), "id": str(example)})
         results = tuple(each[name][1].results[0] for name in methods)
         rows.append(Row(position, sample, results))
-    return Report.of([found[0][name][0] for name in methods], rows)
+    return Report.of([scored[0][name][0] for name in methods], rows)
 
 
 def _results(
@@ -75,13 +75,13 @@ def _results(
 ) -> dict[str, tuple[Method, Row]]:
     """Return the results of one run by the name of their score."""
     noted = (row_of(info, position) for info in item.infos)
-    found = {method.name: (method, row) for method, row in filter(None, noted)}
+    results = {method.name: (method, row) for method, row in filter(None, noted)}
     for evaluator in evaluators:
-        if evaluator.method.name not in found:
+        if evaluator.method.name not in results:
             measured = evaluator.measure_run(item.run, item.example)
             row = Row(position, measured.sample, (measured.result,))
-            found[evaluator.method.name] = (evaluator.method, row)
-    return found
+            results[evaluator.method.name] = (evaluator.method, row)
+    return results
 
 
 def _items(experiment: Any, client: Client | None) -> Iterable[_Item]:

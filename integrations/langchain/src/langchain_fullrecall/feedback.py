@@ -51,15 +51,15 @@ def feedback(
 
 def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
     """Return what LangSmith is to keep beside the score, as plain JSON values."""
-    result, seen = measured.result, measured.ids
+    result, ids = measured.result, measured.ids
     info: dict[str, Any] = {
         "status": str(result.status),
         "reason": result.reason,
         "method": plain_method(result.method),
         "missed": _listed(result.missed),
     }
-    if seen is not None:
-        info["without_id"] = seen.without_id
+    if ids is not None:
+        info["without_id"] = ids.without_id
     if whole:
         info["row"] = plain_row(_kept(measured), [result], default=str)
     return {"fullrecall": info}
@@ -73,18 +73,18 @@ def _kept(measured: Measured) -> Sample:
     sample = measured.sample
     if measured.ids is None or sample.retrieval is None or sample.retrieval.contexts is None:
         return sample
-    found = sample.retrieval
+    retrieval = sample.retrieval
     return sample.with_retrieval(
         Retrieval(
-            _by_id(found.contexts),
-            calls=map(_call_by_id, found.calls),
-            ranks=found.ranks,
-            read=found.read,
-            error=found.error,
-            retrieved=_by_id(found.retrieved),
-            call_numbers=found.call_numbers,
-            seconds=found.seconds,
-            other_ids=found.other_ids,
+            _by_id(retrieval.contexts),
+            calls=map(_call_by_id, retrieval.calls),
+            ranks=retrieval.ranks,
+            read=retrieval.read,
+            error=retrieval.error,
+            retrieved=_by_id(retrieval.retrieved),
+            call_numbers=retrieval.call_numbers,
+            seconds=retrieval.seconds,
+            other_ids=retrieval.other_ids,
         )
     )
 
@@ -137,10 +137,10 @@ def _reason(result: Result, measure: Measure) -> str:
     findings, k = result.paid(measure), measure.top
     if measure.k is None or not len(findings):
         return result.reason
-    found = sum(finding.found_at(k) for finding in findings)
+    found_targets = sum(finding.found_at(k) for finding in findings)
     partly = any(0 < finding.credit_at(k) < 1 for finding in findings)
-    seen = f"{result.contexts_within(k)} retrieved" if measure.unit is None else str(measure.k)
-    sentence = f"{found} of {len(findings)} found{' in full' if partly else ''} in {seen}"
+    scope = f"{result.contexts_within(k)} retrieved" if measure.unit is None else str(measure.k)
+    sentence = f"{found_targets} of {len(findings)} found{' in full' if partly else ''} in {scope}"
     return f"{sentence}; {result.note}" if result.note else sentence
 
 
@@ -160,5 +160,5 @@ def _listed(items: Sequence[str]) -> list[str]:
 
 def plain_sample(sample: Sample) -> dict[str, Any]:
     """Return a sample as plain JSON values, foreign metadata as text."""
-    plain: dict[str, Any] = plain_row(sample, [], default=str)["sample"]
-    return plain
+    fields: dict[str, Any] = plain_row(sample, [], default=str)["sample"]
+    return fields

@@ -44,9 +44,9 @@ class _Experiments:
         tree = get_current_run_tree()
         if tree is None:
             return None
-        known = self._recorders.get(tree.trace_id)
-        if known is not None:
-            return known
+        recorder = self._recorders.get(tree.trace_id)
+        if recorder is not None:
+            return recorder
         root = tree
         while root.parent_run is not None:
             root = root.parent_run
@@ -57,10 +57,10 @@ class _Experiments:
     def _recorder(self, trace: UUID) -> Recorder:
         with self._lock:
             recorder = self._recorders.setdefault(trace, Recorder())
-            held = sum(each.log.reader.size for each in self._recorders.values())
-            while held > _MOST_TEXT and len(self._recorders) > 1:
+            size = sum(each.log.reader.size for each in self._recorders.values())
+            while size > _MOST_TEXT and len(self._recorders) > 1:
                 _, oldest = self._recorders.popitem(last=False)
-                held -= oldest.log.reader.size
+                size -= oldest.log.reader.size
         return recorder
 
     def recorder(self, trace: UUID) -> Recorder | None:
@@ -89,9 +89,9 @@ def steps_of_live(run: Run) -> tuple[list[Step], Hashable] | None:
         return None
     steps = recorder.log.steps
     last = max((step.ended or step.began for step in steps), default=0)
-    known = recorder.log.step(run.id.int)  # the target is a LangChain object: its own root
-    if known is not None:
-        return steps, known.id
+    own_step = recorder.log.step(run.id.int)  # the target is a LangChain object: its own root
+    if own_step is not None:
+        return steps, own_step.id
     output = unwrapped(run.outputs or {})
     contents = recorder.log.reader.read(output)
     root = Step(

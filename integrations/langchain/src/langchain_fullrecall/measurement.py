@@ -38,9 +38,13 @@ class Case(NamedTuple):
         """Return the case with what a retriever said."""
         return self._replace(sample=self.sample.with_retrieval(retrieval), unseen=None)
 
-    def problem(self) -> str | None:
+    def problem(self, *, asks: bool) -> str | None:
         """Return why there is nothing to score; None where there is."""
-        return None if self.unseen is None else f"no retrieval observed: {self.unseen}"
+        if self.unseen is None:
+            return None
+        if asks:
+            return "no retrieval observed, and no question to retrieve with"
+        return f"no retrieval observed: {self.unseen}"
 
 
 class Measured(NamedTuple):
@@ -60,7 +64,8 @@ def measure(case: Case, scorer: Scorer, retriever: Retriever | None = None) -> M
     """Return the result of a case; a `retriever` is asked where no retrieval was observed."""
     if retriever is not None and case.can_be_asked:
         case = case.answered(_retrieved(retriever, case.sample))
-    problem, sample = case.problem(), case.sample.in_view(case.view)
+    problem = case.problem(asks=retriever is not None)
+    sample = case.sample.in_view(case.view)
     if problem is not None:
         return unscored(scorer, problem, case.sample)
     return _explained(scorer, sample, score_alone(scorer, sample, case.corpus))
@@ -73,7 +78,8 @@ async def ameasure(case: Case, scorer: Scorer, retriever: Retriever | None = Non
             case = case.answered(as_retrieval(await retriever.aretrieve(case.sample)))
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             case = case.answered(failed(error))
-    problem, sample = case.problem(), case.sample.in_view(case.view)
+    problem = case.problem(asks=retriever is not None)
+    sample = case.sample.in_view(case.view)
     if problem is not None:
         return unscored(scorer, problem, case.sample)
     return _explained(scorer, sample, await ascore_alone(scorer, sample, case.corpus))
@@ -98,6 +104,6 @@ def _retrieved(retriever: Retriever, sample: Sample) -> Retrieval:
 def _explained(scorer: Scorer, sample: Sample, result: Result) -> Measured:
     if not reads_ids(scorer):
         return Measured(sample, result)
-    seen = ids_seen(sample)
+    ids = ids_seen(sample)
     retrieved = tuple(own or "(no ID)" for own in sample.retrieved_context_ids or ())
-    return Measured(sample, result, seen.hint(sample), seen, retrieved)
+    return Measured(sample, result, ids.hint(sample), ids, retrieved)

@@ -39,14 +39,14 @@ def turn_of(state: object) -> Turn | None:
     """Return the last turn of an agent's state or list of messages; None for anything else."""
     if isinstance(state, (str, BaseMessage)):
         return None
-    given = state.get("messages") if isinstance(state, Mapping) else state
-    messages = messages_of(given)
+    listed = state.get("messages") if isinstance(state, Mapping) else state
+    messages = messages_of(listed)
     if messages is None:
         return None
-    asked = max((n for n, each in enumerate(messages) if each.role == "human"), default=None)
-    turn = messages if asked is None else messages[asked + 1 :]
+    start = max((n for n, each in enumerate(messages) if each.role == "human"), default=None)
+    turn = messages if start is None else messages[start + 1 :]
     answer = next((each.text for each in reversed(turn) if each.role == "ai" and each.text), None)
-    return Turn(None if asked is None else messages[asked].text, answer, tuple(turn))
+    return Turn(None if start is None else messages[start].text, answer, tuple(turn))
 
 
 def messages_of(value: object) -> list[Message] | None:
@@ -55,8 +55,8 @@ def messages_of(value: object) -> list[Message] | None:
         return [message_of(value) or Message("human", str(value))]
     if not isinstance(value, Sequence) or isinstance(value, (bytes, bytearray)) or not value:
         return None
-    found = [message_of(item) for item in value]
-    return None if None in found else [each for each in found if each is not None]
+    messages = [message_of(item) for item in value]
+    return None if None in messages else [each for each in messages if each is not None]
 
 
 def message_of(item: object) -> Message | None:
@@ -65,8 +65,8 @@ def message_of(item: object) -> Message | None:
         return _message(item.type, {name: getattr(item, name, None) for name in _FIELDS})
     if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
         role, text = item
-        known = isinstance(text, str) and (role in _ROLES or role in _OTHERS)
-        return _message(role, {"content": text}) if known else None
+        is_message = isinstance(text, str) and (role in _ROLES or role in _OTHERS)
+        return _message(role, {"content": text}) if is_message else None
     if not isinstance(item, Mapping):
         return None
     if isinstance(item.get("kwargs"), Mapping) and isinstance(item.get("id"), list):
@@ -75,8 +75,8 @@ def message_of(item: object) -> Message | None:
     if isinstance(item.get("data"), Mapping) and "type" in item:
         return _message(item["type"], item["data"])
     role = item.get("role", item.get("type"))
-    known = role in _ROLES or role in _OTHERS
-    return _message(role, item) if known and "content" in item else None
+    is_message = role in _ROLES or role in _OTHERS
+    return _message(role, item) if is_message and "content" in item else None
 
 
 _FIELDS = ("content", "artifact", "name", "tool_call_id", "status", "tool_calls")

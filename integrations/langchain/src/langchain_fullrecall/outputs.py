@@ -109,9 +109,9 @@ def answer(output: object) -> str | None:
     if not isinstance(output, Mapping):
         return _text(output)
     answers = (_text(output[key]) for key in _ANSWER_KEYS if key in output)
-    found = next((each for each in answers if each is not None), None)
-    if found is not None:
-        return found
+    named_answer = next((each for each in answers if each is not None), None)
+    if named_answer is not None:
+        return named_answer
     state = output if "messages" in output else output.get("output")
     turn = turn_of(state) if isinstance(state, Mapping) else None
     return None if turn is None else turn.answer
@@ -135,9 +135,9 @@ def question(inputs: object, key: str | None = None) -> str | None:
     if not isinstance(inputs, Mapping):
         return None
     for name in _QUESTION_KEYS if key is None else (key,):
-        asked = _text(inputs.get(name))
-        if asked is not None:
-            return asked
+        text = _text(inputs.get(name))
+        if text is not None:
+            return text
     turn = turn_of(inputs) if key is None and "messages" in inputs else None
     if turn is not None:
         return turn.question
@@ -146,21 +146,21 @@ def question(inputs: object, key: str | None = None) -> str | None:
     return question(only, key) if key is None or isinstance(only, Mapping) else None
 
 
-def tool_query(given: Any) -> str | None:
+def tool_query(arguments: Any) -> str | None:
     """Return what a tool was asked: its only text, or the one that is called query."""
-    if isinstance(given, str):
+    if isinstance(arguments, str):
         try:
-            read = ast.literal_eval(given)
+            read = ast.literal_eval(arguments)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return given
-        return tool_query(read) if isinstance(read, Mapping) else given
-    if not isinstance(given, Mapping):
+            return arguments
+        return tool_query(read) if isinstance(read, Mapping) else arguments
+    if not isinstance(arguments, Mapping):
         return None
     for name in ("query", "question", "input"):
-        if isinstance(given.get(name), str):
-            text: str = given[name]
-            return tool_query(text) if len(given) == 1 else text
-    texts = [value for value in given.values() if isinstance(value, str)]
+        if isinstance(arguments.get(name), str):
+            text: str = arguments[name]
+            return tool_query(text) if len(arguments) == 1 else text
+    texts = [value for value in arguments.values() if isinstance(value, str)]
     return texts[0] if len(texts) == 1 else None
 
 

@@ -21,8 +21,8 @@ def rebuilt(runnable: T, exchange: Exchange) -> T:
     Parts are what stands in fields, lists and mappings of runnables; functions and private
     attributes are not looked into. Only what has to change is copied, `runnable` itself if nothing.
     """
-    found: T = _rebuilt(runnable, exchange, None, None, frozenset())
-    return found
+    new: T = _rebuilt(runnable, exchange, None, None, frozenset())
+    return new
 
 
 def _rebuilt(

@@ -33,19 +33,19 @@ class LangChainReader(ValueReader):
             return DocumentCopy(0, own_id, value.page_content, Original(own_id, None, metadata, {}))
         if not (isinstance(value, Mapping) and is_document(value)):
             return None
-        text, given_id, score, metadata, place = parts_of(value)
+        text, given_id, score, metadata, span = parts_of(value)
         known = None if given_id is None else str(given_id)
-        return DocumentCopy(0, known, text or "", Original(given_id, score, metadata, place))
+        return DocumentCopy(0, known, text or "", Original(given_id, score, metadata, span))
 
     def copy(self, value: object) -> DocumentCopy | None:
         """Return a document as a copy; the one of before if nothing of it has changed."""
         if type(value) is not Document:
             return super().copy(value)
-        known = self._copies.get(id(value))
-        if known is not None:
-            text, own = known[1].text, known[1].detail
+        earlier = self._copies.get(id(value))
+        if earlier is not None:
+            text, own = earlier[1].text, earlier[1].detail
             if value.page_content is text and (value.id, value.metadata) == (own.id, own.metadata):
-                return known[1]
+                return earlier[1]
         own_id, metadata = value.id, dict(value.metadata)
         detail = Original(own_id, None, metadata, _NO_PLACE)
         copy = DocumentCopy(id(value), own_id, value.page_content, detail)
@@ -95,12 +95,12 @@ def printed_documents(text: str) -> Iterator[Document]:
     Takes time linear in the text.
     """
     end = 0
-    for found in _PRINTED.finditer(text):
-        if found.start() < end:
+    for match in _PRINTED.finditer(text):
+        if match.start() < end:
             continue  # inside of the one before
-        end = _end_of_call(text, found.end() - 1)
+        end = _end_of_call(text, match.end() - 1)
         try:
-            call = ast.parse(text[found.start() : end], mode="eval").body
+            call = ast.parse(text[match.start() : end], mode="eval").body
             fields = {each.arg: ast.literal_eval(each.value) for each in call.keywords}  # type: ignore[attr-defined]
             yield Document(**fields)
         except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
@@ -109,12 +109,12 @@ def printed_documents(text: str) -> Iterator[Document]:
 
 def _end_of_call(text: str, opening: int) -> int:
     """Return where the parenthesis that opens here is closed, strings aside."""
-    depth, quote, place = 0, "", opening
-    while place < len(text):
-        character = text[place]
+    depth, quote, position = 0, "", opening
+    while position < len(text):
+        character = text[position]
         if quote:
             if character == "\\":
-                place += 1
+                position += 1
             elif character == quote:
                 quote = ""
         elif character in "'\"":
@@ -122,6 +122,6 @@ def _end_of_call(text: str, opening: int) -> int:
         elif character in "()":
             depth += 1 if character == "(" else -1
             if not depth:
-                return place + 1
-        place += 1
+                return position + 1
+        position += 1
     return len(text)

@@ -95,12 +95,14 @@ class Reading(StepReading):
             steps, root = chosen, None
         elif final is not None and root is not None:
             steps = [_declaring(step, final) if step.id == root else step for step in steps]
-        found = self.record_of(steps, root=root, response=response, partial=partial, unseen=unseen)
+        retrieval = self.record_of(
+            steps, root=root, response=response, partial=partial, unseen=unseen
+        )
         if error is not None and not final:
-            return Retrieval(calls=found.calls, error=error, response=response)
-        if found.error == unseen and declares_nothing(output):
+            return Retrieval(calls=retrieval.calls, error=error, response=response)
+        if retrieval.error == unseen and declares_nothing(output):
             return Retrieval((), response=response)
-        return self._collapsed(found)
+        return self._collapsed(retrieval)
 
     @property
     def changes_documents(self) -> bool:
@@ -119,30 +121,30 @@ class Reading(StepReading):
             return self.reader.context(copy.text, id, copy.detail)
         return plain_context(copy, id)
 
-    def _collapsed(self, found: Retrieval) -> Retrieval:
+    def _collapsed(self, retrieval: Retrieval) -> Retrieval:
         """Return a retrieval in which each ID counts once, if this reading collapses them."""
-        if not self.reader.collapse or found.contexts is None:
-            return found
-        contexts = self.reader.collapsed(found.contexts)
-        if len(contexts) == len(found.contexts):
-            return found
+        if not self.reader.collapse or retrieval.contexts is None:
+            return retrieval
+        contexts = self.reader.collapsed(retrieval.contexts)
+        if len(contexts) == len(retrieval.contexts):
+            return retrieval
         first: dict[object, int] = {}
-        for place, context in enumerate(found.contexts):
-            first.setdefault(place if context.id is None else context.id, place)
+        for position, context in enumerate(retrieval.contexts):
+            first.setdefault(position if context.id is None else context.id, position)
 
         def kept(values: Sequence[Any] | None) -> list[Any] | None:
-            return None if values is None else [values[place] for place in first.values()]
+            return None if values is None else [values[position] for position in first.values()]
 
         return Retrieval(
             contexts,
-            calls=found.calls,
-            ranks=kept(found.ranks),
-            response=found.response,
-            read=kept(found.read),
-            error=found.error,
-            retrieved=found.retrieved,
-            call_numbers=kept(found.call_numbers),
-            seconds=kept(found.seconds),
+            calls=retrieval.calls,
+            ranks=kept(retrieval.ranks),
+            response=retrieval.response,
+            read=kept(retrieval.read),
+            error=retrieval.error,
+            retrieved=retrieval.retrieved,
+            call_numbers=kept(retrieval.call_numbers),
+            seconds=kept(retrieval.seconds),
         )
 
 

@@ -64,10 +64,10 @@ class Recorder(BaseCallbackHandler):
         self, serialized: dict[str, Any] | None, inputs: Any, *, run_id: UUID, **fields: Any
     ) -> None:
         """Write down that a chain began."""
-        asked = question(inputs) if fields.get("parent_run_id") is None else None
+        query = question(inputs) if fields.get("parent_run_id") is None else None
         if type(inputs) is list and all(isinstance(each, str) for each in inputs):
-            self._mapped[run_id.int] = {each: place for place, each in enumerate(inputs)}
-        self.began("chain", serialized, inputs, run_id, fields, query=asked)
+            self._mapped[run_id.int] = {each: position for position, each in enumerate(inputs)}
+        self.began("chain", serialized, inputs, run_id, fields, query=query)
 
     def on_retriever_start(
         self, serialized: dict[str, Any] | None, query: str, *, run_id: UUID, **fields: Any
@@ -87,9 +87,9 @@ class Recorder(BaseCallbackHandler):
     ) -> None:
         """Write down that a tool began."""
         name = (serialized or {}).get("name") or fields.get("name")
-        asked = tool_query(inputs or input_str) or repr(inputs or input_str)
+        query = tool_query(inputs or input_str) or repr(inputs or input_str)
         self.began(
-            "tool", serialized, inputs, run_id, {**fields, "name": name}, query=asked, callee=name
+            "tool", serialized, inputs, run_id, {**fields, "name": name}, query=query, callee=name
         )
 
     def on_chat_model_start(
@@ -120,8 +120,8 @@ class Recorder(BaseCallbackHandler):
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
         """Write down that a step failed; one whose stream was left early did not."""
-        told = None if isinstance(error, GeneratorExit) else brief(error)
-        self.ended(run_id, None, told, fields.get("inputs"))
+        reason = None if isinstance(error, GeneratorExit) else brief(error)
+        self.ended(run_id, None, reason, fields.get("inputs"))
 
     on_retriever_end = on_tool_end = on_llm_end = on_chain_end  # type: ignore[assignment]
     on_retriever_error = on_tool_error = on_llm_error = on_chain_error
@@ -136,15 +136,15 @@ class Recorder(BaseCallbackHandler):
         **known: Any,
     ) -> None:
         """Write down that a step began; `known` are fields of `Step`."""
-        told = fields.get("parent_run_id")
-        parent = self._caller(None if told is None else told.int)
+        parent_id = fields.get("parent_run_id")
+        parent = self._caller(None if parent_id is None else parent_id.int)
         name = str(fields.get("name") or (serialized or {}).get("name") or kind)
         tags = fields.get("tags") or ()
         metadata = fields.get("metadata") or {}
         group, branch = branch_of(tags, metadata, fields.get("tool_call_id"))
-        place = self._mapped.get(parent, {}).get(known.get("query"))
-        if place is not None:
-            group, branch = "map", f"{place:09}"
+        position = self._mapped.get(parent, {}).get(known.get("query"))
+        if position is not None:
+            group, branch = "map", f"{position:09}"
         step = self.log.begin(
             run_id.int,
             parent,
@@ -171,15 +171,15 @@ class Recorder(BaseCallbackHandler):
         """Write down that a step ended, in the block around this one too."""
         step = self.log.end(run_id.int, output, error=error, given=given)
         if step is not None and self.log.step(step.parent) is None and error is None:
-            said = answer(output)
-            if said is not None:
-                self.answered[run_id.int] = said
+            text = answer(output)
+            if text is not None:
+                self.answered[run_id.int] = text
         if _retrieving.get() == run_id.int:
             _retrieving.set(None if step is None else _open_retriever(self.log, step))
         if self._outer is not None:
             self._outer.ended(run_id, output, error, given)
 
-    def _caller(self, told: int | None) -> Hashable | None:
+    def _caller(self, stated: int | None) -> Hashable | None:
         """Return who called: the context knows better than what a run is told.
 
         Fallbacks and what `with_config` wraps are told of their caller's caller; what a retriever
@@ -187,7 +187,7 @@ class Recorder(BaseCallbackHandler):
         """
         config = var_child_runnable_config.get() or {}
         around = getattr(config.get("callbacks"), "parent_run_id", None)
-        caller: Hashable | None = told
+        caller: Hashable | None = stated
         for candidate in (_retrieving.get(), None if around is None else around.int):
             if candidate is None or candidate == caller:
                 continue

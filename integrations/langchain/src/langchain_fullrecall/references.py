@@ -71,19 +71,19 @@ def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) 
     return {field: _read(reference, field, reader)}
 
 
-def named_references(given: Mapping[str, Any], reader: DocumentReader) -> dict[str, Any]:
+def named_references(mapping: Mapping[str, Any], reader: DocumentReader) -> dict[str, Any]:
     """Return the references among the keys of a mapping, by the names that `Sample` takes."""
     fields = {
         name: _read(value, _FIELD_OF[name], reader)
-        for name, value in given.items()
+        for name, value in mapping.items()
         if name in _FIELD_OF and value is not None
     }
     if not any(_FIELD_OF[name] == _ANSWER for name in fields):
-        answers = (given[name] for name in _ANSWER_KEYS if isinstance(given.get(name), str))
+        answers = (mapping[name] for name in _ANSWER_KEYS if isinstance(mapping.get(name), str))
         answer = next(answers, None)
         if answer is not None:
             fields[_ANSWER] = answer
-    turn = turn_of(given) if "messages" in given and not fields else None
+    turn = turn_of(mapping) if "messages" in mapping and not fields else None
     if turn is not None and turn.answer is not None:
         fields[_ANSWER] = turn.answer
     return fields

@@ -31,7 +31,7 @@ _QUESTIONS = ("input", "question", "query", "user_input")
 
 
 def observed(
-    thing: Observable,
+    retriever: Observable,
     /,
     *,
     config: RunnableConfig | None = None,
@@ -57,7 +57,7 @@ def observed(
     `observed(retriever.with_retry())`. Raises `ParameterError` for what cannot be called.
     """
     return ObservedRetriever(
-        _runnable(thing), reading_of(documents_key=documents_key, **options), config, as_input
+        _runnable(retriever), reading_of(documents_key=documents_key, **options), config, as_input
     )
 
 
@@ -94,36 +94,36 @@ class ObservedRetriever:
         search raises.
         """
         search = deeper(self._runnable, k)
-        found = ObservedRetriever(search, self._reading, self._config, self._as_input)
-        record = found.retrieve(Sample(user_input=question))
+        retriever = ObservedRetriever(search, self._reading, self._config, self._as_input)
+        record = retriever.retrieve(Sample(user_input=question))
         if record.contexts is None:
             raise InputError(record.error or "no retriever was called")
         return list(record.contexts[:k])
 
     def retrieve(self, sample: Sample, /) -> Retrieval:
         """Return what is retrieved for the sample's question, step by step."""
-        recorder, given, config = self._call(sample)
+        recorder, inputs, config = self._call(sample)
         try:
-            output = self._runnable.invoke(given, config)
+            output = self._runnable.invoke(inputs, config)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             return self._read(sample, recorder, error=error)
         return self._read(sample, recorder, output)
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
         """Return the same as `retrieve`, by `ainvoke`."""
-        recorder, given, config = self._call(sample)
+        recorder, inputs, config = self._call(sample)
         try:
-            output = await self._runnable.ainvoke(given, config)
+            output = await self._runnable.ainvoke(inputs, config)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             return self._read(sample, recorder, error=error)
         return self._read(sample, recorder, output)
 
     def _call(self, sample: Sample) -> tuple[Recorder, Any, RunnableConfig]:
-        given = self._as_input(_question(sample))
+        inputs = self._as_input(_question(sample))
         recorder = Recorder()
-        recorder.begin_call(given)
+        recorder.begin_call(inputs)
         config: RunnableConfig = {"callbacks": [recorder]}
-        return recorder, given, merge_configs(self._config, config) if self._config else config
+        return recorder, inputs, merge_configs(self._config, config) if self._config else config
 
     def _read(
         self,
@@ -137,7 +137,7 @@ class ObservedRetriever:
         try:
             if error is None:
                 checked_key(output, self._reading.documents_key)
-            found = self._reading.retrieval(
+            retrieval = self._reading.retrieval(
                 recorder.log.steps,
                 output,
                 root=ROOT,
@@ -148,28 +148,28 @@ class ObservedRetriever:
         except InputError as problem:
             return Retrieval(error=str(problem))
         if error is not None:
-            return Retrieval(calls=found.calls, error=brief(error))
+            return Retrieval(calls=retrieval.calls, error=brief(error))
         if sample.reference_context_ids and not self._watch.is_done:
-            self._watch.warn(ids_seen(sample.with_retrieval(found)))
-        return found
+            self._watch.warn(ids_seen(sample.with_retrieval(retrieval)))
+        return retrieval
 
 
-def _runnable(thing: Observable) -> Runnable[Any, Any]:
-    if isinstance(thing, Runnable):
-        return thing
-    if isinstance(thing, type):
+def _runnable(source: Observable) -> Runnable[Any, Any]:
+    if isinstance(source, Runnable):
+        return source
+    if isinstance(source, type):
         raise ParameterError(
-            f"expected a retriever instance, got class {thing.__name__}: pass {thing.__name__}(…)"
+            f"expected a retriever instance, got class {source.__name__}: pass {source.__name__}(…)"
         )
-    made = getattr(thing, "as_retriever", None)
-    if made is None and not callable(thing):
+    as_retriever = getattr(source, "as_retriever", None)
+    if as_retriever is None and not callable(source):
         raise ParameterError(
-            f"expected a Runnable, a VectorStore or a function of the question, got {shown(thing)}"
+            f"expected a Runnable, a VectorStore or a function of the question, got {shown(source)}"
         )
-    if made is None:
-        return RunnableLambda(cast("Callable[[Any], Any]", thing))
-    found: Runnable[Any, Any] = made()
-    return found
+    if as_retriever is None:
+        return RunnableLambda(cast("Callable[[Any], Any]", source))
+    retriever: Runnable[Any, Any] = as_retriever()
+    return retriever
 
 
 def input_of(runnable: Runnable[Any, Any]) -> Callable[[str], Any]:

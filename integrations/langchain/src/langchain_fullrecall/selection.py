@@ -55,12 +55,12 @@ class Selection:
                 listed = ", ".join(map(repr, allowed))
                 raise ParameterError(f"{parameter} must be one of {listed}, got {value!r}")
         for parameter in ("name", "tag"):
-            wanted = getattr(self, parameter)
-            if wanted is None:
+            wanted_names = getattr(self, parameter)
+            if wanted_names is None:
                 continue
-            names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+            names = (wanted_names,) if isinstance(wanted_names, str) else tuple(wanted_names)
             if not names or not all(isinstance(each, str) and each for each in names):
-                raise ParameterError(f"{parameter} must be a str or several, got {wanted!r}")
+                raise ParameterError(f"{parameter} must be a str or several, got {wanted_names!r}")
             object.__setattr__(self, parameter, names)
         if self.where is not None and not callable(self.where):
             raise ParameterError(f"where must be a function of a call, got {self.where!r}")
@@ -91,9 +91,9 @@ def selected(selection: Selection, steps: Sequence[Step]) -> list[Step]:
     gone = {below.id for step in good for below in tree.below(step)}
     calls = [s for s in _calls(steps) if s.id not in gone and (s.error or s.returned)]
     meant = [step for step in calls if _means(selection, step)]
-    wanted = {step.id for step in meant}
+    meant_ids = {step.id for step in meant}
     if selection.level == "outermost":
-        nested = {s.id for s in meant if any(over.id in wanted for over in tree.above(s))}
+        nested = {s.id for s in meant if any(over.id in meant_ids for over in tree.above(s))}
     else:
         nested = {over.id for step in meant for over in tree.above(step)}
     chosen = [replace(s, parent=None, given=()) for s in meant if s.id not in nested]
@@ -108,13 +108,13 @@ def missing(selection: Selection, steps: Sequence[Step]) -> str:
     calls = _calls(steps)
     if not calls:
         return "no retriever was called"
-    wanted = ", ".join(
+    filters = ", ".join(
         f"{parameter}={getattr(selection, parameter)!r}"
         for parameter in ("name", "tag", "where")
         if getattr(selection, parameter) is not None
     )
     there = ", ".join(map(repr, dict.fromkeys(step.name for step in calls)))
-    return f"no retriever call fits {wanted}: there were {there}"
+    return f"no retriever call fits {filters}: there were {there}"
 
 
 def _means(selection: Selection, step: Step) -> bool:

@@ -72,22 +72,22 @@ def broken() -> str | None:
     try:
         output = Variables().run(_untraced, chain, recorder)
     except Exception as error:  # noqa: BLE001 - whatever it is, this version cannot be recorded
-        return _told(f"{type(error).__name__}: {error}")
+        return _incompatible(f"{type(error).__name__}: {error}")
     recorder.end_call(output)
     steps = {step.kind + step.name: step for step in recorder.log.steps}
     inner, outer = steps.get("retriever_Inner"), steps.get("retriever_Outer")
     if inner is None or outer is None or inner.parent != outer.id:
-        return _told("a retriever inside of a retriever is not reported as such")
+        return _incompatible("a retriever inside of a retriever is not reported as such")
     fallbacks = recorder.log.step(outer.parent)
     if fallbacks is None or not fallbacks.tries:
-        return _told("what has fallbacks is not reported as such")
-    found = retrieval_of(recorder.log.steps, root=ROOT)
-    if found.error is not None or [c.id for c in found.contexts or ()] != ["1"]:
-        return _told(found.error or "the record of a tiny run is wrong")
+        return _incompatible("what has fallbacks is not reported as such")
+    retrieval = retrieval_of(recorder.log.steps, root=ROOT)
+    if retrieval.error is not None or [c.id for c in retrieval.contexts or ()] != ["1"]:
+        return _incompatible(retrieval.error or "the record of a tiny run is wrong")
     return None
 
 
-def _told(what: str) -> str:
+def _incompatible(what: str) -> str:
     return (
         f"langchain-core {version('langchain-core')} cannot be recorded by "
         f"langchain-fullrecall {version('langchain-fullrecall')}: {what}"

@@ -32,10 +32,10 @@ class StoredRun:
         self.partial: str | None = None
         self.root: Hashable = run.id
         self._reader = LangChainReader()
-        found = list(_walk(run))
-        self._runs = {each.id: each for each, _, _ in found}
-        self._depths = {each.id: depth for each, _, depth in found}
-        self.steps = [self._step(each, parent) for each, parent, _ in found]
+        walked = list(_walk(run))
+        self._runs = {each.id: each for each, _, _ in walked}
+        self._depths = {each.id: depth for each, _, depth in walked}
+        self.steps = [self._step(each, parent) for each, parent, _ in walked]
         self._order()
         self._find_callers()
 
@@ -45,7 +45,7 @@ class StoredRun:
         metadata = dict((run.extra or {}).get("metadata") or {})
         tags = tuple(run.tags or ())
         output = unwrapped(outputs)
-        given = self._reader.read(inputs)
+        contents_in = self._reader.read(inputs)
         failed = brief(run.error) if run.error else _reported_failure(kind, output)
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output)
         name = run.name or kind
@@ -55,10 +55,10 @@ class StoredRun:
             parent,
             kind,
             name,
-            given=given.lists,
+            given=contents_in.lists,
             returned=contents.lists,
             texts=contents.texts,
-            prompt=given.texts if kind == "llm" else None,
+            prompt=contents_in.texts if kind == "llm" else None,
             query=tool_query(inputs.get("input", inputs)) if kind == "tool" else question(inputs),
             error=failed,
             outputs=self._reader.identities(output),
@@ -152,12 +152,12 @@ def unseen_in(run: Run) -> str:
 def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
     """Yield a run and all below it, each once, with the ID of the run above it, and its depth."""
     stack: list[tuple[Run, Hashable | None, int]] = [(run, None, 0)]
-    seen: set[Hashable] = set()
+    visited: set[Hashable] = set()
     while stack:
         current, parent, depth = stack.pop()
-        if current.id in seen:
+        if current.id in visited:
             continue  # one that reported two callers stands twice in the tree
-        seen.add(current.id)
+        visited.add(current.id)
         yield current, parent, depth
         stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))
 

@@ -46,7 +46,7 @@ class RecallSummary:
         self._measured = measured
         self._measures = tuple(measures)
         self._keys = tuple(keys)
-        self._known: dict[UUID, Measured] = {}
+        self._measured_runs: dict[UUID, Measured] = {}
         self._lock = Lock()
         self.__name__ = f"{keys[0]}.mean"  # LangSmith names the trace after it
 
@@ -68,14 +68,14 @@ class RecallSummary:
         single = []
         for measure, key in zip(self._measures, self._keys, strict=True):
             each = RecallSummary(self._measured, (measure,), (key,))
-            each._known, each._lock = self._known, self._lock
+            each._measured_runs, each._lock = self._measured_runs, self._lock
             single.append(each)
         return single
 
     def remember(self, run_id: UUID, measured: Measured) -> None:
         """Keep what was measured for a run."""
         with self._lock:
-            self._known[run_id] = measured
+            self._measured_runs[run_id] = measured
 
     def __call__(
         self, runs: Sequence[Run], examples: Sequence[Example]
@@ -98,11 +98,11 @@ class RecallSummary:
 
     def _of(self, run: Run, example: Example | None) -> Measured:
         with self._lock:
-            known = self._known.get(run.id)
-        if known is None:
-            known = self._measured(run, example)
-            self.remember(run.id, known)
-        return known
+            measured = self._measured_runs.get(run.id)
+        if measured is None:
+            measured = self._measured(run, example)
+            self.remember(run.id, measured)
+        return measured
 
 
 def _feedback(
@@ -113,7 +113,7 @@ def _feedback(
     problem: str | None,
 ) -> EvaluationResult:
     estimate = summary[measure]
-    seen = [each.ids for each in measured if each.ids is not None]
+    ids = [each.ids for each in measured if each.ids is not None]
     coverage = {
         "runs": len(measured),
         "scored": summary.scored,
@@ -122,8 +122,8 @@ def _feedback(
         "reasons": dict(summary.reasons),
         "interval": None if estimate.interval is None else list(estimate.interval),
     }
-    if seen:
-        coverage["without_id"] = sum(each.without_id for each in seen)
+    if ids:
+        coverage["without_id"] = sum(each.without_id for each in ids)
     parts = [f"mean of {summary.scored} of {len(measured)} runs"]
     if summary.undefined:
         parts.append(f"{summary.undefined} undefined, without reference items")
@@ -131,7 +131,7 @@ def _feedback(
         reasons = ", ".join(f"{reason} ({n})" for reason, n in summary.reasons.items())
         parts.append(f"{summary.unscored} unscored: {reasons}")
     if coverage.get("without_id"):
-        total = sum(each.retrieved for each in seen)
+        total = sum(each.retrieved for each in ids)
         parts.append(f"{coverage['without_id']} of {total} documents have no ID")
     if problem is not None:
         parts.append(problem)

@@ -85,8 +85,8 @@ class Capture:
 
         Raises `InputError` for nodes that the options cannot read.
         """
-        found = self.retrieval().contexts
-        return None if found is None else list(found)
+        contexts = self.retrieval().contexts
+        return None if contexts is None else list(contexts)
 
     def sample(self, sample: Sample | Mapping[str, Any] | None = None, /, **fields: Any) -> Sample:
         """Return a sample, or the one with these fields, with what this call retrieved.
@@ -96,13 +96,13 @@ class Capture:
         """
         if sample is None and not fields:
             fields = {"user_input": self.question}
-        known = sample.to_dict() if isinstance(sample, Sample) else dict(sample or {})
-        return Sample(**{**known, **fields}).with_retrieval(self.retrieval())
+        fields_of_sample = sample.to_dict() if isinstance(sample, Sample) else dict(sample or {})
+        return Sample(**{**fields_of_sample, **fields}).with_retrieval(self.retrieval())
 
     def __repr__(self) -> str:
-        found = self.retrieval()
-        told = found.error or f"{len(found.contexts or ())} contexts"
-        return f"<Capture of {self.question!r}: {told}>"
+        retrieval = self.retrieval()
+        summary = retrieval.error or f"{len(retrieval.contexts or ())} contexts"
+        return f"<Capture of {self.question!r}: {summary}>"
 
 
 class Attachment:
@@ -112,10 +112,10 @@ class Attachment:
     captured.
     """
 
-    def __init__(self, thing: Attachable, keep: int | None, reading: Reading) -> None:
+    def __init__(self, engine: Attachable, keep: int | None, reading: Reading) -> None:
         captures: deque[Capture] = deque(maxlen=keep)
         self._captures = captures
-        self._thing = weakref.ref(thing)
+        self._engine = weakref.ref(engine)
 
         def deliver(recorder: Recorder, returned: Any) -> None:
             answer = response_text(returned) if is_response(returned) else None
@@ -126,7 +126,7 @@ class Attachment:
                 _carry(returned, capture)
 
         self._deliver = deliver
-        attach_to(thing, deliver)
+        attach_to(engine, deliver)
 
     @property
     def captures(self) -> tuple[Capture, ...]:
@@ -135,11 +135,11 @@ class Attachment:
 
     def detach(self) -> None:
         """Capture no further calls. What was captured stays."""
-        if (thing := self._thing()) is not None:
-            detach_from(thing, self._deliver)
+        if (engine := self._engine()) is not None:
+            detach_from(engine, self._deliver)
 
     def __repr__(self) -> str:
-        thing = self._thing()
+        thing = self._engine()
         name = "nothing any more" if thing is None else type(thing).__name__
         return f"<Attachment to {name}: {len(self._captures)} captured>"
 
@@ -156,7 +156,7 @@ class Attachment:
 
 
 def attach(
-    thing: Attachable, /, *, keep: int | None = 1000, **options: Unpack[Options]
+    engine: Attachable, /, *, keep: int | None = 1000, **options: Unpack[Options]
 ) -> Attachment:
     """Capture what each call of a query engine, chat engine or retriever retrieves.
 
@@ -172,14 +172,14 @@ def attach(
     Raises `ParameterError` for what cannot be attached to: an agent or a workflow is `observed`,
     or run in a `with capture_retrievals():`.
     """
-    if not isinstance(thing, (BaseQueryEngine, BaseChatEngine, BaseRetriever)):
+    if not isinstance(engine, (BaseQueryEngine, BaseChatEngine, BaseRetriever)):
         raise ParameterError(
-            f"expected a query engine, a chat engine or a retriever, {got(thing)}: "
+            f"expected a query engine, a chat engine or a retriever, {got(engine)}: "
             "run anything else in `with capture_retrievals() as capture:`"
         )
     if keep is not None:
         check_k(keep, "keep")
-    return Attachment(thing, keep, reading_of(**options))
+    return Attachment(engine, keep, reading_of(**options))
 
 
 @contextmanager

@@ -38,7 +38,7 @@ class LlamaIndexChatModel:
     def __init__(self, llm: LLM | None = None, *, name: str | None = None) -> None:
         if llm is not None and not isinstance(llm, LLM):
             raise ParameterError(f"expected a LlamaIndex LLM, {got(llm)}")
-        self._given = llm
+        self._own_llm = llm
         self._name = name
         self._home = HomeLoop()
 
@@ -83,7 +83,7 @@ class LlamaIndexChatModel:
     @cached_property
     def _llm(self) -> LLM:
         try:
-            llm = Settings.llm if self._given is None else self._given
+            llm = Settings.llm if self._own_llm is None else self._own_llm
         except (ImportError, ValueError) as error:
             raise ParameterError(
                 "a judge needs a model, and LlamaIndex's Settings has none: pass "
@@ -95,19 +95,19 @@ class LlamaIndexChatModel:
 
 def _temperature(llm: LLM) -> float | None:
     more = getattr(llm, "additional_kwargs", None) or {}
-    told = more.get("temperature", getattr(llm, "temperature", None))
-    return told if isinstance(told, (int, float)) else None
+    temperature = more.get("temperature", getattr(llm, "temperature", None))
+    return temperature if isinstance(temperature, (int, float)) else None
 
 
 def _described(llm: LLM) -> str:
     temperature = _temperature(llm)
     sampled = "" if temperature is None else f",t={temperature}"
-    places = (getattr(llm, name, None) for name in ("api_base", "base_url"))
-    place = next((f"@{public_url(url)}" for url in places if isinstance(url, str)), "")
+    urls = (getattr(llm, name, None) for name in ("api_base", "base_url"))
+    address = next((f"@{public_url(url)}" for url in urls if isinstance(url, str)), "")
     more = {**(getattr(llm, "additional_kwargs", None) or {})}
     more.pop("temperature", None)
     options = public_options(more)
-    return f"llama-index:{llm.class_name()}:{llm.metadata.model_name}{place}{sampled}{options}"
+    return f"llama-index:{llm.class_name()}:{llm.metadata.model_name}{address}{sampled}{options}"
 
 
 def _messages(request: ChatRequest) -> list[ChatMessage]:
@@ -137,11 +137,11 @@ _ANSWERED = ("completion_tokens", "output_tokens", "candidates_token_count")
 """What OpenAI, Anthropic and Google call the tokens of the prompt and of the answer."""
 
 
-def _read(thing: object, name: str) -> Any:
+def _read(holder: object, name: str) -> Any:
     """Return a field of what may be a mapping, an object, or nothing."""
-    if isinstance(thing, Mapping):
-        return thing.get(name)
-    return getattr(thing, name, None)
+    if isinstance(holder, Mapping):
+        return holder.get(name)
+    return getattr(holder, name, None)
 
 
 def _count(sources: tuple[object, ...], names: tuple[str, ...]) -> int:

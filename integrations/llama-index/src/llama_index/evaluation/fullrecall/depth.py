@@ -18,63 +18,63 @@ _SIZE_LIMITS = ("corpus_size", "n_docs", "num_docs")
 """The names under which searches that refuse a larger k hold how many documents there are."""
 
 
-def deeper(thing: Any, k: int) -> Any:
+def deeper(retriever: Any, k: int) -> Any:
     """Return a copy of a retriever, or a retriever over an index, that returns `k` nodes.
 
     Retrievers inside of it, such as those that are fused, return as many each. Raises
     `ParameterError` where none has a `similarity_top_k`.
     """
-    if isinstance(thing, BaseIndex):
-        return thing.as_retriever(similarity_top_k=k)
-    found, reached = _deeper(thing, k, {})
+    if isinstance(retriever, BaseIndex):
+        return retriever.as_retriever(similarity_top_k=k)
+    copied, reached = _deeper(retriever, k, {})
     if not reached:
         raise ParameterError(
-            f"{type(thing).__name__} has no similarity_top_k: pass the index, or a function of a "
-            "question and k"
+            f"{type(retriever).__name__} has no similarity_top_k: pass the index, or a function of "
+            "a question and k"
         )
-    return found
+    return copied
 
 
-def _deeper(thing: BaseRetriever, k: int, done: dict[int, Any]) -> tuple[Any, bool]:
+def _deeper(retriever: BaseRetriever, k: int, copies: dict[int, Any]) -> tuple[Any, bool]:
     """Return the copy, and whether it or a part of it has a size; `done` has those of before."""
-    if id(thing) in done:
-        return done[id(thing)], True
-    made = done[id(thing)] = copy(thing)
+    if id(retriever) in copies:
+        return copies[id(retriever)], True
+    copied = copies[id(retriever)] = copy(retriever)
     reached = False
-    for name, value in vars(thing).items():
+    for name, value in vars(retriever).items():
         if name in _SIZES:
             # A search over fewer documents may refuse more.
-            most = next((n for each in _SIZE_LIMITS if (n := _limit(thing, each))), k)
-            setattr(made, name, min(k, most))
+            most = next((n for each in _SIZE_LIMITS if (n := _limit(retriever, each))), k)
+            setattr(copied, name, min(k, most))
             reached = True
             continue
-        part, is_deeper = _parts(value, k, done)
+        part, is_deeper = _parts(value, k, copies)
         if is_deeper:
-            setattr(made, name, part)
+            setattr(copied, name, part)
             reached = True
-    return made, reached
+    return copied, reached
 
 
-def _parts(value: Any, k: int, done: dict[int, Any]) -> tuple[Any, bool]:
+def _parts(value: Any, k: int, copies: dict[int, Any]) -> tuple[Any, bool]:
     """Return a retriever, or a list or mapping of retrievers, as deeper ones."""
     if isinstance(value, BaseRetriever):
-        return _deeper(value, k, done)
+        return _deeper(value, k, copies)
     if isinstance(value, (list, tuple)) and any(isinstance(each, BaseRetriever) for each in value):
-        pairs = [_parts(each, k, done) for each in value]
+        pairs = [_parts(each, k, copies) for each in value]
         return type(value)(each for each, _ in pairs), any(reached for _, reached in pairs)
     if isinstance(value, Mapping) and any(isinstance(o, BaseRetriever) for o in value.values()):
-        found = {name: _parts(each, k, done) for name, each in value.items()}
-        reached = any(reached for _, reached in found.values())
-        return {name: each for name, (each, _) in found.items()}, reached
+        copied = {name: _parts(each, k, copies) for name, each in value.items()}
+        reached = any(reached for _, reached in copied.values())
+        return {name: each for name, (each, _) in copied.items()}, reached
     return value, False
 
 
-def _limit(thing: object, name: str) -> int | None:
-    for held in (thing, *vars(thing).values()):
-        size = getattr(held, name, None)
+def _limit(retriever: object, name: str) -> int | None:
+    for holder in (retriever, *vars(retriever).values()):
+        size = getattr(holder, name, None)
         if isinstance(size, int) and not isinstance(size, bool):
             return size
-        scores = getattr(held, "scores", None)  # bm25s
+        scores = getattr(holder, "scores", None)  # bm25s
         if isinstance(scores, Mapping) and isinstance(scores.get("num_docs"), int):
             return int(scores["num_docs"])
     return None

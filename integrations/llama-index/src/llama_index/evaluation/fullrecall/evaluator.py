@@ -117,12 +117,12 @@ class RecallEvaluator(BaseEvaluator):
         **fields: Any,
     ) -> RecallEvaluationResult:
         """Return the result; needs no event loop, and works inside a running one."""
-        given, failed = self._read(query, response, contexts, fields)
+        read, failed = self._read(query, response, contexts, fields)
         if failed is not None:
-            return self._answer(given, {_key(given.sample.retrieved_contexts): failed})
-        lists = self._lists(given.sample)
+            return self._answer(read, {_key(read.sample.retrieved_contexts): failed})
+        lists = self._lists(read.sample)
         return self._answer(
-            given,
+            read,
             {key: score_alone(self.scorer, sample, self._corpus) for key, sample in lists.items()},
         )
 
@@ -134,16 +134,16 @@ class RecallEvaluator(BaseEvaluator):
         **fields: Any,
     ) -> RecallEvaluationResult:
         """Return the result; awaits the scorer's `ascore`, or runs its `score` in a thread."""
-        given, failed = self._read(query, response, contexts, fields)
+        read, failed = self._read(query, response, contexts, fields)
         if failed is not None:
-            return self._answer(given, {_key(given.sample.retrieved_contexts): failed})
-        lists = self._lists(given.sample)
+            return self._answer(read, {_key(read.sample.retrieved_contexts): failed})
+        lists = self._lists(read.sample)
         # One after the other: what the first has split into claims, the others take over.
         results = {
             key: await ascore_alone(self.scorer, sample, self._corpus)
             for key, sample in lists.items()
         }
-        return self._answer(given, results)
+        return self._answer(read, results)
 
     def evaluate_response(
         self, query: str | QueryBundle | None = None, response: object = None, **fields: Any
@@ -161,12 +161,12 @@ class RecallEvaluator(BaseEvaluator):
         return dict(templates(self.scorer))
 
     def _update_prompts(self, prompts_dict: PromptDictType) -> None:
-        known = templates(self.scorer)
-        unknown = sorted(prompts_dict.keys() - known.keys())
+        prompts = templates(self.scorer)
+        unknown = sorted(prompts_dict.keys() - prompts.keys())
         if unknown:
-            has = f"the prompts are {', '.join(known)}" if known else "its scorer asks no model"
+            has = f"the prompts are {', '.join(prompts)}" if prompts else "its scorer asks no model"
             warnings.warn(f"no prompt {', '.join(map(repr, unknown))}: {has}", stacklevel=3)
-        changed = {name: prompts_dict[name] for name in known if name in prompts_dict}
+        changed = {name: prompts_dict[name] for name in prompts if name in prompts_dict}
         self.scorer = with_templates(self.scorer, changed)
 
     def _lists(self, sample: Sample) -> dict[_Key, Sample]:
@@ -185,7 +185,7 @@ class RecallEvaluator(BaseEvaluator):
     ) -> tuple[Given, Result | None]:
         """Return what was given, and the result that says so where it is no sample."""
         try:
-            given = read_call(
+            read = read_call(
                 self._reading,
                 query=query,
                 response=response,
@@ -197,12 +197,12 @@ class RecallEvaluator(BaseEvaluator):
         except Exception as error:  # noqa: BLE001 - nodes may be of the user's own class
             problem = f"{type(error).__name__}: {error}"
         else:
-            return given._replace(sample=given.sample.in_view(self._view)), None
+            return read._replace(sample=read.sample.in_view(self._view)), None
         return Given(read_texts(query, response)), self._unscored(f"invalid input: {problem}")
 
-    def _answer(self, given: Given, results: Mapping[_Key, Result]) -> RecallEvaluationResult:
+    def _answer(self, read: Given, results: Mapping[_Key, Result]) -> RecallEvaluationResult:
         """Return the results in LlamaIndex's form, with what may help in the note."""
-        sample = given.sample
+        sample = read.sample
         contexts = sample.retrieved_contexts
         result = results[_key(contexts)]
         stages = {
@@ -213,11 +213,11 @@ class RecallEvaluator(BaseEvaluator):
         score = result[self.measures[0]]
         scored = score is not None
         notes = [result.note]
-        if given.nodes and not result.score:
-            other_ids = self._reading.reader.other_ids(given.nodes)
+        if read.nodes and not result.score:
+            other_ids = self._reading.reader.other_ids(read.nodes)
             notes.append(ids_seen(sample, other_ids).hint(sample))
-        if given.unused and not scored:
-            notes.append(f"not used: {', '.join(given.unused)}")
+        if read.unused and not scored:
+            notes.append(f"not used: {', '.join(read.unused)}")
         result = replace(result, note="; ".join(filter(None, notes)))
         return RecallEvaluationResult(
             query=sample.user_input,

@@ -69,19 +69,19 @@ def read_call(
         retrieved_nodes=named.get("retrieved_nodes"),
         retrieved_contexts=fields.pop("retrieved_contexts", None),
     )
-    found = Found()
+    retrieved_by = Found()
     if retrieved is None and fields.keys().isdisjoint(_RETRIEVAL_NAMES):
-        found = found_in(response, reading)
-        fields["retrieval"] = found.retrieval
+        retrieved_by = found_in(response, reading)
+        fields["retrieval"] = retrieved_by.retrieval
     elif are_nodes(retrieved):
-        found = Found(None, retrieved)
+        retrieved_by = Found(None, retrieved)
         fields["retrieved_contexts"] = reading.reader.contexts(retrieved)
     elif retrieved is not None:
         fields["retrieved_contexts"] = retrieved
     unused = named.keys() - _SAMPLE_NAMES - _FRAMEWORK_NAMES - {"retrieved_nodes"}
-    if found.retrieval is not None and found.retrieval.response is not None:
-        fields["response"] = found.retrieval.response
-    return Given(Sample(**fields), found.nodes, sorted(unused))
+    if retrieved_by.retrieval is not None and retrieved_by.retrieval.response is not None:
+        fields["response"] = retrieved_by.retrieval.response
+    return Given(Sample(**fields), retrieved_by.nodes, sorted(unused))
 
 
 def found_in(response: object, reading: Reading) -> Found:
@@ -96,10 +96,10 @@ def found_in(response: object, reading: Reading) -> Found:
     """
     capture = response if isinstance(response, Capture) else capture_of(response)
     if capture is not None:
-        seen = capture.read(reading)
+        record = capture.read(reading)
         own = source_nodes(response) if is_response(response) else None
-        if seen.error != UNSEEN or not own:
-            return Found(seen, capture.nodes)
+        if record.error != UNSEEN or not own:
+            return Found(record, capture.nodes)
     if are_nodes(response):
         return Found(Retrieval(reading.reader.contexts(response)), response)
     if isinstance(response, AgentOutput):
@@ -145,10 +145,10 @@ def answer_text(answer: object) -> str | None:
 
 
 def _answer(response: object) -> str | None:
-    known = (str, Capture, AgentOutput)
+    answer_types = (str, Capture, AgentOutput)
     if (
         response is None
-        or isinstance(response, known)
+        or isinstance(response, answer_types)
         or is_response(response)
         or are_nodes(response)
     ):
@@ -162,7 +162,7 @@ def _answer(response: object) -> str | None:
 
 
 def _only_one(**retrieved: object) -> object:
-    given = {name: value for name, value in retrieved.items() if value is not None}
-    if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} mean the same: pass one", field=min(given))
-    return next(iter(given.values()), None)
+    passed = {name: value for name, value in retrieved.items() if value is not None}
+    if len(passed) > 1:
+        raise InputError(f"{' and '.join(passed)} mean the same: pass one", field=min(passed))
+    return next(iter(passed.values()), None)

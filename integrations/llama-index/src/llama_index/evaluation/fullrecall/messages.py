@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 
-def got(thing: object) -> str:
+def got(value: object) -> str:
     """Return what `thing` is, for the end of an error's message; a class is told as such."""
-    if isinstance(thing, type):
-        return f"got the class {thing.__name__}: pass an instance of it"
-    return f"got {type(thing).__name__}"
+    if isinstance(value, type):
+        return f"got the class {value.__name__}: pass an instance of it"
+    return f"got {type(value).__name__}"

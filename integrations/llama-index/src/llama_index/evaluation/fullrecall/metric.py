@@ -105,10 +105,10 @@ class RecallMetric(BaseRetrievalMetric):
         del query  # no measure asks what it was
         scorer = self.scorer or IdRecall()
         fields = (
-            dict(zip(_IDS, self._given("ids", expected_ids, retrieved_ids), strict=True))
+            dict(zip(_IDS, self._both("ids", expected_ids, retrieved_ids), strict=True))
             if isinstance(scorer, IdRecall)
             else dict(
-                zip(_TEXTS, self._given("texts", expected_texts, retrieved_texts), strict=True)
+                zip(_TEXTS, self._both("texts", expected_texts, retrieved_texts), strict=True)
             )
         )
         result: Result = scorer.score(**fields)
@@ -122,7 +122,7 @@ class RecallMetric(BaseRetrievalMetric):
             },
         )
 
-    def _given(self, what: str, expected: object, retrieved: object) -> tuple[object, object]:
+    def _both(self, what: str, expected: object, retrieved: object) -> tuple[object, object]:
         for name, value in (("expected", expected), ("retrieved", retrieved)):
             if value is None:
                 raise InputError(

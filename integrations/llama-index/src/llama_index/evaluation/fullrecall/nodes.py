@@ -97,20 +97,20 @@ class NodeReader:
 
     def context(self, node: BaseNode, score: float | None, id: str | None) -> Context:  # noqa: A002
         """Return a node as a context of this ID."""
-        place: dict[str, Any] = _place(node) if self._offsets else {}
+        span: dict[str, Any] = _span_of(node) if self._offsets else {}
         return Context(
             node.get_content(metadata_mode=self._mode),
             id=id,
             score=score if score is not None and isfinite(score) else None,
             metadata=node.metadata,
-            **place,
+            **span,
         )
 
     def id_of(self, node: BaseNode, rank: int) -> str | None:
         """Return the ID of a node; raise `InputError` where `id_key` returns none."""
         try:
-            found = self._get_id(node)
-            return None if found is None else as_id(found)
+            value = self._get_id(node)
+            return None if value is None else as_id(value)
         except Exception as error:
             raise InputError(
                 f"rank {rank}, node {node.node_id!r}: id_key={self.id_key!r} returns no ID: "
@@ -162,7 +162,7 @@ def _mode(mode: object) -> MetadataMode:
     try:
         return MetadataMode(mode)
     except ValueError:
-        names = ", ".join(repr(known.value) for known in MetadataMode)
+        names = ", ".join(repr(mode_.value) for mode_ in MetadataMode)
         raise ParameterError(
             f"metadata_mode must be a MetadataMode or one of {names}, got {mode!r}"
         ) from None
@@ -189,16 +189,16 @@ def _leaves(node: BaseNode, docstore: BaseDocumentStore, rank: int) -> Iterator[
     if not children:
         yield node
     for child in children:
-        found = docstore.get_document(child.node_id, raise_error=False)
-        if found is None:
+        part = docstore.get_document(child.node_id, raise_error=False)
+        if part is None:
             raise InputError(
                 f"rank {rank}, node {node.node_id!r}: its part {child.node_id!r} is not in the "
                 "docstore given as expand"
             )
-        yield from _leaves(found, docstore, rank)
+        yield from _leaves(part, docstore, rank)
 
 
-def _place(node: BaseNode) -> dict[str, Any]:
+def _span_of(node: BaseNode) -> dict[str, Any]:
     """Return where the node's text was cut from, nothing where the node does not know."""
     if not isinstance(node, TextNode) or node.ref_doc_id is None:
         return {}

@@ -26,15 +26,17 @@ _VARIABLES: Mapping[str, tuple[str, ...]] = {
 """Each prompt with what is filled in, by its name in `fullrecall.judges.Prompts`."""
 
 
-def templates(thing: object) -> dict[str, PromptTemplate]:
+def templates(scorer: object) -> dict[str, PromptTemplate]:
     """Return the prompts of the judge in a scorer, of the first of several; {} without any."""
-    prompts = _first(thing)
+    prompts = _first(scorer)
     if prompts is None:
         return {}
-    return {name: PromptTemplate(_plain(name, getattr(prompts, name))) for name in _VARIABLES}
+    return {
+        name: PromptTemplate(_single_braced(name, getattr(prompts, name))) for name in _VARIABLES
+    }
 
 
-def with_templates(thing: Any, changed: Mapping[str, BasePromptTemplate | str]) -> Any:
+def with_templates(scorer: Any, changed: Mapping[str, BasePromptTemplate | str]) -> Any:
     """Return a scorer like this one whose judges, all of them, ask by the changed templates.
 
     The prompts' version then tells their words, so that stores and reports keep them apart.
@@ -46,42 +48,44 @@ def with_templates(thing: Any, changed: Mapping[str, BasePromptTemplate | str]) 
         new = replace(prompts, **texts)
         return prompts if new == prompts else replace(new, version=_version(new))
 
-    return _mapped(thing, change)
+    return _mapped(scorer, change)
 
 
-def _first(thing: object) -> Prompts | None:
-    if isinstance(thing, Prompts):
-        return thing
+def _first(holder: object) -> Prompts | None:
+    if isinstance(holder, Prompts):
+        return holder
     return next(
         (
-            found
-            for part in _parts(thing).values()
+            prompts
+            for part in _parts(holder).values()
             for each in _each(part)
-            if (found := _first(each))
+            if (prompts := _first(each))
         ),
         None,
     )
 
 
-def _mapped(thing: Any, change: Callable[[Prompts], Prompts]) -> Any:
+def _mapped(holder: Any, change: Callable[[Prompts], Prompts]) -> Any:
     """Return `thing` with every `Prompts` in its fields changed; the same one if nothing is."""
-    if isinstance(thing, Prompts):
-        return change(thing)
-    if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
-        mapped = tuple(_mapped(each, change) for each in thing)
+    if isinstance(holder, Prompts):
+        return change(holder)
+    if isinstance(holder, tuple) and not hasattr(holder, "_fields"):
+        mapped = tuple(_mapped(each, change) for each in holder)
         return (
-            mapped if any(new is not old for new, old in zip(mapped, thing, strict=True)) else thing
+            mapped
+            if any(new is not old for new, old in zip(mapped, holder, strict=True))
+            else holder
         )
-    new = {name: _mapped(part, change) for name, part in _parts(thing).items()}
-    new = {name: part for name, part in new.items() if part is not getattr(thing, name)}
-    return replace(thing, **new) if new else thing
+    new = {name: _mapped(part, change) for name, part in _parts(holder).items()}
+    new = {name: part for name, part in new.items() if part is not getattr(holder, name)}
+    return replace(holder, **new) if new else holder
 
 
-def _parts(thing: object) -> dict[str, Any]:
+def _parts(holder: object) -> dict[str, Any]:
     """Return the fields of a scorer or judge that may hold prompts, or what holds them."""
-    if not is_dataclass(thing) or isinstance(thing, type):
+    if not is_dataclass(holder) or isinstance(holder, type):
         return {}
-    values = {field.name: getattr(thing, field.name) for field in fields(thing) if field.init}
+    values = {field.name: getattr(holder, field.name) for field in fields(holder) if field.init}
     return {
         name: value
         for name, value in values.items()
@@ -93,10 +97,14 @@ def _each(part: object) -> tuple[object, ...]:
     return part if isinstance(part, tuple) else (part,)
 
 
-def _plain(name: str, text: str) -> str:
+def _single_braced(name: str, text: str) -> str:
     """Return a prompt with single braces around what is filled in, and as they are elsewhere."""
     variables = _VARIABLES[name]
-    return text.format(**{known: f"{{{known}}}" for known in variables}) if variables else text
+    return (
+        text.format(**{variable: f"{{{variable}}}" for variable in variables})
+        if variables
+        else text
+    )
 
 
 def _own(name: str, template: object) -> str:
@@ -109,13 +117,13 @@ def _own(name: str, template: object) -> str:
             f"got {type(template).__name__}"
         )
     # Filled in with marks, so that the template's partial variables and functions count too.
-    marks: dict[str, Any] = {known: f"\0{known}\0" for known in _VARIABLES[name]}
+    marks: dict[str, Any] = {variable: f"\0{variable}\0" for variable in _VARIABLES[name]}
     text = template.format(**marks)
     if not marks:
         return text
     text = text.replace("{", "{{").replace("}", "}}")
-    for known, mark in marks.items():
-        text = text.replace(mark, f"{{{known}}}")
+    for variable, mark in marks.items():
+        text = text.replace(mark, f"{{{variable}}}")
     return text
 
 

@@ -58,7 +58,7 @@ def _kind_of(instance: object) -> Kind:
 
 @lru_cache(maxsize=4096)
 def _kind_of_type(instance_type: Any) -> Kind:
-    return next((kind for known, kind in _KINDS if issubclass(instance_type, known)), "chain")
+    return next((kind for base, kind in _KINDS if issubclass(instance_type, base)), "chain")
 
 
 _SILENT = (BaseLLM, BaseEmbedding, NodeParser)
@@ -100,7 +100,7 @@ class Recorder:
     def problem(self) -> str | None:
         """Why the record is known to be partial."""
         problems = self._gathered()[1] if self.is_open else self._problems
-        unclaimed = (text for claim, text in problems if not claim.made)
+        unclaimed = (text for claim, text in problems if not claim.is_claimed)
         partial = self._log.partial if self.is_open else None
         return self.partial or partial or next(unclaimed, None)
 
@@ -340,7 +340,7 @@ def _beside(instance: Any, arguments: Mapping[str, Any], call: Recorder | None) 
     if _kind_of(instance) not in ("retriever", "reranker"):
         return []
     here, query = threading.get_ident(), _query(arguments)
-    found = []
+    beside = []
     for each in list(_open.values()):
         recorder = each()
         if recorder is None or recorder is call or not recorder.is_open:
@@ -351,8 +351,8 @@ def _beside(instance: Any, arguments: Mapping[str, Any], call: Recorder | None) 
                 continue
         elif recorder.thread == here and call is not None:
             continue
-        found.append(recorder)
-    return found
+        beside.append(recorder)
+    return beside
 
 
 def _delivery(instance: Any) -> tuple[Deliver, ...]:
@@ -385,25 +385,25 @@ def _forget(key: int) -> None:
 def _listen() -> None:
     """Have LlamaIndex tell us of steps while anybody records, and no longer."""
     dispatcher = get_dispatcher()
-    wanted = bool(_open or _attached)
+    is_listening = bool(_open or _attached)
     lists: list[tuple[list[Any], object]] = [
         (dispatcher.span_handlers, _spans),
         (dispatcher.event_handlers, _events),
     ]
     for handlers, own in lists:
         # By identity: Pydantic takes equal handlers of another user for the same.
-        place = next((n for n, each in enumerate(handlers) if each is own), None)
-        if wanted and place is None:
+        position = next((n for n, each in enumerate(handlers) if each is own), None)
+        if is_listening and position is None:
             handlers.append(own)
-        elif not wanted and place is not None:
-            del handlers[place]
+        elif not is_listening and position is not None:
+            del handlers[position]
     if not _open:
         _running.clear()
 
 
-def attach_to(thing: Any, deliver: Deliver) -> None:
+def attach_to(engine: Any, deliver: Deliver) -> None:
     """Have the records of all calls of an object delivered."""
-    key = id(thing)
+    key = id(engine)
 
     def gone(_: object) -> None:
         with _lock:
@@ -412,20 +412,20 @@ def attach_to(thing: Any, deliver: Deliver) -> None:
 
     with _lock:
         entry = _attached.get(key)
-        if entry is None or entry[0]() is not thing:
-            _attached[key] = entry = weakref.ref(thing, gone), []
+        if entry is None or entry[0]() is not engine:
+            _attached[key] = entry = weakref.ref(engine, gone), []
         entry[1].append(deliver)
         _listen()
 
 
-def detach_from(thing: Any, deliver: Deliver) -> None:
+def detach_from(engine: Any, deliver: Deliver) -> None:
     """Deliver no further records."""
     with _lock:
-        entry = _attached.get(id(thing))
+        entry = _attached.get(id(engine))
         if entry is not None and deliver in entry[1]:
             entry[1].remove(deliver)
             if not entry[1]:
-                del _attached[id(thing)]
+                del _attached[id(engine)]
         _listen()
 
 

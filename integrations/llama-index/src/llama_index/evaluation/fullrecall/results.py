@@ -20,13 +20,13 @@ def _validated(value: object) -> Result:
     if isinstance(value, Result):
         return value
     if isinstance(value, Mapping) and "method" in value:
-        plain = dict(value)
-        method = MethodRecord.read(plain.pop("method")).method
-        return ResultRecord.read(plain).result(method)
+        fields = dict(value)
+        method = MethodRecord.read(fields.pop("method")).method
+        return ResultRecord.read(fields).result(method)
     raise ValueError(f"expected a fullrecall Result, got {type(value).__name__}")
 
 
-def _plain(result: Result) -> dict[str, Any]:
+def _to_json(result: Result) -> dict[str, Any]:
     return {"method": plain_method(result.method), **plain_result(result, result.score)}
 
 
@@ -39,7 +39,7 @@ def _sample(value: object) -> Sample:
 
 
 _Stored = Annotated[
-    Result, PlainValidator(_validated), PlainSerializer(_plain, return_type=dict[str, Any])
+    Result, PlainValidator(_validated), PlainSerializer(_to_json, return_type=dict[str, Any])
 ]
 _StoredSample = Annotated[
     Sample, PlainValidator(_sample), PlainSerializer(Sample.to_dict, return_type=dict[str, Any])
@@ -81,18 +81,20 @@ def report_of(results: Mapping[str, Sequence[object]] | Sequence[object], /) -> 
     different lengths.
     """
     lists = list(results.values()) if isinstance(results, Mapping) else [results]
-    if any(isinstance(one, str) or not isinstance(one, Sequence) for one in lists):
+    if any(isinstance(result, str) or not isinstance(result, Sequence) for result in lists):
         raise InputError(
             f"results must be lists of results, as BatchEvalRunner returns them, {got(results)}"
         )
-    ours = [[one for one in each if isinstance(one, RecallEvaluationResult)] for each in lists]
+    ours = [
+        [result for result in each if isinstance(result, RecallEvaluationResult)] for each in lists
+    ]
     ours = [each for each in ours if each]
     if not ours:
         raise InputError("expected results of a RecallEvaluator, got none")
     if len({len(each) for each in ours}) > 1:
         raise InputError("the evaluators have results of different numbers of samples")
     rows = [
-        Row(position, together[0].sample, tuple(one.result for one in together))
+        Row(position, together[0].sample, tuple(result.result for result in together))
         for position, together in enumerate(zip(*ours, strict=True), start=1)
     ]
     return Report.of([each[0].result.method for each in ours], rows)

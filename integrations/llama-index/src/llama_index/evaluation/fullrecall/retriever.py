@@ -44,7 +44,7 @@ _Ask: TypeAlias = Callable[[Any, str], Any]
 
 
 def observed(
-    thing: Observable, /, *, argument: str | None = None, **options: Unpack[Options]
+    retriever: Observable, /, *, argument: str | None = None, **options: Unpack[Options]
 ) -> ObservedRetriever:
     """Return a retriever, engine, agent or workflow as what `evaluate` and `diagnose` ask.
 
@@ -65,11 +65,11 @@ def observed(
 
     Raises `ParameterError` for what cannot be asked.
     """
-    if isinstance(thing, type):
-        raise ParameterError(f"expected a retriever, an engine or an agent, {got(thing)}")
-    if isinstance(thing, BaseIndex):
-        thing = thing.as_retriever()
-    return ObservedRetriever(thing, _ways(thing, argument), reading_of(**options))
+    if isinstance(retriever, type):
+        raise ParameterError(f"expected a retriever, an engine or an agent, {got(retriever)}")
+    if isinstance(retriever, BaseIndex):
+        retriever = retriever.as_retriever()
+    return ObservedRetriever(retriever, _ways(retriever, argument), reading_of(**options))
 
 
 class ObservedRetriever:
@@ -79,26 +79,26 @@ class ObservedRetriever:
     and k, a retriever searches as deep as k, as `diagnose` asks it to.
     """
 
-    def __init__(self, thing: Any, ways: _Ways, reading: Reading) -> None:
-        self._thing = thing
+    def __init__(self, retriever: Any, ways: _Ways, reading: Reading) -> None:
+        self._retriever = retriever
         self._ways = ways
         self._reading = reading
         self._watch = IdWatch()
         self.asynchronous = ways.ask is None
 
     def __repr__(self) -> str:
-        name = getattr(self._thing, "__name__", None) or type(self._thing).__name__
+        name = getattr(self._retriever, "__name__", None) or type(self._retriever).__name__
         return f"observed({name})"
 
     def retrieve(self, sample: Sample, /) -> Retrieval:
         """Return what is retrieved for the sample's question, step by step."""
         if self._ways.ask is None:
-            found: Retrieval = asyncio_run(self.aretrieve(sample))
-            return found
+            retrieval: Retrieval = asyncio_run(self.aretrieve(sample))
+            return retrieval
         question = _question(sample)
         with recording(ROOT) as recorder:
             recorder.begin_call(question)
-            answer = self._ways.ask(self._thing, question)
+            answer = self._ways.ask(self._retriever, question)
             recorder.end_call(answer)
         return self._read(sample, answer, recorder)
 
@@ -107,7 +107,7 @@ class ObservedRetriever:
         question = _question(sample)
         with recording(ROOT) as recorder:
             recorder.begin_call(question)
-            answer = self._ways.aask(self._thing, question)
+            answer = self._ways.aask(self._retriever, question)
             if isawaitable(answer):
                 answer = await answer
             recorder.end_call(answer)
@@ -118,38 +118,38 @@ class ObservedRetriever:
 
         Raises `ParameterError` for what is not a retriever, or has no `similarity_top_k`.
         """
-        if not isinstance(self._thing, BaseRetriever):
-            raise ParameterError(f"only a retriever can search deeper, {got(self._thing)}")
+        if not isinstance(self._retriever, BaseRetriever):
+            raise ParameterError(f"only a retriever can search deeper, {got(self._retriever)}")
         with unrecorded():
-            nodes = deeper(self._thing, k).retrieve(question)
+            nodes = deeper(self._retriever, k).retrieve(question)
         return self._reading.reader.contexts(nodes)[:k]
 
     def _read(self, sample: Sample, answer: object, recorder: Recorder) -> Retrieval:
-        found = self._found(answer, recorder)
-        retrieval = found.retrieval
+        answered = self._answered(answer, recorder)
+        retrieval = answered.retrieval
         if retrieval is None:
             raise InputError(f"nothing was retrieved that can be read, {got(answer)}")
         if sample.reference_context_ids and not self._watch.is_done:
-            other_ids = self._reading.reader.other_ids(found.nodes)
+            other_ids = self._reading.reader.other_ids(answered.nodes)
             self._watch.warn(ids_seen(sample.with_retrieval(retrieval), other_ids))
         return retrieval
 
-    def _found(self, answer: object, recorder: Recorder) -> Found:
+    def _answered(self, answer: object, recorder: Recorder) -> Found:
         if isinstance(answer, Retrieval):
             return Found(answer)
-        seen = self._reading.record_of(
+        record = self._reading.record_of(
             recorder.steps,
             root=ROOT,
             response=answer_text(answer),
             partial=broken() or recorder.problem,
             unseen=UNSEEN,
         )
-        if seen.error != UNSEEN:
-            return Found(seen, nodes_in(recorder.steps))
+        if record.error != UNSEEN:
+            return Found(record, nodes_in(recorder.steps))
         if is_response(answer) or isinstance(answer, AgentOutput):
             return found_in(answer, self._reading)
         if answer is None or isinstance(answer, str):
-            return Found(seen)
+            return Found(record)
         return Found(Retrieval(contexts_of(answer)))
 
 
@@ -161,27 +161,27 @@ class _Ways:
         self.aask = aask
 
 
-def _ways(thing: object, argument: str | None) -> _Ways:
-    if argument is not None and not isinstance(thing, Workflow):
-        raise ParameterError(f"argument is for workflows, {got(thing)}")
-    if isinstance(thing, BaseRetriever):
+def _ways(retriever: object, argument: str | None) -> _Ways:
+    if argument is not None and not isinstance(retriever, Workflow):
+        raise ParameterError(f"argument is for workflows, {got(retriever)}")
+    if isinstance(retriever, BaseRetriever):
         return _Ways(lambda it, text: it.retrieve(text), lambda it, text: it.aretrieve(text))
-    if isinstance(thing, BaseQueryEngine):
+    if isinstance(retriever, BaseQueryEngine):
         return _Ways(lambda it, text: it.query(text), lambda it, text: it.aquery(text))
-    if isinstance(thing, BaseChatEngine):
+    if isinstance(retriever, BaseChatEngine):
         return _Ways(
             lambda it, text: _alone(it).chat(text), lambda it, text: _alone(it).achat(text)
         )
-    if isinstance(thing, Workflow):
-        name = argument or _argument(thing)
+    if isinstance(retriever, Workflow):
+        name = argument or _argument(retriever)
         return _Ways(None, lambda it, text: it.run(**{name: text}))
-    if callable(thing):
-        call = getattr(thing, "func", thing)  # functools.partial
+    if callable(retriever):
+        call = getattr(retriever, "func", retriever)  # functools.partial
         own = getattr(type(call), "__call__", None)  # noqa: B004 - of an instance
         is_async = iscoroutinefunction(call) or iscoroutinefunction(own)
         return _Ways(None if is_async else _called, lambda it, text: it(text))
     raise ParameterError(
-        f"expected a retriever, an engine, an agent or a function of the question, {got(thing)}"
+        f"expected a retriever, an engine, an agent or a function of the question, {got(retriever)}"
     )
 
 

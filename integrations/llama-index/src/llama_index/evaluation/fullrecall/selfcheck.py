@@ -56,11 +56,11 @@ def broken() -> str | None:
             recorder.begin_call("q")
             recorder.end_call(str(engine.query("q")))
     except Exception as error:  # noqa: BLE001 - whatever it is, this version cannot be recorded
-        return _told(f"{type(error).__name__}: {error}")
+        return _incompatible(f"{type(error).__name__}: {error}")
     finally:
         recorders.reset(token)
     problem = _problem(recorder)
-    return None if problem is None else _told(problem)
+    return None if problem is None else _incompatible(problem)
 
 
 def _problem(recorder: Recorder) -> str | None:
@@ -71,13 +71,13 @@ def _problem(recorder: Recorder) -> str | None:
     ids = {step.id for step in recorder.steps} - {ROOT}
     if not any(step.prompt and step.parent in ids for step in recorder.steps):
         return "what a model is sent is not reported, or not with the span in which it is sent"
-    found = retrieval_of(recorder.steps, root=ROOT)
-    if found.error is not None or [c.id for c in found.contexts or ()] != ["1"]:
-        return found.error or "the record of a tiny run is wrong"
-    return None if found.read == ("yes",) else "what a model read is not known"
+    retrieval = retrieval_of(recorder.steps, root=ROOT)
+    if retrieval.error is not None or [c.id for c in retrieval.contexts or ()] != ["1"]:
+        return retrieval.error or "the record of a tiny run is wrong"
+    return None if retrieval.read == ("yes",) else "what a model read is not known"
 
 
-def _told(what: str) -> str:
+def _incompatible(what: str) -> str:
     packages = ("llama-index-core", "llama-index-instrumentation")
     versions = " and ".join(f"{name} {version(name)}" for name in packages)
     return (

@@ -12,7 +12,7 @@ from fullrecall.steps import Step
 class Claim:
     """Whether a record is known that a stray is a part of; all that may be share it."""
 
-    made = False
+    is_claimed = False
 
 
 Problem: TypeAlias = tuple[Claim, str]
@@ -35,21 +35,21 @@ def with_strays(
             outermost[step.id] = step.id
         elif step.parent in outermost:
             outermost[step.id] = outermost[step.parent]
-    known = [step for step in steps if step.id not in outermost]
+    own_steps = [step for step in steps if step.id not in outermost]
     left = [step for step in steps if step.id in strays and step.ended is not None]
     adopted = True
     while adopted:  # a stray may have its nodes taken over by another one
         adopted = False
         for stray in list(left):
-            users = [step for step in known if _uses(step, stray)]
+            users = [step for step in own_steps if _uses(step, stray)]
             if users:
                 below = [s for s in steps if outermost.get(s.id) == stray.id]
                 parent = _caller(stray, users)
-                known += [replace(s, parent=parent) if s is stray else s for s in below]
+                own_steps += [replace(s, parent=parent) if s is stray else s for s in below]
                 left.remove(stray)
-                strays[str(stray.id)].made = True
+                strays[str(stray.id)].is_claimed = True
                 adopted = True
-    return known, tuple((strays[str(stray.id)], _problem(stray)) for stray in left)
+    return own_steps, tuple((strays[str(stray.id)], _problem(stray)) for stray in left)
 
 
 def _uses(step: Step, stray: Step) -> bool:
