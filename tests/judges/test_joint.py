@@ -195,19 +195,16 @@ def _changed(which: int, claim: Any) -> str:
 _SUPPORTED = CLAIMS[:2]
 HOSTILE: dict[str, str] = {
     "a claim left out": _with(claims=_SUPPORTED, verdicts=verdicts(_SUPPORTED)),
-    "no claim": _with(claims=[]),
     "a claim said twice": _with(claims=[*CLAIMS, "In 1889 opened the Varn bridge."]),
     "a claim said again, and less": _with(claims=[*CLAIMS, "The Varn bridge opened."]),
     "a claim of the others' words": _with(claims=[*CLAIMS, "Ada Varn designed the Holt bridge."]),
     "a claim of another's words first": _with(claims=["Ada designed the Varn bridge.", *CLAIMS]),
     "an invented claim": _with(claims=[*CLAIMS, "The Varn bridge is red brick."]),
-    "a claim from elsewhere": _with(claims=[*CLAIMS, "Rome has two airports."]),
     "a number changed": _changed(2, "The Varn bridge is 200 m long."),
     "a name changed": _changed(3, "Ida Kolt designed the Varn bridge."),
     "a claim denied": _changed(3, "Ada Holt never designed the Varn bridge."),
     "half a claim": _changed(3, "The Varn bridge was designed."),
     "a claim without words": _changed(3, "It is."),
-    "an empty claim": _changed(2, " "),
     "a claim with its verdict": _changed(2, {"claim": CLAIMS[1], "verdict": "supported"}),
     "no list": _with(claims="all of them"),
     "verdicts first": json.dumps({"verdicts": verdicts(), "claims": CLAIMS}),
@@ -216,9 +213,7 @@ HOSTILE: dict[str, str] = {
     "cut off in the list": _with()[:80],
     "a split alone": json.dumps({"items": _SUPPORTED}),
     "its own signature": json.dumps({"items": _SUPPORTED}) + '\n{"asked":"' + "0" * 32 + '"}',
-    "verdicts alone": json.dumps({"verdicts": verdicts(_SUPPORTED)}),
     "prose": "The claims are all supported.",
-    "nothing": "",
 }
 
 
@@ -234,17 +229,12 @@ class TestTheList:
         assert labels(result) == CLAIMS
         assert result.score == pytest.approx(2 / 3)
 
-    @pytest.mark.parametrize("kind", ["sync", "evaluate"])
-    def test_the_split_stays_the_texts(self, kind: str) -> None:
+    def test_the_split_stays_the_texts(self) -> None:
         """Once it was split alone nobody lists the claims of this text again."""
         model = model_of(instead(HOSTILE["a claim left out"]))
-        scorer, samples = scorer_of(model), [sample(), sample("Nothing here."), sample("Or here.")]
-        if kind == "sync":
-            results = [scorer.score(one) for one in samples]
-        else:
-            report = evaluate(samples, scorer, max_concurrency=1, progress=False)
-            results = [row.results[0] for row in report.rows]
-        assert [labels(result) for result in results] == [CLAIMS] * 3
+        samples = [sample(), sample("Nothing here."), sample("Or here.")]
+        report = evaluate(samples, scorer_of(model), max_concurrency=1, progress=False)
+        assert [labels(row.results[0]) for row in report.rows] == [CLAIMS] * 3
         assert asked(model) == ["joint", "items", "verdicts", "verdicts", "verdicts"]
 
     def test_cut_off_behind_the_list(self) -> None:
@@ -264,10 +254,6 @@ class TestTheList:
             (
                 "Lyon is in France and was its capital.",
                 ["Lyon is in France.", "Lyon was its capital."],
-            ),
-            (
-                "Lyon is in France. Lyon was the capital of France.",
-                ["Lyon is in France.", "Lyon was the capital of France."],
             ),
             (
                 "Ann beat Bob. Bob beat Ann. Ann was tired.",
@@ -439,12 +425,6 @@ class TestInjection:
         assert (asked(model), shown) == (["joint", "verdicts"], [False, True])
         assert (labels(result), result.score) == (CLAIMS, pytest.approx(2 / 3))
 
-    def test_orders_alone_take_two(self) -> None:
-        """With nothing else to show, the text is split without contexts."""
-        model = model_of()
-        assert labels(scorer_of(model).score(sample(ORDER))) == CLAIMS
-        assert "joint" not in asked(model)
-
     def test_an_order_that_is_not_seen(self) -> None:
         """A model that obeys and stops early has its list refused."""
 
@@ -595,17 +575,6 @@ class TestRuns:
             # In flight at a Ctrl-C, an answer may be paid and not yet there; a budget cuts none.
             lists = {name: n for name, n in paid.items() if name.startswith("joint")}
             assert len(lists) <= 2
-
-    def test_an_answer_that_is_there_is_not_paid_again(self, tmp_path: Path) -> None:
-        """With the budget as the only stop, each request is paid once, and one lists the claims."""
-        paid: Counter[str] = Counter()
-        for _ in range(len(SAMPLES) + 1):
-            model = Paid()
-            results = run(model, tmp_path / "s", budget=Budget(calls=1))
-            paid += model.sent
-        assert all(result.score is not None for result in results)
-        assert set(paid.values()) == {1}
-        assert Counter(name.split()[0] for name in paid) == {"joint": 1, "verdicts": 3}
 
     def test_runs_beside_each_other_list_once(self, tmp_path: Path) -> None:
         """Threads that share a store, each with a judge and loop of its own: one has the lease."""

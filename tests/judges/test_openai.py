@@ -397,7 +397,7 @@ def test_the_environment_s_address_and_headers_are_known(
     monkeypatch.setenv(f"{package}_CUSTOM_HEADERS", "X-Team: Env-Head3r\nX-B: b")
     model = client("m")
     assert "@http://127.0.0.1:9/v1," in model.name
-    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    result = ClaimRecall(judge=LLMJudge(model, reasks=0)).score(SAMPLE)
     model.close()
     assert "127.0.0.1:9/v1" in result.reason
     assert "Env-Pa55word" not in repr(model) + model.name + result.reason

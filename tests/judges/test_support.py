@@ -237,8 +237,8 @@ def test_the_same_question_has_the_same_answer() -> None:
     """What was read in between makes no difference, to the last digit."""
     claim = "The engineer Margaret Lowe designed a long bridge."
     before = support_together(claim, [BREAD, BRIDGE])
-    for number in range(600):
-        support_alone(f"Claim {number} of many words.", [f"Text {number}. {BREAD}"])
+    for number in range(600):  # more texts than are kept
+        support_alone(f"Claim {number}.", [f"Text {number}."])
     assert support_together(claim, [BREAD, BRIDGE]) == before
 
 

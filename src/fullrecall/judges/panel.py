@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -61,25 +61,24 @@ class Panel(SeveralJudges):
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
         """Return the median verdict per target, in order."""
-        votes = yield from side_by_side(
-            [
-                judge.attribute(targets, contexts, question=question, relation=relation)
-                for judge in self.judges
-            ]
+        return _medians(
+            judge.attribute(targets, contexts, question=question, relation=relation)
+            for judge in self.judges
         )
-        return [median(verdicts) for verdicts in zip(*votes, strict=True)]
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
     ) -> Flow[Sequence[Verdict]]:
         """Return the median verdict per context, in order."""
-        votes = yield from side_by_side(
-            [
-                judge.relevance(contexts, question=question, reference=reference)
-                for judge in self.judges
-            ]
+        return _medians(
+            judge.relevance(contexts, question=question, reference=reference)
+            for judge in self.judges
         )
-        return [median(verdicts) for verdicts in zip(*votes, strict=True)]
+
+
+def _medians(flows: Iterable[Flow[Sequence[Verdict]]]) -> Flow[Sequence[Verdict]]:
+    votes = yield from side_by_side(list(flows))
+    return [median(verdicts) for verdicts in zip(*votes, strict=True)]
 
 
 _ORDERED: Sequence[Label] = ("contradicted", "not_supported", "partial", "supported")

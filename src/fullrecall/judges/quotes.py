@@ -15,6 +15,7 @@ class Quotes:
     def __init__(self, contexts: Mapping[int, str]) -> None:
         self.contexts = contexts
         self._folded: dict[int, Folded] = {}
+        self._located: dict[Citation, tuple[Location, ...]] = {}  # aligning takes long
 
     def folded(self, index: int) -> Folded:
         """Return a context prepared to look quotes up in."""
@@ -24,7 +25,10 @@ class Quotes:
 
     def located(self, citation: Citation) -> tuple[Location, ...]:
         """Return where the parts of a quote stand in the context that it cites; none if nowhere."""
-        return locate_parts(citation.quote, self.folded(citation.context))
+        if citation not in self._located:
+            folded = self.folded(citation.context)
+            self._located[citation] = locate_parts(citation.quote, folded)
+        return self._located[citation]
 
     def objection(self, citation: Citation, verdict: Verdict, target: str, aim: Aim) -> str:
         """Return why a citation proves nothing, as half a sentence; empty where it may."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -17,13 +18,18 @@ Row = Mapping[str, Any]
 class Form(NamedTuple):
     """How a tool names a sample's fields: ours, and theirs as a dotted path.
 
-    `known_by` are the columns that no row of another form has together. `read` makes fields of a
-    row where names alone do not.
+    `recognizes` tells by a row's columns whether it is of this form; of several the first counts.
+    `read` makes fields of a row where names alone do not.
     """
 
     fields: Mapping[str, str]
-    known_by: frozenset[str] = frozenset()
+    recognizes: Callable[[AbstractSet[str]], bool] = lambda _: False
     read: Callable[[Row], dict[str, Any]] | None = None
+
+
+def _with_columns(*columns: str) -> Callable[[AbstractSet[str]], bool]:
+    """Return what recognizes rows that have all of these columns."""
+    return lambda names: names >= set(columns)
 
 
 _SAMPLE_NAMES = frozenset(
@@ -120,23 +126,39 @@ def _squad(row: Row) -> dict[str, Any]:
     }
 
 
+def _has_langsmith_columns(names: AbstractSet[str]) -> bool:
+    beginnings = (("input_", "inputs."), ("output_", "outputs."))
+    return all(any(str(name).startswith(under) for name in names) for under in beginnings)
+
+
+_DEEPEVAL = {
+    "user_input": "input",
+    "reference": "expected_output",
+    "reference_contexts": "context",
+    "response": "actual_output",
+    "retrieved_contexts": "retrieval_context",
+    "id": "name",
+    "metadata": "additional_metadata",
+}
+_OF_DEEPEVAL = frozenset({"expected_output", "actual_output", "retrieval_context"})
+_BESIDE = frozenset({
+    "metadata", "source_file", "tools_called", "expected_tools", "comments",
+    "custom_column_key_values",
+})  # fmt: skip
+"""What deepeval has beside the fields of a sample."""
+
+
+def _is_deepeval(names: AbstractSet[str]) -> bool:
+    known = {*_DEEPEVAL.values(), *_BESIDE}
+    return "input" in names and names <= known and not _OF_DEEPEVAL.isdisjoint(names)
+
+
 _OWN = ("user_input", "reference", "reference_contexts", "reference_context_ids")
 
 FORMS: Mapping[str, Form] = MappingProxyType(
     {
         "ragas": Form({name: name for name in _OWN}),
-        "deepeval": Form(
-            {
-                "user_input": "input",
-                "reference": "expected_output",
-                "reference_contexts": "context",
-                "response": "actual_output",
-                "retrieved_contexts": "retrieval_context",
-                "id": "name",
-                "metadata": "additional_metadata",
-            },
-            frozenset({"input"}),
-        ),
+        "deepeval": Form(_DEEPEVAL, _is_deepeval),
         "langsmith": Form(
             {
                 "user_input": "inputs.question",
@@ -147,7 +169,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
                 "id": "metadata.id",
                 "group": "metadata.group",
             },
-            frozenset({"inputs", "outputs"}),
+            _with_columns("inputs", "outputs"),
             _langsmith,
         ),
         "labelled_rag": Form(
@@ -159,29 +181,27 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         ),
         "hotpotqa": Form(
             {"id": "_id", "user_input": "question", "reference": "answer"},
-            frozenset({"question", "supporting_facts", "context"}),
+            _with_columns("question", "supporting_facts", "context"),
             _hotpotqa,
         ),
         "squad": Form(
             {"id": "id", "user_input": "question", "group": "title"},
-            frozenset({"question", "context", "answers"}),
+            _with_columns("question", "context", "answers"),
             _squad,
         ),
+        "langsmith_columns": Form({}, _has_langsmith_columns, _langsmith_columns),
     }
 )
-"""The forms whose rows are recognized; LlamaIndex's EmbeddingQA, BEIR and TREC are files."""
+"""The forms by name, in the order in which a row is looked at.
 
-_OF_DEEPEVAL = frozenset({"expected_output", "actual_output", "retrieval_context"})
-_BESIDE = frozenset({
-    "metadata", "source_file", "tools_called", "expected_tools", "comments",
-    "custom_column_key_values",
-})  # fmt: skip
-"""What deepeval has beside the fields of a sample."""
+LlamaIndex's EmbeddingQA, BEIR and TREC are files.
+"""
 
 
 def fields_of(row: Row) -> Row:
     """Return a row under the names that `Sample` takes, where it is of a known form."""
-    form = _form_of(row)
+    names = row.keys()
+    form = next((form for form in FORMS.values() if form.recognizes(names)), None)
     if form is None:
         return _with_question(row)
     if form.read is not None:
@@ -210,22 +230,6 @@ def attributes_of(row: object) -> Row | None:
         else None
     )
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _form_of(row: Row) -> Form | None:
-    names = row.keys()
-    for name in ("langsmith", "hotpotqa", "squad"):
-        if FORMS[name].known_by <= names:
-            return FORMS[name]
-    deepeval = FORMS["deepeval"]
-    of_deepeval = {*deepeval.fields.values(), *_BESIDE}
-    if deepeval.known_by <= names <= of_deepeval and not _OF_DEEPEVAL.isdisjoint(names):
-        return deepeval
-    if any(str(name).startswith(("input_", "inputs.")) for name in names) and any(
-        str(name).startswith(("output_", "outputs.")) for name in names
-    ):
-        return Form({}, read=_langsmith_columns)
-    return None
 
 
 _QUESTIONS = ("user_input", "question", "query", "input", "messages", "turns")
