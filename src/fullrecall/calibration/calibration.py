@@ -11,7 +11,8 @@ from fullrecall.calibration.needed import labels_needed
 from fullrecall.calibration.raters import RaterAgreement
 from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
-from fullrecall.views.sheet import Sheet, Shown
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 
 class Confusion(NamedTuple):

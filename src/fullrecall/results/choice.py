@@ -12,7 +12,8 @@ from typing import Any
 from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
 from fullrecall.results.question_cost import shown_seconds
-from fullrecall.views.sheet import Cell, Line, Section, Sheet, Shown
+from fullrecall.views.sheet import Cell, Line, Section, Sheet
+from fullrecall.views.shown import Shown
 
 
 @dataclass(frozen=True)

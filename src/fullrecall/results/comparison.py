@@ -31,7 +31,8 @@ from fullrecall.results.totals import Totals
 from fullrecall.table.groups import codes_of
 from fullrecall.table.lists import Integers
 from fullrecall.table.row import Row
-from fullrecall.views.sheet import Sheet, Shown
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

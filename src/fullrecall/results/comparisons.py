@@ -13,7 +13,8 @@ from fullrecall.report.report import Report, diagnosed
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.comparison import Comparison, adjusted
 from fullrecall.results.difference import Difference
-from fullrecall.views.sheet import Sheet, Shown
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 if TYPE_CHECKING:
     from fullrecall.diagnosis.diagnosis import Diagnosis

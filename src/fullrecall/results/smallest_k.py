@@ -22,7 +22,8 @@ from fullrecall.results.totals import Totals
 from fullrecall.table.lists import row_sums
 from fullrecall.table.part import SCORED, UNSCORED
 from fullrecall.table.table import Table
-from fullrecall.views.sheet import Sheet, Shown
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,7 +27,8 @@ from fullrecall.sample import Sample
 from fullrecall.table.funnel import funnel_of
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
-from fullrecall.views.sheet import Sheet, Shown
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 OTHER = "other reasons"
 """What stands for the reasons that are not shown."""

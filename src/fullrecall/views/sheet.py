@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -88,29 +87,6 @@ class Sheet:
 
     def __bool__(self) -> bool:
         return any(section.lines for section in self.sections)
-
-
-class Shown:
-    """What is shown as sheets: printed, and in a notebook."""
-
-    @property
-    @abstractmethod
-    def sheets(self) -> Sequence[Sheet]:
-        """What it says."""
-
-    def __str__(self) -> str:
-        # Imported when something is shown: it draws with rich.
-        from fullrecall.views import terminal
-
-        return terminal.text_of(*self.sheets)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        from fullrecall.views import html
-
-        return html.text_of(*self.sheets)
 
 
 def cell_of(value: CellLike) -> Cell:
