@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 
 import fullrecall
-from fullrecall import ClaimRecall, Gate, IdRecall, Sample, TextRecall, choose, compare, evaluate
+from fullrecall import (
+    ClaimRecall,
+    Gate,
+    IdRecall,
+    Sample,
+    TextRecall,
+    choose,
+    compare,
+    evaluate,
+    measures,
+)
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import RR, Recall
 
@@ -17,6 +27,9 @@ REPORT: Any = evaluate(SAMPLES, IdRecall(), progress=False)
 anything: Any = fullrecall
 score: Any = evaluate
 recall: Any = Recall
+recall_at: Any = 5
+in_measures: Any = measures
+RULE: Any = Gate(Recall >= 0.9)
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: score(SAMPLES, Recall @ 5), "IdRecall(), and ask its report: report.summary(Rec"),
@@ -54,6 +67,36 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: recall(k=5), "write measure @ k"),
     (lambda: anything.choose(SAMPLES, Recall @ 5, {}), "expected a scorer such as IdRecall()"),
     (lambda: choose(SAMPLES, IdRecall(), {"a": len}), "retrievers must be two or more by name"),
+    (lambda: RULE.check(anything), "Gate.check takes Reports, got module: Report.load(path)"),
+    (lambda: anything.Gate(Recall >= 0.9).check([REPORT]), "got list: pass each by itself"),
+    (lambda: anything.Gate(Recall >= 0.9).check(SAMPLES), "evaluate(samples, scorers) makes one"),
+    (lambda: RULE.check(REPORT, anything), "Gate.check takes Reports, got module"),
+    (lambda: RULE.check(REPORT, REPORT), "a baseline and a margin go together"),
+    (lambda: anything.Gate(min_recall=0.8), "no min_recall: write Gate(Recall @ 10 >= 0.8)"),
+    (lambda: anything.Gate(Recall >= 0.9, k=5), "a measure counts: Gate(Recall @ 5 >= 0.9)"),
+    (lambda: anything.Gate(Recall, baseline=REPORT), "pass it to check(report, baseline)"),
+    (lambda: anything.Gate(Recall >= 0.9, confidance=0.9), "did you mean confidence?"),
+    (lambda: Gate(Recall >= 0.9, confidence=95), "between 0 and 1, such as 0.95, got 95"),
+    (lambda: Gate(Recall @ 5), "needs a threshold, such as Recall @ 5 >= 0.9"),
+    (Gate, "a gate needs a rule: Recall @ 10 >= 0.9"),
+    (lambda: anything.Budget(call=5), "did you mean calls?"),
+    (lambda: anything.diagnose([REPORT]), "diagnose takes Reports, got list: pass each by"),
+    (lambda: anything.diagnose(SAMPLES), "evaluate(samples, scorers) makes one"),
+    (lambda: anything.diagnose(REPORT, corpus="c.jsonl"), "read_contexts(path) reads a file"),
+    (lambda: anything.diagnose(REPORT, k=0), "k must be a whole number of at least 1, got 0"),
+    (lambda: recall(5), "write Recall @ 5"),
+    (lambda: recall[5], "write Recall @ 5"),
+    (lambda: REPORT.summary("recall@5x"), "or a budget such as 3calls, got '5x'"),
+    (lambda: REPORT.summary("5"), "write recall@5"),
+    (lambda: REPORT["id_recall"], "report.summary()['id_recall']"),
+    (lambda: REPORT[5], "no sample 5: the report has 1"),
+    (lambda: REPORT.missed(0), "k must be a whole number of at least 1, got 0"),
+    (lambda: compare(REPORT, anything), "compare takes Reports, got module"),
+    (lambda: choose(SAMPLES, IdRecall(), {"a": len, "b": len}, recall_at), "write Recall @ 5"),
+    (lambda: in_measures.NDCG, "did you mean nDCG?"),
+    (lambda: in_measures.MRR, "did you mean RR?"),
+    (lambda: in_measures.HitRate, "did you mean Hit?"),
+    (lambda: anything.Recall, "import it from fullrecall.measures"),
     (lambda: anything.evalute, "did you mean evaluate?"),
     (lambda: anything.ID_Recall, "did you mean IdRecall?"),
 ]
@@ -62,7 +105,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
 @pytest.mark.parametrize(("call", "way"), WRONG, ids=[way for _, way in WRONG])
 def test_a_wrong_call_says_what_to_write(call: Callable[[], Any], way: str) -> None:
     """An error of fullrecall, or of a name, with the way out."""
-    with pytest.raises((FullrecallError, AttributeError)) as raised:
+    with pytest.raises((FullrecallError, AttributeError, LookupError)) as raised:
         call()
     assert way in str(raised.value)
 

@@ -101,6 +101,10 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         from fullrecall.lazy import missing
 
+        if not name.startswith("_") and name in import_module("fullrecall.measures").__all__:
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}: import it from fullrecall.measures"
+            )
         raise missing(__name__, name, _MODULES)
     value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     return value

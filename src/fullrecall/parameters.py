@@ -2,7 +2,45 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import ClassVar, Self
+
 from fullrecall.errors import ParameterError
+
+
+class Constructed:
+    """Base of values that refuse what their constructor does not take, with the way out."""
+
+    instead: ClassVar[Mapping[str, str]] = {}
+    """What to write in place of a parameter that is none; `{value!r}` is what was passed."""
+
+    def __new__(cls, *arguments: object, **parameters: object) -> Self:
+        """Refuse parameters that the constructor does not take."""
+        signature = inspect.signature(cls.__init__)
+        try:
+            signature.bind(None, *arguments, **parameters)
+        except TypeError as error:
+            raise ParameterError(cls._wrong_call(signature, parameters, error)) from None
+        return super().__new__(cls)
+
+    @classmethod
+    def _wrong_call(
+        cls, signature: inspect.Signature, parameters: Mapping[str, object], error: TypeError
+    ) -> str:
+        """Return what to write in place of a call."""
+        kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+        _, *known = [name for name, each in signature.parameters.items() if each.kind in kinds]
+        unknown = next((name for name in parameters if name not in known), None)
+        if unknown is None:
+            return f"{cls.__name__}: {error}; it takes {', '.join(known)}, by name"
+        if unknown in cls.instead:
+            way = cls.instead[unknown].format(value=parameters[unknown])
+            return f"{cls.__name__} has no {unknown}{way}"
+        near = get_close_matches(unknown, known, 1)
+        way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+        return f"{cls.__name__} has no parameter {unknown!r}: {way}"
 
 
 def check_k(k: object, name: str = "k") -> int:

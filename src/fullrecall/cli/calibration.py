@@ -80,9 +80,9 @@ def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path
     samples = len({claim.sample for claim in drawn})
     of = f"{samples:,} of {counted(total, 'sample')}"
     lines = [f"{counted(claims, 'claim')} of {of} ({drawn[0].score}) written to {output}."]
-    done = len({claim.item for claim in drawn if claim.label})
-    if done:
-        lines.append(f"{done:,} of them are labeled already.")
+    labeled = len({claim.item for claim in drawn if claim.label})
+    if labeled:
+        lines.append(f"{labeled:,} of them are labeled already.")
     if samples < min(FEWEST, total):
         lines.append(f"Note: calibrate needs labels in at least {FEWEST} samples.")
     long = sheet.too_long(drawn)
@@ -127,10 +127,10 @@ def calibrate(
         raise error.at(path=", ".join(map(str, labels))) from None
     needed = None if width is None else calibration.labels_needed(width)
     if as_json:
-        plain = calibration.to_dict()
+        as_values = calibration.to_dict()
         if width is not None:
-            plain["labels_needed"] = {"width": width, "labels": needed}
-        write_json(plain)
+            as_values["labels_needed"] = {"width": width, "labels": needed}
+        write_json(as_values)
         return
     show(*terminal.parts(*sheets(calibration)))
     if width is not None:

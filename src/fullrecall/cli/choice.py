@@ -92,7 +92,7 @@ def choose(
 def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
     racing: dict[str, RetrieverLike] = {}
     for text in named:
-        name, source = _pair(text, "--retriever")
+        name, source = _pair(text, "--retriever", "NAME=MODULE:FUNCTION such as bm25=app.py:f")
         if name in racing:
             raise wrong("--retriever", f"{name!r} is named twice")
         racing[name] = retriever_of(source)
@@ -101,8 +101,8 @@ def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
     return racing
 
 
-def _pair(text: str, option: str = "--handicap") -> tuple[str, str]:
+def _pair(text: str, option: str = "--handicap", form: str = "NAME=0…1") -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise wrong(option, f"expected NAME=…, got {text!r}")
+        raise wrong(option, f"expected {form}, got {text!r}")
     return name, value

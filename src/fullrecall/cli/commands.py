@@ -153,7 +153,7 @@ def _command(name: str, entry: Entry) -> Any:
         return Deferred(name, entry.summary, entry.source)
     return Group(
         name=name,
-        commands={below: _command(below, one) for below, one in entry.source.items()},
+        commands={below: _command(below, subcommand) for below, subcommand in entry.source.items()},
         help=f"{entry.summary}\n\n{entry.examples}",
         no_args_is_help=True,
         rich_markup_mode=None,

@@ -33,9 +33,9 @@ def write(text: str) -> None:
         sys.stdout.flush()
 
 
-def write_json(plain: Any) -> None:
+def write_json(values: Any) -> None:
     """Write plain values as JSON to standard output."""
-    write(json.dumps(plain, indent=2, default=str) + "\n")
+    write(json.dumps(values, indent=2, default=str) + "\n")
 
 
 @contextmanager

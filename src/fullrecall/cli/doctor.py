@@ -76,7 +76,7 @@ def _notes(checks: Sequence[Check]) -> list[str]:
     """Return what to do about what is absent, then about what is broken; commands unbroken."""
     absent = dict.fromkeys(check.advice for check in checks if check.state is State.ABSENT)
     broken = [check for check in checks if check.state is State.BROKEN]
-    lines = ["", "Not installed; to install:", *(f"  {one}" for one in absent)]
+    lines = ["", "Not installed; to install:", *(f"  {command}" for command in absent)]
     if not broken:
         return [*(lines if absent else []), "", "Every installed part works."]
     lines = [*(lines if absent else []), "", f"{len(broken)} of {len(checks)} fail:"]

@@ -138,7 +138,7 @@ def evaluate(
         raise wrong("--corpus", f"no file or folder {corpus}")
     bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens", "cost")}
     paths, joined = expanded(files), None
-    asked = None if retriever is None else retriever_of(retriever)
+    to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rename": rename or (), "format": format, "id_key": id_key}
     if run is not None:
         reading |= {"retriever": retriever, "references": references}
@@ -146,7 +146,7 @@ def evaluate(
     elif order is not None:
         raise wrong("--order", "needs --run")
     else:
-        samples = samples_of(paths, **{**reading, "id_key": None if asked else id_key})
+        samples = samples_of(paths, **{**reading, "id_key": None if to_ask else id_key})
     if references is not None:
         samples, joined = joined_with(samples, references)
     first = next(samples)
@@ -157,7 +157,7 @@ def evaluate(
         base_url,
     )
     try:
-        scorers = scorers_of(scorer or (), options, first if asked is None else unretrieved(first))
+        scorers = scorers_of(scorer or (), options, first if to_ask is None else unretrieved(first))
     except InputError as error:
         raise error.at(path=str(paths[0])) from None
     if output is not None:
@@ -177,8 +177,8 @@ def evaluate(
             options={
                 "corpus": corpus,
                 "budget": _budget(bounds, price, judge),
-                "retriever": asked,
-                "id_key": None if asked is None else id_key,
+                "retriever": to_ask,
+                "id_key": None if to_ask is None else id_key,
                 "progress": not quiet_run,
                 **settings,  # type: ignore[typeddict-item]
             },

@@ -75,47 +75,49 @@ def examine(
         show(*_lines(examination))
 
 
-def _save(found: Examination, output: Path) -> None:
-    found.report.save(output)
-    write_labels(found, output.with_suffix(".labels.jsonl"))
+def _save(examination: Examination, output: Path) -> None:
+    examination.report.save(output)
+    write_labels(examination, output.with_suffix(".labels.jsonl"))
 
 
-def _lines(found: Examination) -> list[Any]:
+def _lines(examination: Examination) -> list[Any]:
     table = Table(box=None, pad_edge=False, show_edge=False)
     for column in ("claims", "number", "supported", "unscored"):
         table.add_column(column, justify="left" if column == "claims" else "right")
-    true = [one for one in found.judgments if one.pair.supported]
-    for kind in dict.fromkeys(one.pair.kind for one in true):
-        told = [one for one in true if one.pair.kind == kind]
-        silent = sum(one.supported is None for one in told)
-        right = sum(one.supported is True for one in told)
+    true = [judgment for judgment in examination.judgments if judgment.pair.supported]
+    for kind in dict.fromkeys(judgment.pair.kind for judgment in true):
+        of_kind = [judgment for judgment in true if judgment.pair.kind == kind]
+        silent = sum(judgment.supported is None for judgment in of_kind)
+        right = sum(judgment.supported is True for judgment in of_kind)
         name = "true" if kind == "labeled" else kind
-        table.add_row(name, f"{len(told):,}", _share(right, len(told) - silent), f"{silent:,}")
+        table.add_row(
+            name, f"{len(of_kind):,}", _share(right, len(of_kind) - silent), f"{silent:,}"
+        )
     # Kinds that the judge has a rule for come last, and say so.
     for kind, (count, errors, silent) in sorted(
-        found.errors.items(), key=lambda error: error[0] in found.rules
+        examination.errors.items(), key=lambda error: error[0] in examination.rules
     ):
         name = "false" if kind == "labeled" else f"false {kind}"
-        marked = f"{name} (has a rule)" if kind in found.rules else name
+        marked = f"{name} (has a rule)" if kind in examination.rules else name
         table.add_row(marked, f"{count:,}", _share(errors, count - silent), f"{silent:,}")
-    lines = [f"judge: {found.judge}"]
-    lines += [f"balanced accuracy {found.balanced_accuracy:.3f}, AUC {found.auc:.3f} "
-             f"({len(found.labeled):,} labeled claims)"
-             if found.balanced_accuracy is not None and found.auc is not None
+    lines = [f"judge: {examination.judge}"]
+    lines += [f"balanced accuracy {examination.balanced_accuracy:.3f}, AUC {examination.auc:.3f} "
+             f"({len(examination.labeled):,} labeled claims)"
+             if examination.balanced_accuracy is not None and examination.auc is not None
              else "balanced accuracy: needs supported and unsupported labels"]  # fmt: skip
     lines += [
         f"false claims supported: {credit[0]:.3f}, mean of {counted(credit[1], 'kind')} {which}"
         for ruled, which in ((False, "without a rule of its own"), (True, "that it has a rule for"))
-        if (credit := found.false_credit(ruled=ruled)) is not None
+        if (credit := examination.false_credit(ruled=ruled)) is not None
     ]
-    if found.threshold is not None:
-        lines.append(f"threshold that fits these labels: {found.threshold:.3f}")
-    if found.agreement is not None:
-        lines.append(f"agreement between runs: {found.agreement:.3f}")
-    usage = found.usage
+    if examination.threshold is not None:
+        lines.append(f"threshold that fits these labels: {examination.threshold:.3f}")
+    if examination.agreement is not None:
+        lines.append(f"agreement between runs: {examination.agreement:.3f}")
+    usage = examination.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
     cost = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}, "
-    return [lines[0], table, *lines[1:], f"{cost}{found.seconds:.1f} s"]
+    return [lines[0], table, *lines[1:], f"{cost}{examination.seconds:.1f} s"]
 
 
 def _share(part: int, whole: int) -> str:

@@ -84,9 +84,11 @@ def checks_of(directory: Path | None = None, judge: Judge | None = None) -> Iter
     groups = [] if own is None else list(_groups(own))
     adapters = {name: _distribution(name) for name in ADAPTERS}
     beside = {name: _beside(there) for name, there in adapters.items() if there is not None}
-    wanted = [one for group in groups for one in group.wanted]
-    wanted += [one for ones in beside.values() for one in ones]
-    modules = [_module(one.name) for one in wanted if _distribution(one.name) is not None]
+    requirements = [package for group in groups for package in group.wanted]
+    requirements += [package for of_adapter in beside.values() for package in of_adapter]
+    modules = [
+        _module(package.name) for package in requirements if _distribution(package.name) is not None
+    ]
     problems = _problems([*modules, *(ADAPTERS[name] for name in beside)])
     yield from _itself(own)
     for group in groups:
@@ -122,11 +124,15 @@ def _itself(own: Distribution | None) -> Iterator[Check]:
 def _groups(own: Distribution) -> Iterator[Group]:
     """Yield what fullrecall cannot do without, and what each extra adds."""
     requirements = _requirements(own)
-    needed = [wanted for wanted in requirements if _applies(wanted)]
+    needed = [package for package in requirements if _applies(package)]
     yield Group("core", needed)
     for extra in own.metadata.get_all("Provides-Extra") or ():
         if extra not in _NOT_SHOWN:
-            added = [one for one in requirements if _applies(one, extra) and one not in needed]
+            added = [
+                package
+                for package in requirements
+                if _applies(package, extra) and package not in needed
+            ]
             yield Group(f"extra {extra}", added, State.ABSENT)
 
 
@@ -168,26 +174,26 @@ def _asked(judge: Judge) -> Check:
 
 def _packages(group: Group, problems: Mapping[str, str]) -> Iterator[Check]:
     """Yield for each distribution whether it is there, in the range supported, and imports."""
-    missing = [_quoted(one) for one in group.wanted if _distribution(one.name) is None]
-    for one in group.wanted:
-        repair = f"pip install {_quoted(one)}"
-        installed = _distribution(one.name)
+    missing = [_quoted(package) for package in group.wanted if _distribution(package.name) is None]
+    for package in group.wanted:
+        repair = f"pip install {_quoted(package)}"
+        installed = _distribution(package.name)
         if installed is None:
             install = f"pip install {' '.join(missing)}"  # one command for all of the group
             how = install if group.absent is State.ABSENT else f"not installed: {install}"
-            yield Check(group.name, one.name, group.absent, "", how)
-        elif not one.specifier.contains(installed.version, prereleases=True):
-            outside = f"{one.specifier} is supported: {repair}"
-            yield Check(group.name, one.name, State.BROKEN, installed.version, outside)
+            yield Check(group.name, package.name, group.absent, "", how)
+        elif not package.specifier.contains(installed.version, prereleases=True):
+            outside = f"{package.specifier} is supported: {repair}"
+            yield Check(group.name, package.name, State.BROKEN, installed.version, outside)
         else:
-            problem = problems[_module(one.name)]
-            again = f"pip install --force-reinstall {_quoted(one)}"
-            yield _tried(group.name, one.name, installed.version, problem, again)
+            problem = problems[_module(package.name)]
+            again = f"pip install --force-reinstall {_quoted(package)}"
+            yield _tried(group.name, package.name, installed.version, problem, again)
 
 
-def _quoted(wanted: Requirement) -> str:
+def _quoted(package: Requirement) -> str:
     """Return a requirement as a shell takes it: quoted where it has a version."""
-    return shlex.quote(f"{wanted.name}{wanted.specifier}")
+    return shlex.quote(f"{package.name}{package.specifier}")
 
 
 def _reinstall(name: str) -> str:
@@ -267,11 +273,15 @@ def _requirements(installed: Distribution) -> list[Requirement]:
 
 def _beside(adapter: Distribution) -> list[Requirement]:
     """Return what an adapter needs of others."""
-    return [one for one in _requirements(adapter) if _applies(one) and one.name != "fullrecall"]
+    return [
+        package
+        for package in _requirements(adapter)
+        if _applies(package) and package.name != "fullrecall"
+    ]
 
 
-def _applies(wanted: Requirement, extra: str = "") -> bool:
-    return wanted.marker is None or wanted.marker.evaluate({"extra": extra})
+def _applies(package: Requirement, extra: str = "") -> bool:
+    return package.marker is None or package.marker.evaluate({"extra": extra})
 
 
 def _module(name: str) -> str:

@@ -83,8 +83,10 @@ def run_job(
     spent = outcome.report.spent
     spent_on = spent.sentence() if spent is not None else ""
     if job.as_json:
-        plain = summary.to_dict()
-        write_json({**plain, "spent": spent.to_dict()} if spent is not None and spent_on else plain)
+        values = summary.to_dict()
+        write_json(
+            {**values, "spent": spent.to_dict()} if spent is not None and spent_on else values
+        )
     elif len(outcome.report) and any(score.scored for score in summary):
         sheet = summary_sheet(summary)
         show(terminal.Grid(sheet))
@@ -94,7 +96,7 @@ def run_job(
     if outcome.stopped is None:
         _check_something_scored(summary, others)
         return
-    _explain(outcome.stopped, outcome.report, summary, job.output)
+    _explain(outcome.stopped, outcome.report, summary, job)
 
 
 def _scored(job: Job, samples: Iterable[Sample]) -> Outcome:
@@ -173,14 +175,14 @@ def _check_something_scored(scores: Summary, others: Sequence[ScorerName] | None
     fail("nothing could be scored", *reasons[:4])
 
 
-def _explain(stopped: BaseException, report: Report, summary: Summary, output: Path | None) -> None:
+def _explain(stopped: BaseException, report: Report, summary: Summary, job: Job) -> None:
     """Say what ended the run early, and exit with its code."""
     count = len(report)
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
         count = max(score.scored + score.undefined for score in summary)
-    kept = f", saved in {output}" if len(report) and output else ""
+    kept = f", saved in {job.output}" if len(report) and job.output else ""
     scored = f"Scored {counted(count, 'sample')} before that{kept}."
     if isinstance(stopped, KeyboardInterrupt):
         fail("interrupted", scored, code=INTERRUPTED)
-    fail(*explained(stopped), scored)
+    fail(*explained(stopped, job.options), scored)

@@ -47,7 +47,8 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
             from fullrecall.models.anthropic import AnthropicChatModel
 
             return LLMJudge(AnthropicChatModel(model, base_url=base_url))
-    raise wrong("--judge", f"must be {KINDS}, got {name!r}")
+    meant = "" if ":" in name else f": did you mean openai:{name}?"
+    raise wrong("--judge", f"must be {KINDS}, got {name!r}{meant}")
 
 
 def _with_threshold(kind: str, model: str) -> tuple[str, str, float | None]:

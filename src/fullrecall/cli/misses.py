@@ -81,11 +81,13 @@ class MissedSamples:
 
 def _where(finding: Finding, result: Result, k: int | None) -> str:
     """Return where a target that was missed stands: beyond `k`, in part, or nowhere."""
-    seen = result.retrieved
+    retrieved = result.retrieved
     if finding.rank is not None:
         return f"at rank {finding.rank}"
     credit = finding.credit_at()
     if credit:
-        within = "" if k is None or k >= seen else f", {finding.credit_at(k):.0%} in the first {k}"
-        return f"{credit:.0%} of it in the {seen} retrieved{within}"
-    return f"not in the first {seen}" if seen else "nothing was retrieved"
+        within = (
+            "" if k is None or k >= retrieved else f", {finding.credit_at(k):.0%} in the first {k}"
+        )
+        return f"{credit:.0%} of it in the {retrieved} retrieved{within}"
+    return f"not in the first {retrieved}" if retrieved else "nothing was retrieved"

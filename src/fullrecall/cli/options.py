@@ -70,10 +70,10 @@ def cuts(text: str) -> tuple[Cut, ...]:
 
 def one_cut(text: str) -> Cut:
     """Read one k, such as `5` or `3calls`."""
-    found = cuts(text)
-    if len(found) > 1:
+    several = cuts(text)
+    if len(several) > 1:
         raise typer.BadParameter(f"must be one k, got {text!r}")
-    return found[0]
+    return several[0]
 
 
 def above_zero(value: float | None) -> float | None:

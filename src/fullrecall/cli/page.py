@@ -46,11 +46,11 @@ def page(
     path = output or report[-1].with_suffix(".html")
     check_output(path, endings=[".html"], inputs=[*report, corpus], replace=True)
     measures = tuple(measure or ())
-    reports = [Report.open(one) for one in report]
+    reports = [Report.open(path) for path in report]
     # What to do next is a question to the last of several runs.
-    asked = reports[-1:] if len(reports) > _TWO else reports
+    diagnosed = reports[-1:] if len(reports) > _TWO else reports
     contexts = None if corpus is None else list(read_contexts(corpus))
-    causes = [None if contexts is None else diagnose(one, corpus=contexts) for one in asked]
+    causes = [None if contexts is None else diagnose(each, corpus=contexts) for each in diagnosed]
     if len(reports) == 1:
         reports[0].to_html(path, measures=measures, diagnosis=causes[0], title=title)
     elif len(reports) == _TWO:

@@ -29,6 +29,7 @@ _IN_PYTHON = (
     (re.compile(r"pass judge=LLMJudge\(…\)"), "pass --judge openai:MODEL"),
     (re.compile(r"to_label\(second=True\) draws"), "--to-confirm draws"),
     (re.compile(r": use to_label(?=;)"), ": use --to-label"),
+    (re.compile(r"prove=True"), "--prove"),
     (re.compile(r"pass old="), "pass --old"),
     (re.compile(r"choose one by its name"), "choose with --score"),
     (re.compile(r"split='joint'"), "--split joint"),
@@ -53,7 +54,7 @@ def explained(error: BaseException, options: Iterable[str] = ()) -> tuple[str, .
         lines = as_options(error.problem).splitlines()
         if error.field is not None:
             lines.append(f"field: {error.field}")
-        return (_place(error), *lines)
+        return (_location(error), *lines)
     if isinstance(error, MissingExtraError):
         reason, _, command = str(error).rpartition(": ")
         return (reason, command)
@@ -67,10 +68,10 @@ def explained(error: BaseException, options: Iterable[str] = ()) -> tuple[str, .
     return (problem,)
 
 
-def _place(error: InputError) -> str:
-    place = error.path or "the input"
-    place = "standard input" if place == "-" else place
-    return place if error.line is None else f"{place}, line {error.line:,}"
+def _location(error: InputError) -> str:
+    location = error.path or "the input"
+    location = "standard input" if location == "-" else location
+    return location if error.line is None else f"{location}, line {error.line:,}"
 
 
 def as_options(problem: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fullrecall.run.retrievers import RetrieverLike
 
 
-def retriever_of(given: str) -> RetrieverLike:
+def retriever_of(address: str) -> RetrieverLike:
     """Return what `app:search` names, which can be asked a question.
 
     Raises `typer.BadParameter` where it cannot be loaded or asked.
@@ -25,36 +25,36 @@ def retriever_of(given: str) -> RetrieverLike:
     from fullrecall.errors import ParameterError
     from fullrecall.run.retrievers import as_retriever
 
-    found: Any = _loaded(given)
+    target: Any = _loaded(address)
     try:
-        as_retriever(found)
+        as_retriever(target)
     except ParameterError as error:
         problem = str(error).removeprefix("retriever must be ")
-        raise wrong("--retriever", f"{given!r}: expected {problem}") from None
-    return cast("RetrieverLike", found)
+        raise wrong("--retriever", f"{address!r}: expected {problem}") from None
+    return cast("RetrieverLike", target)
 
 
-def _loaded(given: str) -> Any:
-    place, _, name = given.rpartition(":")
-    if not place or not name:
+def _loaded(address: str) -> Any:
+    source, _, name = address.rpartition(":")
+    if not source or not name:
         raise wrong(
             "--retriever",
-            f"expected MODULE:NAME, such as app.py:search, got {given!r}",
+            f"expected MODULE:NAME, such as app.py:search, got {address!r}",
         )
     try:
         with redirect_stdout(sys.stderr):  # --json prints nothing else
-            module = _of_file(Path(place)) if place.endswith(".py") else _of_path(place)
+            module = _of_file(Path(source)) if source.endswith(".py") else _of_path(source)
     except (Exception, SystemExit) as error:
-        told = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
-        raise wrong("--retriever", f"cannot load {given!r}: {told}") from error
-    found: Any = module
+        problem = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
+        raise wrong("--retriever", f"cannot load {address!r}: {problem}") from error
+    target: Any = module
     for part in name.split("."):
-        if not hasattr(found, part):
-            near = get_close_matches(part, dir(found), 1)
+        if not hasattr(target, part):
+            near = get_close_matches(part, dir(target), 1)
             meant = f": did you mean {near[0]}?" if near else ""
-            raise wrong("--retriever", f"cannot load {given!r}: {place} has no {name}{meant}")
-        found = getattr(found, part)
-    return found
+            raise wrong("--retriever", f"cannot load {address!r}: {source} has no {name}{meant}")
+        target = getattr(target, part)
+    return target
 
 
 def _of_file(path: Path) -> ModuleType:

@@ -81,17 +81,17 @@ def scorers_of(
     allows none.
     """
     asking = settings.asking()
-    wanted = list(dict.fromkeys(names)) or list(asking) or possible(first)[:1]
-    if not wanted:
+    chosen = list(dict.fromkeys(names)) or list(asking) or possible(first)[:1]
+    if not chosen:
         raise InputError(_none_allowed(first))
     for scorer, options in asking.items():
-        if scorer not in wanted:
+        if scorer not in chosen:
             raise wrong(
                 f"--{options[0].replace('_', '-')}",
-                f"needs the scorer {scorer}, got {', '.join(wanted)}",
+                f"needs the scorer {scorer}, got {', '.join(chosen)}",
             )
     try:
-        return [_scorer(name, settings) for name in wanted]
+        return [_scorer(name, settings) for name in chosen]
     except ParameterError as error:
         raise typer.BadParameter(as_options(str(error))) from None
 
@@ -145,7 +145,7 @@ def _allowed(name: ScorerName, sample: Sample) -> bool:
     observed = sample.has_retrieval
     match name:
         case ScorerName.ID:
-            has_ids = not observed or not ids or any(given is not None for given in ids)
+            has_ids = not observed or not ids or any(known_id is not None for known_id in ids)
             return has_ids and (sample.reference_context_ids is not None or _only_forbids(sample))
         case ScorerName.TEXT | ScorerName.SPAN:
             return (texts or not observed) and passages
@@ -173,6 +173,9 @@ def _has_texts(contexts: Sequence[Context] | None) -> bool:
 
 def _none_allowed(first: Sample) -> str:
     fields = [name for name in Sample.names() if getattr(first, name)]
-    needs = [f"{name} needs {wanted}" for name, wanted in _NEEDS.items()]
+    needs = [f"{name} needs {wants}" for name, wants in _NEEDS.items()]
     has = f"no scorer can use the fields of the first sample ({', '.join(fields) or 'none'}):"
-    return "\n".join([has, *needs, "other names for these fields: --rename OLD=NEW"])
+    ways = ["other names for these fields: --rename OLD=NEW"]
+    if not any(name.startswith("reference") for name in fields):
+        ways.append("no references yet: fullrecall testset generate writes questions with them")
+    return "\n".join([has, *needs, *ways])

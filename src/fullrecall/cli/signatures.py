@@ -62,8 +62,8 @@ def taking(
     """
 
     def added(function: Callable[..., None]) -> Callable[..., None]:
-        taken = Taken(source, tuple(names.split()), prefix, heading)
-        function.__dict__.setdefault("takes", []).insert(0, taken)
+        source_part = Taken(source, tuple(names.split()), prefix, heading)
+        function.__dict__.setdefault("takes", []).insert(0, source_part)
         return function
 
     return added
@@ -72,10 +72,10 @@ def taking(
 def command_of(function: Callable[..., None]) -> Callable[..., None]:
     """Return a function for typer, which declares the options and prints what goes wrong."""
     own, _ = descriptions(inspect.getdoc(function) or "")
-    parameters = [*_own(function, own), *_taken(function, own)]
+    parameters = [*_own(function, own), *_of_sources(function, own)]
     # Options as the help lists them: in the order of its headings.
     order = list(own)
-    parameters.sort(key=lambda one: (one.kind, _order(one, order)))
+    parameters.sort(key=lambda parameter: (parameter.kind, _order(parameter, order)))
 
     @wraps(function)
     def run(**values: Any) -> None:
@@ -88,7 +88,7 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(INTERRUPTED) from None
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     del run.__wrapped__
     return run
 
@@ -109,14 +109,14 @@ def help_of(function: Callable[..., None]) -> str:
 
 def descriptions(doc: str) -> tuple[dict[str, Description], str]:
     """Return what a docstring says of each parameter, and the docstring without it."""
-    found: dict[str, Description] = {}
+    described: dict[str, Description] = {}
     for match in _BULLET.finditer(doc):
         above = doc[: match.start()].rpartition("\n\n")[2].partition("\n")[0]
         heading = above.removesuffix(":") if re.fullmatch(r"[A-Z][\w ]*:", above) else None
         text = " ".join(match["text"].split())
-        found[match["name"]] = Description(text, match["metavar"], heading)
+        described[match["name"]] = Description(text, match["metavar"], heading)
     rest = _BULLET.sub("", doc)
-    return found, re.sub(r"\n\n[A-Z][\w ]*:\n*(?=\n\n|\Z)", "", rest)
+    return described, re.sub(r"\n\n[A-Z][\w ]*:\n*(?=\n\n|\Z)", "", rest)
 
 
 _COMMON, _ = descriptions(inspect.getdoc(Common) or "")
@@ -125,9 +125,10 @@ _COMMON, _ = descriptions(inspect.getdoc(Common) or "")
 def _own(function: Callable[..., None], own: Mapping[str, Description]) -> Iterator[Parameter]:
     """Yield the parameters of a command itself."""
     hints = get_type_hints(function, include_extras=True)
-    taken = {f"{one.prefix}{name}" for one in getattr(function, "takes", ()) for name in one.names}
+    sources = getattr(function, "takes", ())
+    of_sources = {f"{source.prefix}{name}" for source in sources for name in source.names}
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is Parameter.VAR_KEYWORD or parameter.name in taken:
+        if parameter.kind is Parameter.VAR_KEYWORD or parameter.name in of_sources:
             continue
         described = own.get(parameter.name) or _COMMON.get(parameter.name) or Description("")
         kind = hints[parameter.name]
@@ -137,16 +138,18 @@ def _own(function: Callable[..., None], own: Mapping[str, Description]) -> Itera
             yield _option(parameter.name, kind, parameter.default, described)
 
 
-def _taken(function: Callable[..., None], own: Mapping[str, Description]) -> Iterator[Parameter]:
+def _of_sources(
+    function: Callable[..., None], own: Mapping[str, Description]
+) -> Iterator[Parameter]:
     """Yield the parameters that a command takes over."""
-    for taken in getattr(function, "takes", ()):
-        signature = inspect.signature(taken.source).parameters
-        there, _ = descriptions(inspect.getdoc(taken.source) or "")
-        for name in taken.names:
+    for source_part in getattr(function, "takes", ()):
+        signature = inspect.signature(source_part.source).parameters
+        there, _ = descriptions(inspect.getdoc(source_part.source) or "")
+        for name in source_part.names:
             default = signature[name].default
-            called = f"{taken.prefix}{name}"
+            called = f"{source_part.prefix}{name}"
             described = own.get(called) or _COMMON.get(called) or _in_short(there, name)
-            described = described._replace(heading=described.heading or taken.heading)
+            described = described._replace(heading=described.heading or source_part.heading)
             kind = _type_of(str(signature[name].annotation))
             yield _option(called, kind, default, described)
 
@@ -204,7 +207,7 @@ def _option(name: str, kind: Any, default: Any, described: Description) -> Param
 def _parts(kind: Any) -> tuple[Any, Kind]:
     """Return the type of a parameter, and how it is read, of `Annotated[type, Kind(…)] | None`."""
     if type(None) in get_args(kind):
-        kind = next(one for one in get_args(kind) if one is not type(None))
+        kind = next(member for member in get_args(kind) if member is not type(None))
     if get_origin(kind) is list:
         inner, read = _parts(get_args(kind)[0])
         return list[inner], read  # type: ignore[valid-type]

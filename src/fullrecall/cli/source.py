@@ -92,7 +92,7 @@ def unretrieved(sample: Sample) -> Sample:
     """Return a sample as it is before a retriever is asked, whatever its file has."""
     retrieved = ("retrieved_contexts", "retrieved_context_ids", "retrieval")
     return Sample(
-        **{name: held for name, held in sample.to_dict().items() if name not in retrieved}
+        **{name: value for name, value in sample.to_dict().items() if name not in retrieved}
     )
 
 

@@ -60,8 +60,8 @@ def summary(
     - `unit`: Find the smallest budget of this unit, in place of a number of contexts.
     - `largest`: Largest k, or budget, to try. Default: what holds all that was retrieved.
     """
-    given = {"--score": scores, "--unit": unit, "--largest": largest}
-    unused = [flag for flag, value in given.items() if value]
+    of_search = {"--score": scores, "--unit": unit, "--largest": largest}
+    unused = [flag for flag, value in of_search.items() if value]
     if smallest_k is None and unused:
         raise wrong(unused[0], "needs --smallest-k")
     if _is_store(report):
@@ -75,15 +75,15 @@ def summary(
         for name, each in _searched(loaded, scores, measures)
     ]  # fmt: skip
     if as_json:
-        plain = shown.to_dict()
+        values = shown.to_dict()
         if smallest_k is not None:
-            plain["smallest_k"] = [one.to_dict() for one in searched]
-        write_json(plain)
+            values["smallest_k"] = [found_k.to_dict() for found_k in searched]
+        write_json(values)
         return
     show(*terminal.parts(summary_sheet(shown)))
     if smallest_k is not None:
         none = "The report has no recall score: choose another with --score."
-        show("", *([one.reason for one in searched] or [none]))
+        show("", *([found_k.reason for found_k in searched] or [none]))
 
 
 def _searched(
@@ -91,7 +91,7 @@ def _searched(
 ) -> Iterator[tuple[str, Measure]]:
     """Yield each score with each measure to find the smallest k of."""
     for name in scores or [m.name for m in report.methods if m.headline == Recall]:
-        for measure in dict.fromkeys(one.whole for one in measures or (Recall,)):
+        for measure in dict.fromkeys(found_k.whole for found_k in measures or (Recall,)):
             yield name, measure
 
 

@@ -83,7 +83,7 @@ def generate(
     - `rejected`: Save rejected drafts (.jsonl).
     """
     check_output(output, endings=[".jsonl"])
-    made = test_set_of(
+    written = test_set_of(
         documents,
         _model(model, base_url, "--model"),
         n,
@@ -94,8 +94,8 @@ def generate(
         budget=_budget(budget_calls),
         **settings,
     )
-    made.save(output, rejected=rejected)
-    _say(str(made), f"{len(made):,} questions written to {output}.")
+    written.save(output, rejected=rejected)
+    _say(str(written), f"{len(written):,} questions written to {output}.")
 
 
 @taking(audit_of, "margin")
@@ -143,7 +143,7 @@ def check(
         write_json(audit.to_dict())
     else:
         listed = [issue for issue in audit.issues if issue.sample][:issues]
-        _say(str(audit), *(f"  {one.sample}: {one.problem}: {one.detail}" for one in listed))
+        _say(str(audit), *(f"  {each.sample}: {each.problem}: {each.detail}" for each in listed))
         _show_wording(audit)
     if not audit.is_valid:
         raise typer.Exit(INVALID)
@@ -199,15 +199,15 @@ def complete(
     retrievers = {path.stem: _lookup(path) for path in retrieved}
     chosen = judge_of(judge, base_url) or LexicalJudge()
     budget = _budget(budget_calls)
-    done = completion_of(read(samples), retrievers, chosen, budget=budget, **settings)
+    outcome = completion_of(read(samples), retrievers, chosen, budget=budget, **settings)
     if labels is not None:
-        done = done.with_labels(labels, second=second or (), error=label_error)
-    lines = [as_options(str(done))]
+        outcome = outcome.with_labels(labels, second=second or (), error=label_error)
+    lines = [as_options(str(outcome))]
     for path, confirm in ((to_label, False), (to_confirm, True)):
         if path is not None:
-            lines.append(_drawn(done, n, path, confirm=confirm))
+            lines.append(_drawn(outcome, n, path, confirm=confirm))
     if output is not None:
-        lines.append(_saved(done.samples, output))
+        lines.append(_saved(outcome.samples, output))
     _say(*lines)
 
 
@@ -236,8 +236,8 @@ def review(
     """
     if apply is not None:
         check_output(output, endings=[".jsonl"])
-        done = apply_review(read(samples), apply)
-        _say(str(done), _saved(done.samples, output))
+        outcome = apply_review(read(samples), apply)
+        _say(str(outcome), _saved(outcome.samples, output))
         return
     check_output(output, endings=[".html", ".csv"], replace=output.suffix == ".html")
     count = to_review(read(samples), output, documents=documents, **settings)
@@ -279,11 +279,11 @@ def follow(
     check_output(output, endings=[".jsonl"])
     if table is not None:
         check_output(table, "--table", [".csv"])
-    done = followed_of(read(samples), corpus, old=old, **settings)
-    saved = _saved(done.samples, output)
+    outcome = followed_of(read(samples), corpus, old=old, **settings)
+    saved = _saved(outcome.samples, output)
     if table is not None:
-        done.to_csv(table)
-    _say(str(done), saved)
+        outcome.to_csv(table)
+    _say(str(outcome), saved)
 
 
 def export(
@@ -309,8 +309,8 @@ def export(
         raise wrong("--output", f"{output} exists: name another file")
     texts = documents_of(documents) if documents is not None else ()
     alternatives: Any = "first" if first else "all"
-    made = write_as(read(samples), format, output, documents=texts, alternatives=alternatives)
-    _say(str(made), f"Written to {output}.")
+    written = write_as(read(samples), format, output, documents=texts, alternatives=alternatives)
+    _say(str(written), f"Written to {output}.")
 
 
 def _say(*lines: str) -> None:
@@ -359,8 +359,8 @@ def _lookup(path: Path) -> Any:
     return retrieve
 
 
-def _drawn(done: CompletedSet, number: int, path: Path, *, confirm: bool) -> str:
-    pairs = done.to_label(number, path, second=confirm)
+def _drawn(outcome: CompletedSet, number: int, path: Path, *, confirm: bool) -> str:
+    pairs = outcome.to_label(number, path, second=confirm)
     option = "--second" if confirm else "--labels"
     return (
         f"{len(pairs):,} contexts to label written to {path}. Fill in the column label: relevant "
@@ -373,12 +373,12 @@ def _show_wording(audit: Any) -> None:
     if audit.wording is None:
         return
     sets = (audit.wording, *PEOPLES)
-    heads = [f"{one.name}\n{counted(one.questions, 'question')}" for one in sets]
+    heads = [f"{each.name}\n{counted(each.questions, 'question')}" for each in sets]
     rows = [
-        ("words in the source, mean", [f"{one.coverage:.2f}" for one in sets]),
-        ("all words in the source", [f"{one.covered:.2f}" for one in sets]),
-        ("6 words in a row copied", [f"{one.long_runs:.2f}" for one in sets]),
-        ("source at BM25's rank 1", [f"{one.rank_1:.2f}" for one in sets]),
-        ("source in BM25's first 10", [f"{one.rank_10:.2f}" for one in sets]),
+        ("words in the source, mean", [f"{each.coverage:.2f}" for each in sets]),
+        ("all words in the source", [f"{each.covered:.2f}" for each in sets]),
+        ("6 words in a row copied", [f"{each.long_runs:.2f}" for each in sets]),
+        ("source at BM25's rank 1", [f"{each.rank_1:.2f}" for each in sets]),
+        ("source in BM25's first 10", [f"{each.rank_10:.2f}" for each in sets]),
     ]
     show("", Grid(Sheet(heads, [Section("share of", lines_of(rows))])))

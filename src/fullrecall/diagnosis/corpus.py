@@ -204,7 +204,7 @@ def _contexts(value: CorpusLike) -> tuple[Context, ...]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InputError(
             f"corpus must be an iterable of contexts or a mapping from IDs to them, got "
-            f"{type(value).__name__}"
+            f"{type(value).__name__}: fullrecall.read.read_contexts(path) reads a file"
         )
     if not isinstance(value, Mapping):
         return tuple(_context(nth, item) for nth, item in enumerate(value))

@@ -24,7 +24,7 @@ from fullrecall.findings import Finding
 from fullrecall.measures import Budget, Recall
 from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.parameters import check_k, check_share
-from fullrecall.report.report import Report
+from fullrecall.report.report import Report, check_report
 from fullrecall.result import Method, Result, Status
 from fullrecall.run.inquiry import Inquiry
 from fullrecall.run.retrievers import RetrieverLike
@@ -86,6 +86,7 @@ def diagnose(
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
+    check_report(report, "diagnose")
     _check_counts(k=k, deep_k=deep_k, min_run=min_run, at_most=at_most)
     check_share(near_duplicate, "near_duplicate")
     changed = by_kind(prove)

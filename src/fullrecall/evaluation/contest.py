@@ -14,7 +14,7 @@ from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.evaluation.identity import identity_of
 from fullrecall.evaluation.run import SampleLike, as_samples, evaluate
 from fullrecall.hits import IdKey
-from fullrecall.measures import Measure
+from fullrecall.measures import Measure, as_measures
 from fullrecall.parameters import check_share
 from fullrecall.report.text import ending
 from fullrecall.result import Status
@@ -103,7 +103,7 @@ def choose(
     check_share(confidence, "confidence", whole=False)
     if not isinstance(scorer, Scorer):
         raise ParameterError(f"expected a scorer such as IdRecall(), got {scorer!r}")
-    asked_for = scorer.method.headline if measure is None else measure
+    (asked_for,) = as_measures([scorer.method.headline if measure is None else measure])
     rule = {
         "scorer": scorer.method.name,
         "parameters": {name: repr(value) for name, value in scorer.method.parameters.items()},

@@ -39,3 +39,9 @@ __all__ = [
 
 DEFAULT_KS = (1, 3, 5, 10)
 """Where a report reads recall unless told otherwise."""
+
+
+def __getattr__(name: str) -> object:
+    from fullrecall.lazy import missing
+
+    raise missing(__name__, name, __all__)

@@ -143,8 +143,13 @@ class Measure:
     def __matmul__(self, k: Cut) -> Self:
         return replace(self, k=check_cut(k))
 
-    def __call__(self, **parameters: Any) -> Self:
+    def __getitem__(self, k: object) -> NoReturn:
+        raise ParameterError(f"{self.text} has no items: write {self!r} @ {k!r}")
+
+    def __call__(self, *k: object, **parameters: Any) -> Self:
         """Return this measure with other parameters: `Recall(min_grade=2)`."""
+        if k:
+            raise ParameterError(f"{self.text} takes no k so: write {self!r} @ {k[0]!r}")
         names = [each.name for each in fields(self) if each.name != "k"]
         for name in parameters:
             if name not in names:

@@ -70,6 +70,7 @@ def parse(text: str) -> Measure:
     if named is None:
         ours = ALIASES.get(match["name"].lower())
         way = f"choose one of {', '.join(MEASURES)}" if ours is None else f"it is {ours} here"
+        way = f"write recall@{text.strip()}" if text.strip().isdecimal() else way
         raise ParameterError(f"no measure {match['name']!r}: {way}")
     measure = named(**_parameters(named, match["inside"] or ""))
     return measure if match["k"] is None else measure @ _cut(match["k"])
@@ -112,7 +113,9 @@ def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
 
 def _cut(text: str) -> Cut:
     budget = parse_budget(text)
-    return int(_number(text, int)) if budget is None else budget
+    if budget is None and not text.lstrip("+-").isdecimal():
+        raise ParameterError(f"k must be a whole number, or a budget such as 3calls, got {text!r}")
+    return int(text) if budget is None else budget
 
 
 def _number(text: str, kind: type[int | float]) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend
-from fullrecall.errors import ReportError
+from fullrecall.errors import ParameterError, ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures
 from fullrecall.parameters import check_k
@@ -91,13 +91,15 @@ class Report:
             return self.selected(range(len(self))[key])
         if not isinstance(key, str):
             if not -len(self) <= key < len(self):
-                raise IndexError(f"no sample at place {key}: there are {len(self):,}")
+                raise IndexError(f"no sample {key}: the report has {len(self):,}")
             return self.rows[key]
         rows = [row for row, name in enumerate(self._labels()) if name == key]
         if len(rows) == 1:
             return self.table.row(rows[0])
         if rows:
             raise KeyError(f"{len(rows):,} samples have the ID {key!r}: use filter")
+        if any(method.name == key for method in self.methods):
+            raise KeyError(f"{key!r} is a score: report.summary()[{key!r}]")
         close = get_close_matches(key, islice(self._labels(), _CLOSE), 1)
         raise KeyError(f"no sample {key!r}{f': did you mean {close[0]!r}?' if close else ''}")
 
@@ -255,7 +257,7 @@ class Report:
         """
         from fullrecall.results.missed import MissedTargets
 
-        return MissedTargets(self.table, k, score)
+        return MissedTargets(self.table, k if k is None else check_k(k), score)
 
     def leaked(self, k: int | None = None) -> list[Leaked]:
         """Return every forbidden context that was retrieved, with its rank and its step.
@@ -596,3 +598,15 @@ def _difference(ours: Sequence[Method], theirs: Sequence[Method]) -> str:
 
 def _names(methods: Iterable[Method]) -> str:
     return ", ".join(method.name for method in methods)
+
+
+def check_report(value: object, caller: str) -> None:
+    """Raise `ParameterError` for what is not a report, with the way to one."""
+    if isinstance(value, Report):
+        return
+    way = "Report.load(path) reads a saved one"
+    if isinstance(value, (list, tuple)):
+        way = "pass each by itself"
+        if not any(isinstance(item, Report) for item in value):
+            way = "evaluate(samples, scorers) makes one"
+    raise ParameterError(f"{caller} takes Reports, got {type(value).__name__}: {way}")

@@ -12,11 +12,10 @@ import numpy as np
 
 from fullrecall.counts import counted
 from fullrecall.dataframes import Backend
-from fullrecall.errors import ParameterError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import Measure, as_measures
 from fullrecall.parameters import check_k, check_share
-from fullrecall.report.report import Report, diagnosed
+from fullrecall.report.report import Report, check_report, diagnosed
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.change import corrected
@@ -116,11 +115,7 @@ class Comparison(Shown, ByName[ScoreComparison]):
         range: float = 1.0,  # noqa: A002 - the word that users know
     ) -> None:
         for report in (before, after):
-            if not isinstance(report, Report):
-                raise ParameterError(
-                    f"compare takes two Reports, got {type(report).__name__}: Report.load(path) "
-                    "reads a saved one"
-                )
+            check_report(report, "compare")
         self.before, self.after = before, after
         self.measures = as_measures(measures)
         self.confidence = check_share(confidence, "confidence", whole=False)

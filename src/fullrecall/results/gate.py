@@ -8,16 +8,16 @@ CANNOT TELL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Threshold
-from fullrecall.parameters import check_share
-from fullrecall.report.report import Report
+from fullrecall.parameters import Constructed, check_share
+from fullrecall.report.report import Report, check_report
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.comparison import Comparison
 from fullrecall.results.comparisons import compare
@@ -31,7 +31,7 @@ the baseline's."""
 
 
 @dataclass(frozen=True, init=False)
-class Gate:
+class Gate(Constructed):
     """What a report must reach: thresholds, or no drop from a baseline, or both.
 
         Gate(Recall @ 10 >= 0.9, RR >= 0.7).check(report)
@@ -57,6 +57,13 @@ class Gate:
 
     Raises `ParameterError` for a value out of range, and without any rule.
     """
+
+    instead: ClassVar[Mapping[str, str]] = {
+        "min_recall": ": write Gate(Recall @ 10 >= {value!r})",
+        "threshold": ": write Gate(Recall @ 10 >= {value!r})",
+        "k": ", a measure counts: Gate(Recall @ {value!r} >= 0.9)",
+        "baseline": ": pass it to check(report, baseline)",
+    }
 
     rules: tuple[Rule, ...]
     margin: float | None
@@ -89,8 +96,8 @@ class Gate:
                 f"scores must be a list of names, got {scores!r}: pass [{scores!r}]"
             )
         given = (tuple(rules), margin, tuple(scores), slices, confidence, min_coverage, point)
-        for name, value in zip(self.__dataclass_fields__, given, strict=True):
-            object.__setattr__(self, name, value)
+        for field, value in zip(fields(self), given, strict=True):
+            object.__setattr__(self, field.name, value)
 
     def check(self, report: Report, baseline: Report | None = None) -> GateResult:
         """Return what the gate decides of a report, compared with `baseline` where it has a margin.
@@ -101,6 +108,9 @@ class Gate:
         or other references, each change says so, and one that fails is CANNOT TELL; so is a
         threshold where no ID matches and a rewrite makes them match.
         """
+        check_report(report, "Gate.check")
+        if baseline is not None:
+            check_report(baseline, "Gate.check")
         if (self.margin is None) != (baseline is None):
             raise ParameterError("a baseline and a margin go together: pass both or none")
         places = [index_of(report, score) for score in self.scores or (None,)]

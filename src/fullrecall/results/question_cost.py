@@ -128,4 +128,5 @@ def _alike(before: float, after: float, share: float) -> bool:
 
 
 def _times(before: float, after: float) -> str:
-    return f"{after / before:.2g} times" if before else "any number of times"
+    # Two digits, and no exponent: 330 and not 3.3e+02.
+    return f"{float(f'{after / before:.2g}'):,g} times" if before else "any number of times"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import NotAsked
 from fullrecall.models.chat import ChatModel
+from fullrecall.parameters import Constructed
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Spent
 
@@ -31,7 +32,7 @@ class Price(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Constructed):
     """What one run may spend; None sets no bound.
 
     - `calls`: requests that are sent, those included that fail and are sent again. Never more.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from fullrecall.corpus import LABELS
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.findings import Findings
 from fullrecall.measures import Measure, Recall
+from fullrecall.parameters import Constructed
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
 
@@ -69,7 +68,7 @@ class Unanswerable(Exception):  # noqa: N818 - as above
 
 
 @dataclass(frozen=True, kw_only=True)
-class FindingScorer(ABC):
+class FindingScorer(Constructed, ABC):
     """Base of the scorers that make findings; what is counted of them is a measure's.
 
     - `name`: the score's name in reports; by default the kind of scorer ("id_recall").
@@ -77,15 +76,9 @@ class FindingScorer(ABC):
 
     name: str | None = None
 
-    def __new__(cls, *arguments: object, **parameters: object) -> Self:
-        """Refuse what the scorer does not take, with the way to what is meant."""
-        signature = inspect.signature(cls.__init__)
-        try:
-            signature.bind(None, *arguments, **parameters)
-        except TypeError as error:
-            raise ParameterError(_wrong_call(cls.__name__, signature, parameters, error)) from None
-        return super().__new__(cls)
-
+    instead: ClassVar[Mapping[str, str]] = {
+        "k": ", it finds at every rank; a measure counts: report.summary(Recall @ {value!r})"
+    }
     kind: ClassVar[str]
     headline: ClassVar[Measure] = Recall
     """The measure that `Result.score` is."""
@@ -148,24 +141,6 @@ class FindingScorer(ABC):
 
     def _unscored(self, why: Exception) -> Result:
         return Result(self._method, Status.UNSCORED, note=str(why))
-
-
-def _wrong_call(
-    name: str, signature: inspect.Signature, parameters: Mapping[str, object], error: TypeError
-) -> str:
-    """Return what to write in place of a call that a scorer does not take."""
-    _, *names = signature.parameters
-    if "k" in parameters and "k" not in names:
-        return (
-            f"{name} has no k, it finds at every rank; a measure counts: "
-            f"report.summary(Recall @ {parameters['k']!r})"
-        )
-    unknown = next((parameter for parameter in parameters if parameter not in names), None)
-    if unknown is None:
-        return f"{name}: {error}; it takes {', '.join(names)}, by name"
-    near = get_close_matches(unknown, names, 1)
-    way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
-    return f"{name} has no parameter {unknown!r}: {way}"
 
 
 class DeterministicScorer(FindingScorer):

@@ -28,7 +28,7 @@ class Capture:
         """
         recorder = self._recorder
         steps = recorder.log.steps
-        chosen = {run for run, query in recorder.asked.items() if query == question}
+        chosen = {run for run, query in recorder.questions.items() if query == question}
         if question is not None and chosen:
             steps = _below(steps, chosen)
         present = {step.id for step in steps}

@@ -34,8 +34,8 @@ class LangChainReader(ValueReader):
         if not (isinstance(value, Mapping) and is_document(value)):
             return None
         text, given_id, score, metadata, span = parts_of(value)
-        known = None if given_id is None else str(given_id)
-        return DocumentCopy(0, known, text or "", Original(given_id, score, metadata, span))
+        own_id = None if given_id is None else str(given_id)
+        return DocumentCopy(0, own_id, text or "", Original(given_id, score, metadata, span))
 
     def copy(self, value: object) -> DocumentCopy | None:
         """Return a document as a copy; the one of before if nothing of it has changed."""

@@ -34,7 +34,7 @@ RETRIED = "retry:attempt:"
 class Recorder(BaseCallbackHandler):
     """A callback handler that writes down what happens below it.
 
-    `outer` is the recorder of the block around this one's: it sees the same. `asked` and
+    `outer` is the recorder of the block around this one's: it sees the same. `questions` and
     `answered` have the question and the answer of each outermost run.
     """
 
@@ -44,7 +44,7 @@ class Recorder(BaseCallbackHandler):
 
     def __init__(self, outer: Recorder | None = None) -> None:
         self.log = StepLog(LangChainReader())
-        self.asked: dict[Hashable, str | None] = {}
+        self.questions: dict[Hashable, str | None] = {}
         self.answered: dict[Hashable, str] = {}
         self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # of `.map()`
         self._outer = outer
@@ -133,16 +133,16 @@ class Recorder(BaseCallbackHandler):
         given: Any,
         run_id: UUID,
         fields: Mapping[str, Any],
-        **known: Any,
+        **step_fields: Any,
     ) -> None:
-        """Write down that a step began; `known` are fields of `Step`."""
+        """Write down that a step began; `step_fields` are fields of `Step`."""
         parent_id = fields.get("parent_run_id")
         parent = self._caller(None if parent_id is None else parent_id.int)
         name = str(fields.get("name") or (serialized or {}).get("name") or kind)
         tags = fields.get("tags") or ()
         metadata = fields.get("metadata") or {}
         group, branch = branch_of(tags, metadata, fields.get("tool_call_id"))
-        position = self._mapped.get(parent, {}).get(known.get("query"))
+        position = self._mapped.get(parent, {}).get(step_fields.get("query"))
         if position is not None:
             group, branch = "map", f"{position:09}"
         step = self.log.begin(
@@ -156,16 +156,16 @@ class Recorder(BaseCallbackHandler):
             group=group,
             branch=branch,
             labels=(tuple(tags), metadata),
-            **known,
+            **step_fields,
         )
         if step is not None and any(tag.startswith(RETRIED) for tag in tags):
             caller = self.log.step(parent)
             if caller is not None:
                 caller.tries = True
-        if parent is None and known.get("query") is not None:
-            self.asked[run_id.int] = known["query"]
+        if parent is None and step_fields.get("query") is not None:
+            self.questions[run_id.int] = step_fields["query"]
         if self._outer is not None:
-            self._outer.began(kind, serialized, given, run_id, fields, **known)
+            self._outer.began(kind, serialized, given, run_id, fields, **step_fields)
 
     def ended(self, run_id: UUID, output: Any, error: str | None, given: Any) -> None:
         """Write down that a step ended, in the block around this one too."""
@@ -213,9 +213,9 @@ def conversation(messages: Sequence[Message], log: StepLog) -> None:
     for number, message in enumerate(messages):
         if message.role != "tool":
             continue
-        asked = tool_query(queries.get(message.call_id))
+        query = tool_query(queries.get(message.call_id))
         name = message.name or "tool"
-        log.begin(("message", number), ROOT, "tool", name, query=asked, callee=name)
+        log.begin(("message", number), ROOT, "tool", name, query=query, callee=name)
         failed = brief(message.text) or "the tool failed" if message.failed else None
         log.end(("message", number), (message.text, message.artifact), error=failed)
 
