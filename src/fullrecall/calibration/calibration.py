@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +11,8 @@ from fullrecall.calibration.needed import labels_needed
 from fullrecall.calibration.raters import RaterAgreement
 from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 
 class Confusion(NamedTuple):
@@ -42,7 +44,7 @@ class Agreement(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration:
+class Calibration(Shown):
     """A judged mean recall beside the same corrected by labels. Prints as a table.
 
     `judged` is the mean as the judge has it, `corrected` by prediction-powered inference, whose
@@ -176,25 +178,18 @@ class Calibration:
                 f"Cohen's κ {figure}"
             )
 
-    def __str__(self) -> str:
-        # Imported when one is shown: it draws with rich.
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """The means with the agreement, the confusion of judge and people, and notes."""
         from fullrecall.calibration.printout import sheets
-        from fullrecall.views import terminal
 
-        return terminal.text_of(*sheets(self))
+        return sheets(self)
 
     def to_markdown(self) -> str:
         """Return the calibration in GitHub's Markdown, for a pull request or a job's summary."""
-        from fullrecall.calibration.printout import sheets
         from fullrecall.views import markdown
 
-        return markdown.text_of(f"Calibration of {markdown.escaped(self.score)}", *sheets(self))
-
-    def _repr_html_(self) -> str:
-        from fullrecall.calibration.printout import sheets
-        from fullrecall.views import html
-
-        return html.text_of(*sheets(self))
+        return markdown.text_of(f"Calibration of {markdown.escaped(self.score)}", *self.sheets)
 
     def __repr__(self) -> str:
         return f"Calibration({self.score}, {self.labeled} labels)\n{self}"

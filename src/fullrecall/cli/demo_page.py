@@ -66,7 +66,7 @@ def page(
     diagnosis = demonstration.diagnosis
     yield Text(f"Why {last} missed {counted(len(diagnosis), 'document')} at {k}", style="bold")
     yield ""
-    yield from diagnosis.parts()
+    yield from terminal.parts(*diagnosis.sheets)
     yield ""
     yield from _next_steps(output=output, last=last)
 

@@ -19,6 +19,7 @@ from fullrecall.diagnosis import diagnose as diagnosis_of
 from fullrecall.read import read_contexts
 from fullrecall.report import Report
 from fullrecall.scorers import ClaimRecall, Scorer
+from fullrecall.views import terminal
 from fullrecall.views.text import one_line
 
 
@@ -104,7 +105,12 @@ def diagnose(
 
 def _print(diagnosis: Diagnosis, misses: int, written: Sequence[Path]) -> None:
     """Print what to change, the causes with some misses of each, and where it was written."""
-    show(*(as_options(part) if isinstance(part, str) else part for part in diagnosis.parts()))
+    show(
+        *(
+            as_options(part) if isinstance(part, str) else part
+            for part in terminal.parts(*diagnosis.sheets)
+        )
+    )
     for cause in diagnosis.counts():
         examples = [miss for miss in diagnosis if miss.cause == cause][:misses]
         if examples:

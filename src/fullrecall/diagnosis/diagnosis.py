@@ -14,10 +14,12 @@ from fullrecall.dataframes import Backend, Cells, frame_of
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.diagnosis.change import Change, Cost, Effect
 from fullrecall.views import exports, spreadsheet
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis:
+class Diagnosis(Shown):
     """What to change, and the causes of all misses of a report. Iterates over the misses.
 
     `changes` are ranked by the recall that they would bring, the largest gain first. `scores` are
@@ -131,11 +133,11 @@ class Diagnosis:
         The changes by their gain, the causes, and `misses` of each cause. Raises `ParameterError`
         for `misses` below 0.
         """
-        from fullrecall.diagnosis.sheets import examples, sheets
+        from fullrecall.diagnosis.sheets import examples
         from fullrecall.views import markdown
 
         title = f"Diagnosis of {counted(len(self.misses), 'missed target')}"
-        shown = [*sheets(self), examples(self, misses)]
+        shown = [*self.sheets, examples(self, misses)]
         return exports.written(markdown.text_of(title, *shown), path)
 
     def _rows(self) -> list[tuple[Any, ...]]:
@@ -149,24 +151,12 @@ class Diagnosis:
 
         return plots.plot_causes(self, **options)
 
-    def _repr_html_(self) -> str:
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """The changes by their gain, and the causes of each score's misses with what to do."""
         from fullrecall.diagnosis.sheets import sheets
-        from fullrecall.views import html
 
-        return html.text_of(*sheets(self))
-
-    def __str__(self) -> str:
-        from fullrecall.diagnosis.sheets import sheets
-        from fullrecall.views import terminal
-
-        return terminal.text_of(*sheets(self))
-
-    def parts(self) -> list[Any]:
-        """Return what prints, for a console of any width: lines, and a table of the causes."""
-        from fullrecall.diagnosis.sheets import sheets
-        from fullrecall.views import terminal
-
-        return list(terminal.parts(*sheets(self)))
+        return sheets(self)
 
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, aevaluate, as_samples, evaluate
@@ -16,9 +16,8 @@ from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
-
-if TYPE_CHECKING:
-    from fullrecall.views.sheet import Sheet
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 FINAL = "final"
 """What stands for the list that the retrieval ended with: `retrieved_contexts`."""
@@ -43,7 +42,7 @@ class Lost(NamedTuple):
     by: str
 
 
-class StageReports(Mapping[str, Report]):
+class StageReports(Shown, Mapping[str, Report]):
     """One report for each stage, in the order of the pipeline; then "final", of the end.
 
     Where a model's prompts were seen, "prompt" comes last: the final contexts that they had whole.
@@ -144,22 +143,13 @@ class StageReports(Mapping[str, Report]):
                     PROMPT,
                 )
 
-    def __str__(self) -> str:
-        from fullrecall.views import terminal
-
-        return terminal.text_of(self._sheet)
-
-    def _repr_html_(self) -> str:
-        from fullrecall.views import html
-
-        return html.text_of(self._sheet)
-
     @property
-    def _sheet(self) -> Sheet:
+    def sheets(self) -> Sequence[Sheet]:
+        """The means at each stage, and how many targets it dropped."""
         from fullrecall.views.summaries import stages_sheet
 
         dropped = Counter((item.score, item.by) for item in self.lost())
-        return stages_sheet(self, dropped, self.final)
+        return [stages_sheet(self, dropped, self.final)]
 
     def __repr__(self) -> str:
         return f"StageReports({', '.join(self)})\n{self}"

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
+    from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.measures.budgets import Cut, Unit
     from fullrecall.results.slices import By, Slices
     from fullrecall.results.smallest_k import SmallestK
     from fullrecall.retrieval import View
     from fullrecall.table.lists import Floats, Integers
     from fullrecall.table.table import Table
-    from fullrecall.views.diagnosed import Diagnosis
 
 
 _CLOSE = 10_000
@@ -550,10 +550,7 @@ class Report:
         return files.open_report(path, rows=rows)
 
     def _repr_html_(self) -> str:
-        from fullrecall.views import html
-        from fullrecall.views.summaries import summary_sheet
-
-        return html.text_of(summary_sheet(self.summary()))
+        return self.summary()._repr_html_()
 
     def __repr__(self) -> str:
         return f"Report({len(self)} samples, {_names(self.methods)})\n{self.summary()}"

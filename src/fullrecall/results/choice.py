@@ -13,6 +13,7 @@ from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
 from fullrecall.results.question_cost import shown_seconds
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
+from fullrecall.views.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Standing:
 
 
 @dataclass(frozen=True, repr=False)
-class Choice:
+class Choice(Shown):
     """Which retriever is best by a measure; prints as a table under one sentence.
 
     `winner` is the name of the only retriever that is left, None where that cannot be told; it is
@@ -118,7 +119,7 @@ class Choice:
         }
 
     @property
-    def sheet(self) -> Sheet:
+    def sheets(self) -> Sequence[Sheet]:
         """The standings as a table, the best first."""
         heads = [self.label, f"{self.confidence:.0%} interval", "questions", "unscored", "tokens"]
         lines = [
@@ -136,25 +137,18 @@ class Choice:
             )
             for each in self.standings
         ]
-        return Sheet(
-            [*heads, "p50 s", "p95 s", ""],
-            [Section("", lines)],
-            self.notes,
-            title=self.sentence,
-            corner="retriever",
-        )
+        return [
+            Sheet(
+                [*heads, "p50 s", "p95 s", ""],
+                [Section("", lines)],
+                self.notes,
+                title=self.sentence,
+                corner="retriever",
+            )
+        ]
 
     def __str__(self) -> str:
-        from fullrecall.views import terminal
-
-        return f"{self.sentence}\n\n{terminal.text_of(self.sheet)}"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from fullrecall.views import html
-
-        return html.text_of(self.sheet)
+        return f"{self.sentence}\n\n{super().__str__()}"
 
 
 def efficient(standings: Sequence[Standing]) -> tuple[Standing, ...]:

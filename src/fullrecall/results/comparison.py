@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.change import corrected
 from fullrecall.results.difference import Difference, PairedValues, Settings, difference
 from fullrecall.results.draws import drawn_places
+from fullrecall.results.named import ByMeasure, ByName
 from fullrecall.results.pairs import PairedBy, ScorePairs, paired, same_methods
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.sign_flips import NULL
@@ -29,15 +30,17 @@ from fullrecall.results.totals import Totals
 from fullrecall.table.groups import codes_of
 from fullrecall.table.lists import Integers
 from fullrecall.table.row import Row
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fullrecall.views.diagnosed import Diagnosis
+    from fullrecall.diagnosis.diagnosis import Diagnosis
 
 
 @dataclass(frozen=True, repr=False)
-class ScoreComparison(Mapping[Measure, Difference]):
+class ScoreComparison(ByMeasure[Difference]):
     """One score in both reports: `score[Recall @ 5].difference`.
 
     `unpaired` counts what is not compared: samples that only one report has, and those without a
@@ -46,23 +49,17 @@ class ScoreComparison(Mapping[Measure, Difference]):
     targets too: only the common ones count.
     """
 
+    kind: ClassVar[str] = "comparison"
+
     method: Method
     differences: Mapping[Measure, Difference]
     unpaired: Mapping[str, int]
     differing: int
 
-    def __getitem__(self, measure: Measure) -> Difference:
-        try:
-            return self.differences[measure]
-        except KeyError:
-            names = ", ".join(map(repr, self.differences))
-            raise KeyError(f"no measure {measure!r} in this comparison: it has {names}") from None
-
-    def __iter__(self) -> Iterator[Measure]:
-        return iter(self.differences)
-
-    def __len__(self) -> int:
-        return len(self.differences)
+    @property
+    def measured(self) -> Mapping[Measure, Difference]:
+        """The differences."""
+        return self.differences
 
     def __repr__(self) -> str:
         one = self.main
@@ -73,22 +70,6 @@ class ScoreComparison(Mapping[Measure, Difference]):
             f"ScoreComparison({one.difference:+.3f}, {label}: {one.before:.3f} to {one.after:.3f}, "
             f"{one.outcome.words}, {one.samples:,} samples)"
         )
-
-    @property
-    def name(self) -> str:
-        """The score's name."""
-        return self.method.name
-
-    @property
-    def main(self) -> Difference:
-        """The headline over all that was retrieved, or the first measure where that is not here."""
-        return self.differences.get(self.method.headline) or next(iter(self.differences.values()))
-
-    @property
-    def at(self) -> dict[int, Difference]:
-        """The differences of the headline by k, ascending."""
-        cut = {measure.top: measure for measure in self if measure.whole == self.method.headline}
-        return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
 
     @property
     def coverage(self) -> float | None:
@@ -116,7 +97,7 @@ class ScoreComparison(Mapping[Measure, Difference]):
         }
 
 
-class Comparison(Sequence[ScoreComparison]):
+class Comparison(Shown, ByName[ScoreComparison]):
     """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
 
     Prints as a table. `before` and `after` are the reports, `pairs` their rows side by side,
@@ -155,24 +136,10 @@ class Comparison(Sequence[ScoreComparison]):
         scores = [self._compared(name) for name in self.places]
         self.scores = adjusted(scores, all_asked=bool(measures))
 
-    @overload
-    def __getitem__(self, key: int | str) -> ScoreComparison: ...
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[ScoreComparison]: ...
-    def __getitem__(self, key: int | str | slice) -> ScoreComparison | Sequence[ScoreComparison]:
-        if isinstance(key, str):
-            for score in self.scores:
-                if key == score.name:
-                    return score
-            names = ", ".join(score.name for score in self.scores)
-            raise KeyError(f"no score {key!r}: choose one of {names}")
-        return self.scores[key]
-
-    def __iter__(self) -> Iterator[ScoreComparison]:
-        return iter(self.scores)
-
-    def __len__(self) -> int:
-        return len(self.scores)
+    @property
+    def named(self) -> Mapping[str, ScoreComparison]:
+        """The scores by their names."""
+        return {score.name: score for score in self.scores}
 
     @cached_property
     def costs(self) -> tuple[QuestionCost | None, QuestionCost | None]:
@@ -345,20 +312,12 @@ class Comparison(Sequence[ScoreComparison]):
 
         return before_after(self, measure, ax, scores=scores)
 
-    def _repr_html_(self) -> str:
-        from fullrecall.views import html
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """Each difference with its interval, and what the comparison stands on."""
         from fullrecall.views.comparisons import comparison_sheet
 
-        return html.text_of(comparison_sheet(self))
-
-    def __str__(self) -> str:
-        # Imported when a comparison is shown: `terminal` draws with rich.
-        from fullrecall.views import terminal
-        from fullrecall.views.comparisons import comparison_sheet
-
-        return terminal.text_of(comparison_sheet(self))
-
-    __repr__ = __str__
+        return [comparison_sheet(self)]
 
     @cached_property
     def _group_names(self) -> list[str | None]:

@@ -13,10 +13,12 @@ from fullrecall.report.report import Report, diagnosed
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.comparison import Comparison, adjusted
 from fullrecall.results.difference import Difference
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 if TYPE_CHECKING:
+    from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.table.row import Row
-    from fullrecall.views.diagnosed import Diagnosis
 
 
 @overload
@@ -91,7 +93,7 @@ def compare(
     )
 
 
-class Comparisons(Mapping[str, Report]):
+class Comparisons(Shown, Mapping[str, Report]):
     """Any number of reports of the same samples, each compared with the baseline.
 
     A mapping of their names to the reports; `comparisons` has the comparison of each of the others
@@ -211,9 +213,11 @@ class Comparisons(Mapping[str, Report]):
         return exports.kept(page, path)
 
     def __str__(self) -> str:
-        from fullrecall.views import terminal
+        return super().__str__().rstrip("\n")
+
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """The reports below each other, with their changes and costs."""
         from fullrecall.views.comparisons import runs_sheet
 
-        return terminal.text_of(runs_sheet(self)).rstrip("\n")
-
-    __repr__ = __str__
+        return [runs_sheet(self)]

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
-from fullrecall.results.bounds import Interval, lower_bound, upper_bound
+from fullrecall.results.bounds import Interval
+from fullrecall.results.named import ByName
 from fullrecall.results.totals import Totals
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
 from fullrecall.table.part import UNSCORED
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 By: TypeAlias = str | Callable[[Row], object]
 """A field: "group", "source", or a key of the metadata ("kind", "testset.kind"); or a function of
@@ -43,12 +46,14 @@ class Slice(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Slices(Sequence[Slice]):
+class Slices(Shown, ByName[Slice]):
     """The slices of a report by one field, the lowest mean first. Prints as a table.
 
     `label` names the measure, such as `id_recall@5`. A sample with several values is in several
     slices, one without a value in none: `without` counts these. `slices["value"]` is one of them.
     """
+
+    kind: ClassVar[str] = "slice"
 
     by: str
     label: str
@@ -56,24 +61,10 @@ class Slices(Sequence[Slice]):
     without: int
     confidence: float
 
-    @overload
-    def __getitem__(self, key: int | str) -> Slice: ...
-    @overload
-    def __getitem__(self, key: slice) -> tuple[Slice, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> Slice | tuple[Slice, ...]:
-        if isinstance(key, str):
-            for one in self.slices:
-                if one.value == key:
-                    return one
-            names = ", ".join(one.value for one in self.slices)
-            raise KeyError(f"no slice {key!r}: choose one of {names}")
-        return self.slices[key]
-
-    def __iter__(self) -> Iterator[Slice]:
-        return iter(self.slices)
-
-    def __len__(self) -> int:
-        return len(self.slices)
+    @property
+    def named(self) -> Mapping[str, Slice]:
+        """The slices by their values."""
+        return {each.value: each for each in self.slices}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -89,18 +80,14 @@ class Slices(Sequence[Slice]):
         }
 
     def __str__(self) -> str:
-        from fullrecall.views import terminal
+        return super().__str__().rstrip("\n")
+
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """The slices below each other: mean, interval, and what they stand on."""
         from fullrecall.views.summaries import slices_sheet
 
-        return terminal.text_of(slices_sheet(self)).rstrip("\n")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from fullrecall.views import html
-        from fullrecall.views.summaries import slices_sheet
-
-        return html.text_of(slices_sheet(self))
+        return [slices_sheet(self)]
 
 
 def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: float) -> Slices:
@@ -202,11 +189,7 @@ def slice_of(
         due=unscored,
         groups=None if codes is None else codes[rows],
     )
-    bounds = None
-    if totals.samples and confidence is not None:
-        low, high = totals.counts()
-        alpha = (1 - confidence) / 2
-        bounds = Interval(lower_bound(low, alpha), upper_bound(high, alpha), confidence)
+    bounds = None if confidence is None else totals.interval(confidence)
     return Slice(value, totals.mean, bounds, totals.samples, int(unscored.sum()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -21,10 +22,12 @@ from fullrecall.results.totals import Totals
 from fullrecall.table.lists import row_sums
 from fullrecall.table.part import SCORED, UNSCORED
 from fullrecall.table.table import Table
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 
 @dataclass(frozen=True, repr=False)
-class SmallestK:
+class SmallestK(Shown):
     """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
 
     k counts contexts, or is a budget such as `calls(3)`: `measure @ k` reads it either way. `mean`
@@ -68,11 +71,12 @@ class SmallestK:
     def __repr__(self) -> str:
         return f"SmallestK({self.k}, {self.reason})"
 
-    def _repr_html_(self) -> str:
-        from fullrecall.views import html
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """Each k that was tested, with the reason."""
         from fullrecall.views.summaries import smallest_k_sheet
 
-        return html.text_of(smallest_k_sheet(self))
+        return [smallest_k_sheet(self)]
 
 
 def smallest_k(

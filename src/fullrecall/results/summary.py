@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import fsum
 from types import MappingProxyType
-from typing import Any, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fullrecall.corpus import STALE
 from fullrecall.measures import DEFAULT_KS, Budget, Leak, Measure
 from fullrecall.result import Method, Result, Status
-from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.results.bounds import CONFIDENCE, Interval
 from fullrecall.results.calls import OverCalls, over_calls
 from fullrecall.results.leaked import Leaked, leaked
+from fullrecall.results.named import ByMeasure, ByName
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.totals import Totals
 from fullrecall.rewrites import Rewrite, rewrites
@@ -26,6 +27,8 @@ from fullrecall.sample import Sample
 from fullrecall.table.funnel import funnel_of
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.shown import Shown
 
 OTHER = "other reasons"
 """What stands for the reasons that are not shown."""
@@ -92,11 +95,7 @@ class Estimate:
 
         Gaffke's test at 2.5% on either side (`fullrecall.results.bounds`); None without a value.
         """
-        if self.mean is None:
-            return None
-        low, high = self.totals.counts()
-        alpha = (1 - CONFIDENCE) / 2
-        return Interval(lower_bound(low, alpha), upper_bound(high, alpha))
+        return self.totals.interval()
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -116,7 +115,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, repr=False)
-class ScoreSummary(Mapping[Measure, Estimate]):
+class ScoreSummary(ByMeasure[Estimate]):
     """One score over all samples: `score[Recall @ 5].mean`.
 
     `scored`, `undefined` and `unscored` count samples, `reasons` the reasons of the unscored
@@ -125,6 +124,8 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     verified, None without a judge. `rewrite` is what would make IDs match, where by ID no target of
     any sample was found; else None.
     """
+
+    kind: ClassVar[str] = "summary"
 
     method: Method
     estimates: Mapping[Measure, Estimate]
@@ -139,18 +140,10 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     over_calls: OverCalls | None = None
     """The headline over calls, where the contexts of several were united; None elsewhere."""
 
-    def __getitem__(self, measure: Measure) -> Estimate:
-        try:
-            return self.estimates[measure]
-        except KeyError:
-            names = ", ".join(map(repr, self.estimates))
-            raise KeyError(f"no measure {measure!r} in this summary: it has {names}") from None
-
-    def __iter__(self) -> Iterator[Measure]:
-        return iter(self.estimates)
-
-    def __len__(self) -> int:
-        return len(self.estimates)
+    @property
+    def measured(self) -> Mapping[Measure, Estimate]:
+        """The estimates."""
+        return self.estimates
 
     def __repr__(self) -> str:
         one = self.main
@@ -162,16 +155,6 @@ class ScoreSummary(Mapping[Measure, Estimate]):
         )
 
     @property
-    def name(self) -> str:
-        """The score's name."""
-        return self.method.name
-
-    @property
-    def main(self) -> Estimate:
-        """The headline over all that was retrieved, or the first measure where that is not here."""
-        return self.estimates.get(self.method.headline) or next(iter(self.estimates.values()))
-
-    @property
     def mean(self) -> float | None:
         """The mean of `main`; None without a scored sample."""
         return self.main.mean
@@ -180,12 +163,6 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     def interval(self) -> Interval | None:
         """The 95% interval of `mean`."""
         return self.main.interval
-
-    @property
-    def at(self) -> dict[int, Estimate]:
-        """The estimates of the headline by k, ascending."""
-        cut = {measure.top: measure for measure in self if measure.whole == self.method.headline}
-        return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
 
     @property
     def coverage(self) -> float | None:
@@ -215,7 +192,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
         }
 
 
-class Summary(Sequence[ScoreSummary]):
+class Summary(Shown, ByName[ScoreSummary]):
     """One `ScoreSummary` for each scorer, in order, also by name: `summary["id_recall"].mean`.
 
     Prints as a table.
@@ -234,7 +211,7 @@ class Summary(Sequence[ScoreSummary]):
         table: Table | None = None,
     ) -> None:
         self._table = table
-        self._scores = tuple(scores)
+        self._scores = {score.name: score for score in scores}
         self.samples = samples
         self.stopped = stopped
         """Why samples are missing; see `Report.stopped`."""
@@ -256,24 +233,10 @@ class Summary(Sequence[ScoreSummary]):
         """What a question costs: contexts, tokens, seconds; None where nothing was retrieved."""
         return None if self._table is None else question_cost(self._table)
 
-    @overload
-    def __getitem__(self, key: int | str) -> ScoreSummary: ...
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[ScoreSummary]: ...
-    def __getitem__(self, key: int | str | slice) -> ScoreSummary | Sequence[ScoreSummary]:
-        if isinstance(key, str):
-            for score in self._scores:
-                if key == score.name:
-                    return score
-            names = ", ".join(score.name for score in self._scores)
-            raise KeyError(f"no score {key!r}: choose one of {names}")
-        return self._scores[key]
-
-    def __iter__(self) -> Iterator[ScoreSummary]:
-        return iter(self._scores)
-
-    def __len__(self) -> int:
-        return len(self._scores)
+    @property
+    def named(self) -> Mapping[str, ScoreSummary]:
+        """The scores by their names."""
+        return self._scores
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -296,20 +259,12 @@ class Summary(Sequence[ScoreSummary]):
             return {}
         return {"unanswerable": self.unanswerable, "empty": self.empty}
 
-    def _repr_html_(self) -> str:
-        from fullrecall.views import html
+    @property
+    def sheets(self) -> Sequence[Sheet]:
+        """The scores side by side, with what they stand on."""
         from fullrecall.views.summaries import summary_sheet
 
-        return html.text_of(summary_sheet(self))
-
-    def __str__(self) -> str:
-        # Imported when a summary is shown: `terminal` draws with rich.
-        from fullrecall.views import terminal
-        from fullrecall.views.summaries import summary_sheet
-
-        return terminal.text_of(summary_sheet(self))
-
-    __repr__ = __str__
+        return [summary_sheet(self)]
 
 
 def shown(value: float | None) -> str:

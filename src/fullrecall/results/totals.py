@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.brackets import Bracket, bracketed
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -102,6 +103,17 @@ class Totals:
             groups += 1
             total += (their_sum + filler * (size - count)) // size
         return total / (groups * _UNIT) if groups else None
+
+    def interval(self, confidence: float = CONFIDENCE, *, least: float = 0.0) -> Interval | None:
+        """Return the interval of the mean of values in [`least`, 1]; None without a value.
+
+        It holds whatever the distribution of the values (`fullrecall.results.bounds`).
+        """
+        if self.mean is None:
+            return None
+        low, high = self.counts(least=least)
+        alpha = (1 - confidence) / 2
+        return Interval(lower_bound(low, alpha, least=least), upper_bound(high, alpha), confidence)
 
     def counts(self, gap: float | None = None, *, least: float = 0.0, most: float = 1.0) -> Bracket:
         """Return the values to decide by, one for each group, every gap counting as `gap`.

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.measures import Measure
     from fullrecall.measures.budgets import Cut, Unit
     from fullrecall.report.report import Report
     from fullrecall.results.comparison import Comparison, ScoreComparison
     from fullrecall.results.difference import Difference
-    from fullrecall.views.diagnosed import Diagnosis
 
 _STYLES = (
     ("#0072b2", "o", "-"),

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from fullrecall.views.diagnosed import Change, Diagnosed, Diagnosis
+    from fullrecall.diagnosis.causes import Diagnosed
+    from fullrecall.diagnosis.change import Change
+    from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.views.page.choices import Column
 
 

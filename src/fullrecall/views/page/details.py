@@ -21,10 +21,10 @@ from fullrecall.views.page.texts import (
 
 if TYPE_CHECKING:
     from fullrecall.context import Context
+    from fullrecall.diagnosis.causes import Diagnosed
     from fullrecall.findings import Evidence, Finding, Target
     from fullrecall.sample import Sample
     from fullrecall.table.row import Row
-    from fullrecall.views.diagnosed import Diagnosed
     from fullrecall.views.page.causes import Causes
     from fullrecall.views.page.choices import Rows
     from fullrecall.views.page.readings import Cell, Reading

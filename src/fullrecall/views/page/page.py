@@ -21,12 +21,12 @@ from fullrecall.views.page.tables import changes_sheet, others_sheet, panels, sc
 from fullrecall.views.summaries import notes as summary_notes
 
 if TYPE_CHECKING:
+    from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
     from fullrecall.results.comparison import Comparison
     from fullrecall.results.comparisons import Comparisons
     from fullrecall.results.summary import Summary
-    from fullrecall.views.diagnosed import Diagnosis
     from fullrecall.views.page.readings import Misses
 
 

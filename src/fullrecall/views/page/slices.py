@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.slices import fields, values_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.groups import codes_of
@@ -135,7 +135,8 @@ class Slicer:
 
     def _cell(self, counts: _Values, level: float) -> Cell:
         least = -1.0 if self._last else 0.0
-        mean, interval = _mean(counts), _interval(counts, level, least)
+        totals = _totals(counts)
+        mean, interval = totals.mean, totals.interval(level, least=least)
         if self._last:
             return Cell(signed(mean), small=signed_between(interval) if interval else "")
         return Cell(shown(mean), small=between(interval) if interval else "")
@@ -159,13 +160,3 @@ def _totals(counts: _Values) -> Totals:
 
 def _mean(counts: _Values) -> float | None:
     return _totals(counts).mean
-
-
-def _interval(counts: _Values, confidence: float, least: float) -> Interval | None:
-    """Return the interval of the mean of values in [`least`, 1], over groups."""
-    totals = _totals(counts)
-    if totals.mean is None:
-        return None
-    low, high = totals.counts(least=least)
-    alpha = (1 - confidence) / 2
-    return Interval(lower_bound(low, alpha, least=least), upper_bound(high, alpha), confidence)
