@@ -19,7 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from fullrecall import IdRecall, Retrieval, Sample, TextRecall, choose
+from fullrecall import Context, IdRecall, Retrieval, Sample, TextRecall, choose
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.evaluation.identity import identity_of
 from fullrecall.measures import Precision, Recall
@@ -229,6 +229,14 @@ def test_tokens_are_counted_within_k_by_whom_you_say() -> None:
     )
     assert [each.tokens for each in found.standings] == [8, 8]
     assert [each.contexts for each in found.standings] == [2, 2]
+
+
+def test_tokens_are_what_a_contexts_metadata_tell() -> None:
+    """As everywhere: counted by the retriever, else a quarter of the characters."""
+    contexts = [Context("a" * 40, id="d0", metadata={"tokens": 7}), Context("abcd", id="x")]
+    retrievers = {"a": lambda _: contexts, "b": lambda _: contexts}
+    choice = choose(questions(5), IdRecall(), retrievers, progress=False)
+    assert [each.tokens for each in choice.standings] == [8.0, 8.0]
 
 
 class StopError(Exception):

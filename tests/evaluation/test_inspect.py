@@ -191,6 +191,7 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
 )
 def test_a_budget_that_is_none_is_refused(tmp_path: Path, options: list[str], problem: str) -> None:
     """Exit code 2 and the way out, before the file is read."""
+    (tmp_path / "samples.jsonl").write_text("no JSON", "utf-8")
     refused = run("evaluate", tmp_path / "samples.jsonl", "-s", "claim_recall", *options)
     assert refused.exit_code == 2
     assert problem in refused.output

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from fullrecall.context import Context
 from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.evaluation.identity import identity_of
 from fullrecall.evaluation.run import SampleLike, as_samples, evaluate
@@ -26,13 +27,11 @@ from fullrecall.run.limits import LimitOptions
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.costs import tokens_of
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     from fullrecall.run.retrievers import RetrieverLike
-
-CHARACTERS_PER_TOKEN = 4.0
-"""What a token is taken for where nobody counts."""
 
 _AT_ONCE = 32
 """Questions put to a retriever before the file is written."""
@@ -86,7 +85,8 @@ def choose(
     - `versions`: by name, what tells whether a retriever is the same as in the file. Default: its
       name, code, and plain settings. An index is not looked into: name its version here.
     - `confidence`: the name is wrong with probability 1 - confidence at most.
-    - `count_tokens`: counts the tokens of a text. Default: its characters / 4.
+    - `count_tokens`: counts the tokens of a text. Default: what a context's metadata tell
+      (`metadata["tokens"]`), else its characters / 4.
     - `progress`: show a bar on standard error or, where that is no terminal, a line at each look.
     - `options`: `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, and `budget`, as
       `evaluate` takes them, for each retriever and look. Seconds of calls include what they wait
@@ -292,11 +292,15 @@ class _Contest:
         counted = contexts[: self.measure.top]
         record.samples += 1
         record.contexts += len(counted)
-        texts = [context.text for context in counted if context.text is not None]
-        if len(texts) == len(counted):
-            count = self.count_tokens or _quarter
+        tokens = sum(map(self._tokens_of, counted))
+        if not isnan(tokens):
             record.with_tokens += 1
-            record.tokens += sum(map(count, texts))
+            record.tokens += tokens
+
+    def _tokens_of(self, context: Context) -> float:
+        if self.count_tokens is None:
+            return tokens_of(context)
+        return nan if context.text is None else self.count_tokens(context.text)
 
     def _choice(self) -> Choice:
         return self.race.choice(self.scorer.method.label(self.measure), self.notes)
@@ -318,10 +322,6 @@ class _Contest:
                 way_on = "" if self.path is None else f"; {self.path} goes on from there"
                 error.add_note(f"error.choice has what is known by then{way_on}.")
             raise
-
-
-def _quarter(text: str) -> float:
-    return len(text) / CHARACTERS_PER_TOKEN
 
 
 @contextmanager

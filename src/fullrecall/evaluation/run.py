@@ -178,9 +178,7 @@ def _identified(samples: Any, chosen: Options) -> Any:
     """Return rows as samples with the IDs that `id_key` names, where nobody else retrieves."""
     if chosen.id_key is None or chosen.retriever is not None or isinstance(samples, AsyncIterable):
         return samples
-    from fullrecall.read.frames import from_rows
-
-    return from_rows(samples, id_key=chosen.id_key)
+    return _rows_as_samples(samples, chosen.id_key)
 
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
@@ -398,9 +396,7 @@ def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
 
 def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
     if is_frame(samples):  # an Arrow table is no iterable
-        from fullrecall.read import from_rows
-
-        yield from from_rows(samples)
+        yield from _rows_as_samples(samples)
         return
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         is_single = isinstance(samples, (Mapping, Sample))
@@ -409,6 +405,23 @@ def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
             f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
     yield from samples
+
+
+def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> Iterator[Sample]:
+    """Yield the samples of rows; where columns need other names, say which function renames."""
+    from fullrecall.read import from_rows
+
+    try:
+        yield from from_rows(rows, id_key=id_key)
+    except InputError as error:
+        if "rename=" not in error.problem:
+            raise
+        raise InputError(
+            f"{error.problem}. fullrecall.read.from_rows(rows, rename=…) takes the names, and "
+            "returns the samples to pass here",
+            line=error.line,
+            field=error.field,
+        ) from None
 
 
 def as_sample_at(item: object, position: int) -> Sample:

@@ -120,10 +120,11 @@ def _own_tokens(sample: Sample, count: int) -> list[float]:
     contexts = sample.retrieved_contexts
     if contexts is None:
         return [_UNKNOWN] * count
-    return [_tokens_of(context) for context in contexts]
+    return [tokens_of(context) for context in contexts]
 
 
-def _tokens_of(context: Context) -> float:
+def tokens_of(context: Context) -> float:
+    """Return the tokens that a context's metadata tell, or its text; NaN where it has neither."""
     own = _counted(context)
     if own is not None:
         return own
@@ -182,7 +183,7 @@ def _read_by_call(sample: Sample) -> Sequence[float] | None:
     total, first = 0.0, dict[tuple[str | None, str | None], float]()
     for call in record.calls:
         for context in call.contexts or ():
-            total += _tokens_of(context)
+            total += tokens_of(context)
             first.setdefault((context.id, context.text), total)
     read = [first.get((context.id, context.text)) for context in contexts]
     return None if None in read else [cost for cost in read if cost is not None]
