@@ -137,7 +137,12 @@ def evaluate(
     if corpus is not None and not corpus.exists():
         raise wrong("--corpus", f"no file or folder {corpus}")
     bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens", "cost")}
+    budget = _budget(bounds, price, judge)
     paths, joined = expanded(files), None
+    if output is not None:
+        inputs = [*paths, run, references]
+        check_output(output, endings=REPORTS, inputs=inputs, replace=replace)
+    check_key(sign, output)
     to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rename": rename or (), "format": format, "id_key": id_key}
     if run is not None:
@@ -160,10 +165,6 @@ def evaluate(
         scorers = scorers_of(scorer or (), options, first if to_ask is None else unretrieved(first))
     except InputError as error:
         raise error.at(path=str(paths[0])) from None
-    if output is not None:
-        inputs = [*paths, run, references]
-        check_output(output, endings=REPORTS, inputs=inputs, replace=replace)
-    check_key(sign, output)
     methods = [used.method for used in scorers]
     names = [method.name for method in methods]
     ranks = [each for each in ks or () if isinstance(each, int)]
@@ -176,7 +177,7 @@ def evaluate(
             measures=cut(ks, measure),
             options={
                 "corpus": corpus,
-                "budget": _budget(bounds, price, judge),
+                "budget": budget,
                 "retriever": to_ask,
                 "id_key": None if to_ask is None else id_key,
                 "progress": not quiet_run,
