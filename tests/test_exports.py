@@ -466,7 +466,7 @@ class TestOutput:
         result = self.run(samples, "--output", tmp_path / name)
         told = " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stderr).split())
         assert result.exit_code == 2
-        assert "must end in .jsonl, .json, .csv, .md, .xml, .html, or in .parquet" in told
+        assert "must end in one of .jsonl, .json, .csv, .md, .xml, .html, .parquet" in told
         assert f"got '{name}'" in told
         assert not (tmp_path / name).exists()
 

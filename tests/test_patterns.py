@@ -34,7 +34,7 @@ AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
     "fullrecall.judges.falsification": {"unit": "million", "mine": "Ada  Lovelace (a+a+)+"},
     "fullrecall.judges.replies": {"name": "think"},
     "fullrecall.judges.words.negations": {"sign": "不(a+a+)+"},
-    "fullrecall.models.redaction": {"found": ["sk-12/3", "a+a+"]},
+    "fullrecall.models.redaction": {"patterns": ["sk-12/3", "a+a+"]},
     "fullrecall.scorers.entities": {
         "before": "", "spaced": r"a\s++a\s++12", "after": r"(?![.,:/-]\d)",
     },

@@ -52,7 +52,7 @@ class TestParts:
         assert report[-1].label == "q59"
         with pytest.raises(KeyError, match="no sample 'q777': did you mean 'q7"):
             report["q777"]
-        with pytest.raises(IndexError, match="no sample at place 60: there are 60"):
+        with pytest.raises(IndexError, match="no sample 60: the report has 60"):
             report[60]
         twice = Report.merged([report[:5], report[3:8]])
         with pytest.raises(KeyError, match="2 samples have the ID 'q4'"):

@@ -107,7 +107,7 @@ def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("retriever", "told"),
     [
-        ("app", "expected MODULE:NAME, such as app:search or app.py:search, got 'app'"),
+        ("app", "expected MODULE:NAME, such as app.py:search, got 'app'"),
         (":search", "expected MODULE:NAME"),
         ("app:", "expected MODULE:NAME"),
         ("app:other", "cannot load 'app:other': app has no other"),

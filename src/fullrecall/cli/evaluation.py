@@ -214,5 +214,7 @@ def _price(text: str) -> tuple[float, float]:
     try:
         prompt, completion = (float(part) for part in text.split(","))
     except ValueError:
-        raise wrong("--price", f"must be such as 0.15,0.60, got {text!r}") from None
+        raise wrong(
+            "--price", f"must be PROMPT,COMPLETION such as 0.15,0.60, got {text!r}"
+        ) from None
     return prompt, completion
