@@ -339,7 +339,7 @@ class LedgerMachine(RuleBasedStateMachine):
         return self.store.get(completion_key(ask)).value is not None
 
 
-STEPS = int(os.environ.get("FULLRECALL_STORE_STEPS", "500"))
+STEPS = int(os.environ.get("FULLRECALL_STORE_STEPS", "320"))
 """Steps of the machine in all; `.ci/run` takes 2,000, which is about a minute of CPU."""
 
 LedgerMachine.TestCase.settings = settings(

@@ -100,7 +100,7 @@ class TestFalseOutcomes:
     def test_unscored_samples_that_would_be_0(self, n: int) -> None:
         """One sample in 10 fails to be scored because it fails: PASS in 5% at most."""
         rng = random.Random(n)
-        runs, wrong = 300, 0
+        runs, wrong = 150, 0
         for _ in range(runs):
             scores = [None if rng.random() < 0.1 else 1.0 for _ in range(n)]
             wrong += outcome(Gate(Recall >= 0.9), report_of(scores)) is PASS
@@ -109,7 +109,7 @@ class TestFalseOutcomes:
     def test_groups_whose_size_tells_of_their_scores(self) -> None:
         """Nine groups in ten are of one sample, the tenth of six that fail more often."""
         rng = random.Random(5)
-        runs, wrong = 400, 0
+        runs, wrong = 250, 0
         truth = 0.9 * 0.95 + 0.1 * 0.45  # of the mean over groups
         for _ in range(runs):
             scores: list[float | None] = []
@@ -124,7 +124,7 @@ class TestFalseOutcomes:
 
     def test_six_rules_at_their_thresholds(self) -> None:
         """Six scores, each with a true mean at its threshold: any of them FAILs in 5% at most."""
-        rng, n, runs = random.Random(7), 60, 120
+        rng, n, runs = random.Random(7), 60, 80
         methods = [IdRecall(name=f"score_{place}").method for place in range(6)]
         gate = Gate(Recall >= 0.9, scores=[method.name for method in methods])
         wrong = 0

@@ -19,7 +19,7 @@ from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.table import Table
 
-DRAWS = 250
+DRAWS = 150
 
 
 def searched(columns: Sequence[Sequence[float]], *, falls: bool) -> KSearch:
