@@ -97,11 +97,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     """List every check of the run, whichever process made it."""
     lines = [
-        (said.partition(":")[0], f"{report.nodeid}: {said}")
+        (outcome_line.partition(":")[0], f"{report.nodeid}: {outcome_line}")
         for reports in terminalreporter.stats.values()
         for report in reports
         if getattr(report, "when", None) == "call"
-        for name, said in getattr(report, "user_properties", ())
+        for name, outcome_line in getattr(report, "user_properties", ())
         if name == _PROPERTY
     ]
     if not lines:
@@ -122,7 +122,7 @@ def _answered(
     from fullrecall.errors import FullrecallError
 
     try:
-        return _checked(report, *_given(item, rules, parameters))
+        return _checked(report, *_with_markers(item, rules, parameters))
     except FileNotFoundError as error:
         return f"no such file: {error.filename}"
     except (FullrecallError, OSError) as error:
@@ -136,15 +136,15 @@ def _meant(item: pytest.Item) -> str:
     return f" (the marker {close[0]!r} is unknown: did you mean {_PROPERTY!r}?)" if close else ""
 
 
-def _given(
+def _with_markers(
     item: pytest.Item, rules: tuple[Rule | str, ...], parameters: dict[str, Any]
 ) -> tuple[tuple[Rule | str, ...], dict[str, Any]]:
     """Return rules and parameters: a call's, then those of the markers, the nearest first."""
-    given = dict(parameters)
+    merged = dict(parameters)
     for marker in item.iter_markers(_PROPERTY):
         rules = rules or marker.args
-        given = {**marker.kwargs, **given}
-    return rules, given
+        merged = {**marker.kwargs, **merged}
+    return rules, merged
 
 
 def _checked(

@@ -345,8 +345,8 @@ def test_one_call_at_a_time_holds_the_file(tmp_path: Path) -> None:
         """
 import os, sys
 from pathlib import Path
-from fullrecall.results.held_file import held
-with held(Path("race.json")):
+from fullrecall.results.held_file import locked
+with locked(Path("race.json")):
     print("held", flush=True)
     sys.stdin.readline()
 """,

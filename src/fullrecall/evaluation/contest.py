@@ -21,7 +21,7 @@ from fullrecall.report.text import ending
 from fullrecall.result import Status
 from fullrecall.results.bounds import CONFIDENCE, alpha_of
 from fullrecall.results.choice import Choice
-from fullrecall.results.held_file import held
+from fullrecall.results.held_file import locked
 from fullrecall.results.race import Answer, Race, Record, check_handicaps, question_key
 from fullrecall.run.limits import LimitOptions
 from fullrecall.run.retrievers import as_retriever
@@ -111,7 +111,7 @@ def choose(
     }
     entrants = _entrants(retrievers, handicaps or {}, versions or {})
     path = None if file is None else Path(file)
-    with held(path):
+    with locked(path):
         race = None if path is None else Race.load(path)
         if race is None:
             race = Race.of(rule, entrants, alpha_of(confidence))
@@ -152,11 +152,11 @@ def _check_same(
     race: Race, rule: dict[str, Any], entrants: Mapping[str, Record], alpha: float
 ) -> None:
     """Let new retrievers enter a race; raise `ParameterError` where it is not the same race."""
-    held = {**race.rule, "confidence": 1 - race.accounts.alpha}
+    file_rule = {**race.rule, "confidence": 1 - race.accounts.alpha}
     for name, value in {**rule, "confidence": 1 - alpha}.items():
-        if held[name] != value:
+        if file_rule[name] != value:
             raise ParameterError(
-                f"the file's {name} is {held[name]!r}, not {value!r}: name another file"
+                f"the file's {name} is {file_rule[name]!r}, not {value!r}: name another file"
             )
     for name in race.surviving:
         if name not in entrants:

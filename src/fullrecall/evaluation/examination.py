@@ -100,13 +100,13 @@ class Examination:
     @cached_property
     def labeled(self) -> tuple[Judgment, ...]:
         """The judgments on labeled pairs that have a verdict."""
-        told = (one for one in self.judgments if one.pair.kind == LABELED)
-        return tuple(one for one in told if one.supported is not None)
+        labeled = (judgment for judgment in self.judgments if judgment.pair.kind == LABELED)
+        return tuple(judgment for judgment in labeled if judgment.supported is not None)
 
     @property
     def unscored(self) -> int:
         """How many labeled pairs have no verdict."""
-        return sum(one.pair.kind == LABELED for one in self.judgments) - len(self.labeled)
+        return sum(judgment.pair.kind == LABELED for judgment in self.judgments) - len(self.labeled)
 
     @property
     def balanced_accuracy(self) -> float | None:
@@ -114,7 +114,9 @@ class Examination:
 
         Over labeled pairs with a verdict; None unless there are both.
         """
-        return _balanced([(one.pair.supported, one.supported is True) for one in self.labeled])
+        return _balanced(
+            [(judgment.pair.supported, judgment.supported is True) for judgment in self.labeled]
+        )
 
     @property
     def auc(self) -> float | None:
@@ -123,7 +125,7 @@ class Examination:
         The area under the ROC curve, as the Mann-Whitney statistic over the number of pairs; by
         the judge's own score, else by its labels in order. None unless there are both kinds.
         """
-        return _auc([(one.pair.supported, _grade(one)) for one in self.labeled])
+        return _auc([(judgment.pair.supported, _grade(judgment)) for judgment in self.labeled])
 
     @property
     def threshold(self) -> float | None:
@@ -132,15 +134,15 @@ class Examination:
         Halfway between two scores; of equals the one nearest to 0.5. Set on these labels, it is
         to be measured on others.
         """
-        graded = [(one.pair.supported, one.score) for one in self.labeled]
+        graded = [(judgment.pair.supported, judgment.score) for judgment in self.labeled]
         if not graded or any(score is None for _, score in graded):
             return None
         scores = sorted({score for _, score in graded if score is not None})
         between = [(low + high) / 2 for low, high in pairwise(scores)]
 
         def worth(threshold: float) -> tuple[float, float]:
-            told = [(wanted, (score or 0.0) >= threshold) for wanted, score in graded]
-            return _balanced(told) or 0.0, -abs(threshold - 0.5)
+            outcomes = [(supported, (score or 0.0) >= threshold) for supported, score in graded]
+            return _balanced(outcomes) or 0.0, -abs(threshold - 0.5)
 
         return max(between, key=worth, default=None)
 
@@ -148,13 +150,13 @@ class Examination:
     def errors(self) -> Mapping[str, tuple[int, int, int]]:
         """For each kind of false claim: how many, how many found supported, how many unscored."""
         counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-        for one in self.judgments:
-            if one.pair.supported:
+        for judgment in self.judgments:
+            if judgment.pair.supported:
                 continue
-            count = counts[one.pair.kind]
+            count = counts[judgment.pair.kind]
             count[0] += 1
-            count[1] += one.supported is True
-            count[2] += one.supported is None
+            count[1] += judgment.supported is True
+            count[2] += judgment.supported is None
         return {kind: (n, wrong, silent) for kind, (n, wrong, silent) in counts.items()}
 
     def false_credit(self, *, ruled: bool) -> tuple[float, int] | None:
@@ -175,7 +177,7 @@ class Examination:
         """The share of pairs with the same label in every run; None after a single one."""
         if not self.judgments or len(self.judgments[0].labels) == 1:
             return None
-        same = sum(len(set(one.labels)) == 1 for one in self.judgments)
+        same = sum(len(set(judgment.labels)) == 1 for judgment in self.judgments)
         return same / len(self.judgments)
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,9 +199,9 @@ class Examination:
                 for kind, (n, wrong, silent) in self.errors.items()
             },
             "false_credit": {
-                name: None if told is None else {"mean": told[0], "kinds": told[1]}
+                name: None if credit is None else {"mean": credit[0], "kinds": credit[1]}
                 for name, ruled in (("with a rule", True), ("without a rule", False))
-                for told in [self.false_credit(ruled=ruled)]
+                for credit in [self.false_credit(ruled=ruled)]
             },
             "agreement": self.agreement,
             "calls": self.usage.calls,
@@ -233,30 +235,30 @@ def examine(
     for name, value in (("runs", runs), ("per_kind", 1 if per_kind is None else per_kind)):
         if not isinstance(value, int) or value < 1:
             raise ParameterError(f"{name} must be at least 1, got {value!r}")
-    asked = list(pairs)
-    if not asked:
+    examined = list(pairs)
+    if not examined:
         raise InputError("no labeled claims: pass at least one")
     if details:
-        asked += _false_details(asked, seed, per_kind)
-    labels: list[list[str | None]] = [[] for _ in asked]
+        examined += _false_details(examined, seed, per_kind)
+    labels: list[list[str | None]] = [[] for _ in examined]
     first: Report | None = None
     began = time.perf_counter()
     seconds = 0.0
     for run in range(runs):
-        given = options if not run else {k: v for k, v in options.items() if k != "store"}
-        report = evaluate(_samples(asked), ClaimRecall(judge=judge), **given)
+        run_options = options if not run else {k: v for k, v in options.items() if k != "store"}
+        report = evaluate(_samples(examined), ClaimRecall(judge=judge), **run_options)
         if first is None:
             first, seconds = report, time.perf_counter() - began
-        for told, row in zip(labels, report.rows, strict=True):
+        for verdicts, row in zip(labels, report.rows, strict=True):
             findings = row.results[0].findings
-            told.append(findings[0].verdict if len(findings) else None)
+            verdicts.append(findings[0].verdict if len(findings) else None)
     assert first is not None  # noqa: S101 - there is at least one run
-    scores = _scores(judge, asked)
+    scores = _scores(judge, examined)
     return Examination(
         judge.name,
         tuple(
-            Judgment(pair, tuple(told), score)
-            for pair, told, score in zip(asked, labels, scores, strict=True)
+            Judgment(pair, tuple(verdicts), score)
+            for pair, verdicts, score in zip(examined, labels, scores, strict=True)
         ),
         reduce(Usage.plus, (row.results[0].usage for row in first.rows), Usage()),
         seconds,
@@ -290,19 +292,23 @@ def demo_pairs() -> Iterator[Pair]:
     from fullrecall.collections import documents, questions
 
     texts = {document.id: document.text for document in documents()}
-    known = [
-        (claim.text, tuple(texts[one] for one in _ids(sample) if one in texts), sample.user_input)
+    claims = [
+        (
+            claim.text,
+            tuple(texts[document_id] for document_id in _ids(sample) if document_id in texts),
+            sample.user_input,
+        )
         for sample in questions()
         for claim in sample.reference_claims or ()
     ]
-    for number, (claim, contexts, question) in enumerate(known):
-        others = known[(number + len(known) // 2) % len(known)][1]
+    for number, (claim, contexts, question) in enumerate(claims):
+        others = claims[(number + len(claims) // 2) % len(claims)][1]
         yield Pair(claim, contexts, supported=True, question=question)
         yield Pair(claim, others, supported=False, question=question)
 
 
 def _ids(sample: Sample) -> list[str]:
-    return [name for one in sample.reference_context_ids or () for name in one.any_of]
+    return [name for reference in sample.reference_context_ids or () for name in reference.any_of]
 
 
 def _pair(row: Mapping[str, object]) -> Pair | None:
@@ -310,29 +316,31 @@ def _pair(row: Mapping[str, object]) -> Pair | None:
     question = row.get("question", row.get("user_input"))
     if not isinstance(claim, str) or not claim.strip():
         raise InputError(f"claim must be a text, got {shown(claim)}", field="claim")
-    if not isinstance(contexts, list) or not all(isinstance(one, str) for one in contexts):
+    if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
         raise InputError(f"contexts must be a list of texts, got {shown(contexts)}",
                          field="contexts")  # fmt: skip
     label = as_label(row.get("label"))
-    asked = question if isinstance(question, str) and question else None
+    user_input = question if isinstance(question, str) and question else None
     if label is None:
         return None
-    return Pair(claim, tuple(contexts), supported=label == "supported", question=asked)
+    return Pair(claim, tuple(contexts), supported=label == "supported", question=user_input)
 
 
 def _false_details(pairs: Sequence[Pair], seed: int, per_kind: int | None) -> Iterator[Pair]:
     true = [(pair.claim, pair.contexts) for pair in pairs if pair.supported]
     by_kind: defaultdict[str, list[Pair]] = defaultdict(list)
-    for one in falsified(true, seed=seed):
-        made = Pair(one.false, one.contexts, supported=False, kind=one.detail)
-        by_kind[one.detail].append(made)
+    for falsification in falsified(true, seed=seed):
+        false_pair = Pair(
+            falsification.false, falsification.contexts, supported=False, kind=falsification.detail
+        )
+        by_kind[falsification.detail].append(false_pair)
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
     for made_pairs in by_kind.values():
         drawn = min(per_kind or len(made_pairs), len(made_pairs))
         yield from chance.sample(made_pairs, drawn)
-    for told in TRANSLATIONS.values():
-        yield Pair(told.false, (told.context,), supported=False, kind="language")
-        yield Pair(told.true, (told.context,), supported=True, kind="language, true")
+    for translation in TRANSLATIONS.values():
+        yield Pair(translation.false, (translation.context,), supported=False, kind="language")
+        yield Pair(translation.true, (translation.context,), supported=True, kind="language, true")
 
 
 def _samples(pairs: Sequence[Pair]) -> Iterator[Sample]:
@@ -352,14 +360,14 @@ def _scores(judge: Judge, pairs: Sequence[Pair]) -> list[float | None]:
     flows = [judge.support([pair.claim], pair.contexts, question=pair.question) for pair in pairs]
 
     async def all_of_them() -> Sequence[Sequence[float]]:
-        told, _ = await arun(side_by_side(flows))
-        return told
+        answers, _ = await arun(side_by_side(flows))
+        return answers
 
     # Away from a running loop, if there is one: a notebook's.
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as thread:
-        return [one[0] for one in thread.submit(asyncio.run, all_of_them()).result()]
+        return [grades[0] for grades in thread.submit(asyncio.run, all_of_them()).result()]
 
 
 def _grade(judgment: Judgment) -> float:
@@ -368,22 +376,22 @@ def _grade(judgment: Judgment) -> float:
     return _ORDER[judgment.labels[0] or "not_supported"]
 
 
-def _balanced(told: Sequence[tuple[bool, bool]]) -> float | None:
-    right = {wanted: [found == wanted for is_so, found in told if is_so == wanted]
-             for wanted in (True, False)}  # fmt: skip
+def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float | None:
+    right = {label: [verdict == label for is_so, verdict in outcomes if is_so == label]
+             for label in (True, False)}  # fmt: skip
     if not all(right.values()):
         return None
-    return sum(sum(one) / len(one) for one in right.values()) / 2
+    return sum(sum(matches) / len(matches) for matches in right.values()) / 2
 
 
 def _auc(graded: Sequence[tuple[bool, float]]) -> float | None:
-    positive = sum(wanted for wanted, _ in graded)
+    positive = sum(supported for supported, _ in graded)
     negative = len(graded) - positive
     if not positive or not negative:
         return None
     by_grade: defaultdict[float, list[int]] = defaultdict(lambda: [0, 0])
-    for wanted, grade in graded:
-        by_grade[grade][wanted] += 1
+    for supported, grade in graded:
+        by_grade[grade][supported] += 1
     below, wins = 0, 0.0
     for grade in sorted(by_grade):
         lost, won = by_grade[grade]
@@ -397,9 +405,9 @@ def write_labels(examination: Examination, path: Path) -> None:
     import json
 
     with path.open("w", encoding="utf-8") as file:
-        for number, one in enumerate(examination.judgments, start=1):
-            if one.pair.kind != LABELED:
+        for number, judgment in enumerate(examination.judgments, start=1):
+            if judgment.pair.kind != LABELED:
                 continue
-            label = "supported" if one.pair.supported else "not_supported"
-            row = {"sample": str(number), "claim": one.pair.claim, "label": label}
+            label = "supported" if judgment.pair.supported else "not_supported"
+            row = {"sample": str(number), "claim": judgment.pair.claim, "label": label}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

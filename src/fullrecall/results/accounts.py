@@ -71,14 +71,14 @@ class Accounts:
         """Return accounts with capital 1, one for each of the handicaps, in as many races."""
         import numpy as np
 
-        given = np.asarray(handicaps, dtype=np.float64)
-        shape = (*races, len(given))
-        zeros, pairs = np.zeros(shape), (*shape, len(given))
+        handicap_array = np.asarray(handicaps, dtype=np.float64)
+        shape = (*races, len(handicap_array))
+        zeros, pairs = np.zeros(shape), (*shape, len(handicap_array))
         return cls(
             zeros.copy(),
             zeros.copy(),
             np.ones(shape, dtype=np.bool_),
-            given,
+            handicap_array,
             np.zeros(pairs),
             np.zeros(pairs),
             np.zeros(pairs),
@@ -156,7 +156,7 @@ class Accounts:
         survivors = np.flatnonzero(self.surviving)
         if len(survivors) < 2:  # noqa: PLR2004 - nobody is left to be dropped
             return None
-        behind = (self.ahead[survivors][:, survivors] / self._asked(survivors)).max(axis=1)
+        behind = (self.ahead[survivors][:, survivors] / self._asked_ahead(survivors)).max(axis=1)
         leader = survivors[behind.argmin()]
         needed = 0.0
         for other in survivors[survivors != leader]:
@@ -178,16 +178,16 @@ class Accounts:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
         """Return what `to_dict` wrote; raises `ValueError` for arrays that do not fit together."""
         import numpy as np
 
         arrays: dict[str, Any] = {
-            each.name: np.array(plain[each.name], bool if each.name == "surviving" else float)
+            each.name: np.array(saved[each.name], bool if each.name == "surviving" else float)
             for each in fields(cls)
             if each.name != "alpha"
         }
-        accounts = cls(**arrays, alpha=plain["alpha"])
+        accounts = cls(**arrays, alpha=saved["alpha"])
         size = len(accounts.logs)
         for name, array in arrays.items():
             pair = name in {"ahead", "squares", "together"}
@@ -200,7 +200,7 @@ class Accounts:
         """The largest stake that leaves some capital, whatever the values and their handicaps."""
         return LARGEST_STAKE / (1 + float(self.handicaps.max() - self.handicaps.min()))
 
-    def _asked(self, survivors: NDArray[np.int64]) -> Floats:
+    def _asked_ahead(self, survivors: NDArray[np.int64]) -> Floats:
         import numpy as np
 
         return np.maximum(1.0, self.together[survivors][:, survivors])

@@ -66,8 +66,10 @@ class OverCalls:
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     """Return a measure over the calls; None where no sample has several, or none has a value."""
     costs = [table.costs(owner) for owner in range(len(table.parts))]
-    made = np.concatenate([cost.calls_made for cost in costs]) if costs else np.zeros(0, np.int64)
-    most = int(made.max(initial=0))
+    calls_made = (
+        np.concatenate([cost.calls_made for cost in costs]) if costs else np.zeros(0, np.int64)
+    )
+    most = int(calls_made.max(initial=0))
     if most < 2:  # noqa: PLR2004 - one call makes no curve
         return None
     columns = [table.values(score, measure @ calls(n)) for n in range(1, most + 1)[:_MOST_CALLS]]
@@ -81,8 +83,8 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
         float(whole[valued].mean()),
         tuple(_new_targets(table, score, costs, len(columns)).tolist()),
         most,
-        float(made[valued].mean()),
-        float((made - _last_changes([*columns, whole], most))[valued].mean()),
+        float(calls_made[valued].mean()),
+        float((calls_made - _last_changes([*columns, whole], most))[valued].mean()),
         None,
     )
     share = None if curve.last_gain is None else _share_of_tokens(costs, curve.last_gain)

@@ -78,8 +78,8 @@ class Change:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        plain = {**self.__dict__, "outcome": str(self.outcome)}
-        return {**plain, "interval": self.interval._asdict()}
+        values = {**self.__dict__, "outcome": str(self.outcome)}
+        return {**values, "interval": self.interval._asdict()}
 
 
 def change(

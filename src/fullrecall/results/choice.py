@@ -75,15 +75,15 @@ class Choice(Shown):
     @property
     def sentence(self) -> str:
         """What is chosen, with its recall and its cost, or that it cannot be told."""
-        asked = counted(self.questions, "question")
+        questions = counted(self.questions, "question")
         if self.winner is None:
-            return f"CANNOT TELL which has the best {self.label} after {asked}{self._way_out}"
+            return f"CANNOT TELL which has the best {self.label} after {questions}{self._way_out}"
         winner = self[self.winner]
         cost = ", ".join(_costs(winner))
         sure = f"{self.confidence:.0%} confidence"
         handicap = " with its handicap" if any(each.handicap for each in self.standings) else ""
         return (
-            f"{winner.name}: no other has a better {self.label}{handicap} ({sure}, {asked})"
+            f"{winner.name}: no other has a better {self.label}{handicap} ({sure}, {questions})"
             f"; {self.label} {_between(winner.interval)}{cost and f', {cost}'}"
         )
 

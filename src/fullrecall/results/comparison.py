@@ -62,13 +62,13 @@ class ScoreComparison(ByMeasure[Difference]):
         return self.differences
 
     def __repr__(self) -> str:
-        one = self.main
-        label = self.method.label(one.measure)
-        if one.difference is None:
+        main = self.main
+        label = self.method.label(main.measure)
+        if main.difference is None:
             return f"ScoreComparison(no difference, {label}: no sample compared)"
         return (
-            f"ScoreComparison({one.difference:+.3f}, {label}: {one.before:.3f} to {one.after:.3f}, "
-            f"{one.outcome.words}, {one.samples:,} samples)"
+            f"ScoreComparison({main.difference:+.3f}, {label}: {main.before:.3f} to "
+            f"{main.after:.3f}, {main.outcome.words}, {main.samples:,} samples)"
         )
 
     @property
@@ -91,7 +91,7 @@ class ScoreComparison(ByMeasure[Difference]):
         """Return plain JSON values."""
         return {
             "name": self.name,
-            "differences": [one.to_dict() for one in self.differences.values()],
+            "differences": [difference.to_dict() for difference in self.differences.values()],
             "unpaired": dict(self.unpaired),
             "differing": self.differing,
         }
@@ -125,15 +125,15 @@ class Comparison(Shown, ByName[ScoreComparison]):
         self.pairing = paired(before.table, after.table)
         self.paired_by: PairedBy = self.pairing.by
         self.unmatched = tuple(unmatched)
-        self.places: Mapping[str, tuple[int, int]] = {
+        self.score_indices: Mapping[str, tuple[int, int]] = {
             before.methods[score].name: (score, other) for score, other in common
         }
         """The index of each score before and after."""
         self._pairs = {
             name: ScorePairs(before.table, after.table, self.pairing, scores)
-            for name, scores in self.places.items()
+            for name, scores in self.score_indices.items()
         }
-        scores = [self._compared(name) for name in self.places]
+        scores = [self._compared(name) for name in self.score_indices]
         self.scores = adjusted(scores, all_asked=bool(measures))
 
     @property
@@ -336,7 +336,7 @@ class Comparison(Shown, ByName[ScoreComparison]):
         return codes_of(self._group_names[: len(self.pairing.before)])
 
     def _compared(self, name: str) -> ScoreComparison:
-        method = self.before.methods[self.places[name][0]]
+        method = self.before.methods[self.score_indices[name][0]]
         pairs = self._pairs[name]
         settings = Settings(self.confidence, self.margin, self.range)
         differences = {}
@@ -395,14 +395,14 @@ def drift(comparison: Comparison) -> Iterator[str]:
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
     """Return the comparisons with one error rate for all that was asked, or each's main one."""
-    asked = [
+    entries = [
         (nth, each.measure, each.change)
         for nth, score in enumerate(scores)
         for each in (score.values() if all_asked else [score.main])
     ]
-    together = corrected([change for _, _, change in asked])
+    together = corrected([change for _, _, change in entries])
     changes = {
-        (nth, measure): change for (nth, measure, _), change in zip(asked, together, strict=True)
+        (nth, measure): change for (nth, measure, _), change in zip(entries, together, strict=True)
     }
 
     def replaced(nth: int, each: Difference) -> Difference:

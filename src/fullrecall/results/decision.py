@@ -138,7 +138,7 @@ class Strictness:
     def checks(self, questions: Sequence[Question]) -> list[Check]:
         """Return what comes of each rule of one gate."""
         answers = [self._answer(question) for question in questions]
-        adjusted = iter(holm([one.p_fail for one in answers if one.p_fail is not None]))
+        adjusted = iter(holm([each.p_fail for each in answers if each.p_fail is not None]))
         return [
             self._check(
                 question, answer, None if answer.p_fail is None else next(adjusted), len(questions)
@@ -208,13 +208,13 @@ class Strictness:
         at_least, at_most = ("", "") if self.point else ("at least ", "at most ")
         low, high = scale.shown(rounded_down(lower)), scale.shown(-rounded_down(-upper))
         if outcome is Outcome.CANNOT_TELL:
-            said = f"from {low} to {high}"
+            bounds = f"from {low} to {high}"
         else:
             is_high = (outcome is Outcome.PASS) != question.at_most
-            said = f"{at_least}{low}" if is_high else f"{at_most}{high}"
+            bounds = f"{at_least}{low}" if is_high else f"{at_most}{high}"
         sure = "" if self.point else f"{100 * self.confidence:g}% confidence, "
         return (
-            f"{question.label} is {said} ({sure}{counted(question.measured.samples, 'sample')}); "
+            f"{question.label} is {bounds} ({sure}{counted(question.measured.samples, 'sample')}); "
             f"{question.bounded}: {scale.shown(question.threshold)}"
             f"{missing and f'; {missing}'}{question.drift and f'; but {question.drift}'}"
         )

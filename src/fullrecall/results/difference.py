@@ -221,7 +221,7 @@ def difference(paired: PairedValues, groups: Integers | None, settings: Settings
 
 def _change(values: Floats, counts: Floats, settings: Settings, *, lower_is_better: bool) -> Change:
     """Return how the mean changed; for a measure that is better lower, a rise is a loss."""
-    found = change(
+    raw_change = change(
         -values if lower_is_better else values,
         counts,
         confidence=settings.confidence,
@@ -229,7 +229,7 @@ def _change(values: Floats, counts: Floats, settings: Settings, *, lower_is_bett
         range=settings.range,
     )
     if not lower_is_better:
-        return found
-    low, high, confidence = found.interval
-    mean = None if found.mean is None else -found.mean
-    return replace(found, mean=mean, interval=Interval(-high, -low, confidence))
+        return raw_change
+    low, high, confidence = raw_change.interval
+    mean = None if raw_change.mean is None else -raw_change.mean
+    return replace(raw_change, mean=mean, interval=Interval(-high, -low, confidence))

@@ -95,8 +95,8 @@ class Gate(Constructed):
             raise ParameterError(
                 f"scores must be a list of names, got {scores!r}: pass [{scores!r}]"
             )
-        given = (tuple(rules), margin, tuple(scores), slices, confidence, min_coverage, point)
-        for field, value in zip(fields(self), given, strict=True):
+        values = (tuple(rules), margin, tuple(scores), slices, confidence, min_coverage, point)
+        for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
 
     def check(self, report: Report, baseline: Report | None = None) -> GateResult:
@@ -113,12 +113,12 @@ class Gate(Constructed):
             check_report(baseline, "Gate.check")
         if (self.margin is None) != (baseline is None):
             raise ParameterError("a baseline and a margin go together: pass both or none")
-        places = [index_of(report, score) for score in self.scores or (None,)]
+        score_indices = [index_of(report, score) for score in self.scores or (None,)]
         questions: list[Question] = []
         for part in self._parts(report, baseline):
             questions += [
                 question._replace(label=f"{question.label}{part.suffix}")
-                for question in self._questions(part.report, part.baseline, places)
+                for question in self._questions(part.report, part.baseline, score_indices)
             ]
         strictness = Strictness(self.confidence, self.min_coverage, self.point)
         checks = strictness.checks(questions)
@@ -141,26 +141,30 @@ class Gate(Constructed):
             )
 
     def _questions(
-        self, report: Report, baseline: Report | None, places: Sequence[int]
+        self, report: Report, baseline: Report | None, score_indices: Sequence[int]
     ) -> Iterator[Question]:
-        for place in places:
-            yield from self._thresholds(report, place)
+        for score_index in score_indices:
+            yield from self._thresholds(report, score_index)
         if baseline is not None:
-            named = [measure for place in places for measure in self._compared(report, place)]
+            named = [
+                measure
+                for score_index in score_indices
+                for measure in self._compared(report, score_index)
+            ]
             comparison = compare(baseline, report, *dict.fromkeys(named))
-            for place in places:
-                yield from self._changes(comparison, place)
+            for score_index in score_indices:
+                yield from self._changes(comparison, score_index)
 
-    def _compared(self, report: Report, place: int) -> list[Measure]:
+    def _compared(self, report: Report, score_index: int) -> list[Measure]:
         """Return the measures of a score that are compared with the baseline's."""
         named = [rule.measure if isinstance(rule, Threshold) else rule for rule in self.rules]
-        return list(dict.fromkeys(named)) or [report.methods[place].headline]
+        return list(dict.fromkeys(named)) or [report.methods[score_index].headline]
 
-    def _thresholds(self, report: Report, place: int) -> Iterator[Question]:
+    def _thresholds(self, report: Report, score_index: int) -> Iterator[Question]:
         rules = [rule for rule in self.rules if isinstance(rule, Threshold)]
         if not rules:
             return
-        summary = report.summary(*(rule.measure for rule in rules))[place]
+        summary = report.summary(*(rule.measure for rule in rules))[score_index]
         for rule in rules:
             measure = rule.measure
             totals = summary[measure].totals
@@ -178,9 +182,9 @@ class Gate(Constructed):
                 "" if summary.rewrite is None else summary.rewrite.sentence,
             )
 
-    def _changes(self, comparison: Comparison, place: int) -> Iterator[Question]:
-        score = comparison[comparison.after.methods[place].name]
-        for measure in self._compared(comparison.after, place):
+    def _changes(self, comparison: Comparison, score_index: int) -> Iterator[Question]:
+        score = comparison[comparison.after.methods[score_index].name]
+        for measure in self._compared(comparison.after, score_index):
             totals = score[measure].totals
             worst, best = totals, totals
             if self.min_coverage is None:
@@ -275,9 +279,9 @@ def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None)
     What is missing is not a sample of what is there.
     """
     stopped = [
-        f"{which} does not have all of its samples ({one.stopped}): run it again to the end"
-        for which, one in (("the report", report), ("the baseline", baseline))
-        if one is not None and one.stopped is not None
+        f"{which} does not have all of its samples ({run.stopped}): run it again to the end"
+        for which, run in (("the report", report), ("the baseline", baseline))
+        if run is not None and run.stopped is not None
     ]
     if not stopped:
         return checks

@@ -11,7 +11,7 @@ from fullrecall.errors import ReportError
 
 
 @contextmanager
-def held(path: Path | None) -> Iterator[None]:
+def locked(path: Path | None) -> Iterator[None]:
     """Hold a file against other processes; they leave `ReportError`, which names it.
 
     The lock is SQLite's on an empty file beside it: it works on every system, and whatever ends the

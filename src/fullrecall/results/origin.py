@@ -21,9 +21,9 @@ class Origin(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value != default[name]}
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
         """Return what `to_dict` wrote, among whatever else."""
-        return cls(plain.get("corpus"), plain.get("view") or "contexts")
+        return cls(saved.get("corpus"), saved.get("view") or "contexts")
 
     @classmethod
     def common(cls, origins: Iterable[Origin]) -> Self:

@@ -72,8 +72,8 @@ def question_cost(table: Table) -> QuestionCost | None:
     if not samples:
         return None
     tokens = float(costs.own_tokens.sum()) / samples
-    taken = [float(costs.seconds[end - 1]) for end in costs.offsets[1:].tolist() if end]
-    timed = [seconds for seconds in taken if not isnan(seconds)]
+    last_seconds = [float(costs.seconds[end - 1]) for end in costs.offsets[1:].tolist() if end]
+    timed = [seconds for seconds in last_seconds if not isnan(seconds)]
     return QuestionCost(
         len(costs.own_tokens) / samples,
         None if isnan(tokens) else tokens,

@@ -78,8 +78,8 @@ class Record:
     def forget(self) -> None:
         """Let go of the values of earlier calls: an interval is of questions fixed beforehand."""
         self.scored, self.total = 0, 0.0
-        for held in (self.pending, self.low, self.high):
-            held.clear()
+        for collection in (self.pending, self.low, self.high):
+            collection.clear()
 
     def interval(self, confidence: float) -> Interval | None:
         """Return the interval of the true mean from the questions of the present call."""
@@ -102,13 +102,13 @@ class Record:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
         """Return what `to_dict` wrote."""
-        record = cls(**{each.name: plain[each.name] for each in fields(cls)})
-        record.low, record.high = Counter(dict(plain["low"])), Counter(dict(plain["high"]))
+        record = cls(**{each.name: saved[each.name] for each in fields(cls)})
+        record.low, record.high = Counter(dict(saved["low"])), Counter(dict(saved["high"]))
         record.pending = {
             key: Answer(low, high, tuple(values))
-            for key, (low, high, values) in plain["pending"].items()
+            for key, (low, high, values) in saved["pending"].items()
         }
         return record
 
@@ -163,8 +163,8 @@ class Race:
 
         Without any, what the last call showed stays as it is.
         """
-        seen = {*self.done, *self.plan[: self.position]}
-        new = sorted({key for key in keys if key not in seen})
+        begun_keys = {*self.done, *self.plan[: self.position]}
+        new = sorted({key for key in keys if key not in begun_keys})
         if not new:
             return
         self.done += self.plan[: self.position]
@@ -259,13 +259,13 @@ class Race:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
         """Return what `to_dict` wrote; `ReportError` for anything else."""
         try:
-            records = {name: Record.from_dict(each) for name, each in plain["records"].items()}
-            rest = {each.name: plain[each.name] for each in fields(cls)}
-            rest |= {"records": records, "accounts": Accounts.from_dict(plain["accounts"])}
-            fits = plain["format"] == _FORMAT and len(records) == len(rest["accounts"].logs)
+            records = {name: Record.from_dict(each) for name, each in saved["records"].items()}
+            rest = {each.name: saved[each.name] for each in fields(cls)}
+            rest |= {"records": records, "accounts": Accounts.from_dict(saved["accounts"])}
+            fits = saved["format"] == _FORMAT and len(records) == len(rest["accounts"].logs)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ReportError(f"not a file of choose, or a damaged one: {error!r}") from None
         if not fits:
@@ -297,9 +297,9 @@ def question_key(identity: str) -> str:
 
 def check_handicaps(handicaps: Mapping[str, float], names: Iterable[str]) -> None:
     """Raise `ParameterError` for handicaps of nobody, and for those out of [0, 1)."""
-    known = list(names)
+    retrievers = list(names)
     for name, handicap in handicaps.items():
-        if name not in known:
-            raise ParameterError(f"handicap of {name!r}: choose one of {', '.join(known)}")
+        if name not in retrievers:
+            raise ParameterError(f"handicap of {name!r}: choose one of {', '.join(retrievers)}")
         if isinstance(handicap, bool) or not 0 <= handicap < 1:
             raise ParameterError(f"handicap of {name!r} must be from 0 to 1, got {handicap!r}")

@@ -74,8 +74,8 @@ class Slices(Shown, ByName[Slice]):
             "confidence": self.confidence,
             "without": self.without,
             "slices": [
-                {**one._asdict(), "interval": one.interval and one.interval._asdict()}
-                for one in self.slices
+                {**subset._asdict(), "interval": subset.interval and subset.interval._asdict()}
+                for subset in self.slices
             ],
         }
 
@@ -97,26 +97,28 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
     between 0 and 1.
     """
     check_share(confidence, "confidence", whole=False)
-    found = parted(table, by)
+    parts = parted(table, by)
     name = by if isinstance(by, str) else _name(by)
-    level = 1 - (1 - confidence) / len(found.rows)
+    level = 1 - (1 - confidence) / len(parts.rows)
     slices = [
         slice_of(table, value, rows, score, measure, confidence=level)
-        for value, rows in found.rows.items()
+        for value, rows in parts.rows.items()
     ]
     label = table.methods[score].label(measure)
     ordered = tuple(sorted(slices, key=lowest_first))
-    return Slices(name, label, ordered, found.without, confidence)
+    return Slices(name, label, ordered, parts.without, confidence)
 
 
 def parted(table: Table, by: By) -> Parted:
     """Return the rows of a table by a field; raise `ReportError` where no row has it."""
-    found = parted_by(table, by)
-    if found.rows:
-        return found
+    parts = parted_by(table, by)
+    if parts.rows:
+        return parts
     name = by if isinstance(by, str) else _name(by)
-    known = ", ".join(fields(table.sample(row) for row in range(min(len(table), LOOKED_AT))))
-    way_out = f"choose one of {known}" if known else "set the metadata or the group of each sample"
+    choices = ", ".join(fields(table.sample(row) for row in range(min(len(table), LOOKED_AT))))
+    way_out = (
+        f"choose one of {choices}" if choices else "set the metadata or the group of each sample"
+    )
     raise ReportError(f"no sample has {name!r} to slice by: {way_out}")
 
 
@@ -193,9 +195,9 @@ def slice_of(
     return Slice(value, totals.mean, bounds, totals.samples, int(unscored.sum()))
 
 
-def lowest_first(one: Slice) -> tuple[bool, float, str]:
+def lowest_first(subset: Slice) -> tuple[bool, float, str]:
     """Return what slices are sorted by: the lowest mean first, those without one last."""
-    return one.mean is None, one.mean or 0.0, one.value
+    return subset.mean is None, subset.mean or 0.0, subset.value
 
 
 def values_of(sample: Sample, by: str) -> list[str]:
@@ -214,15 +216,15 @@ def values_of(sample: Sample, by: str) -> list[str]:
 
 def fields(samples: Iterable[Sample]) -> list[str]:
     """Return the fields by which samples can be sliced, in the order in which they come up."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for sample in samples:
         if sample.group is not None:
-            found["group"] = None
-        if "source" not in found and _sources(sample):
-            found["source"] = None
+            names["group"] = None
+        if "source" not in names and _sources(sample):
+            names["source"] = None
         for name in _keys(sample.metadata):
-            found.setdefault(name)
-    return list(found)
+            names.setdefault(name)
+    return list(names)
 
 
 def _sources(sample: Sample) -> list[str]:
@@ -243,7 +245,7 @@ def _keys(metadata: Mapping[str, Any], before: str = "") -> Iterator[str]:
 def _texts(value: object) -> list[str]:
     """Return a value, or a list of them, as texts; none for what is no plain value."""
     if isinstance(value, (list, tuple, set, frozenset)):
-        return list(dict.fromkeys(text for one in value for text in _texts(one)))
+        return list(dict.fromkeys(text for item in value for text in _texts(item)))
     if isinstance(value, (str, bool, int)) and value != "":
         return [str(value)]
     return []

@@ -146,11 +146,13 @@ class ScoreSummary(ByMeasure[Estimate]):
         return self.estimates
 
     def __repr__(self) -> str:
-        one = self.main
-        low, high = one.interval[:2] if one.interval is not None else (None, None)
-        mean = "no mean" if one.mean is None else f"{one.mean:.3f} ({shown(low)} to {shown(high)})"
+        main = self.main
+        low, high = main.interval[:2] if main.interval is not None else (None, None)
+        mean = (
+            "no mean" if main.mean is None else f"{main.mean:.3f} ({shown(low)} to {shown(high)})"
+        )
         return (
-            f"ScoreSummary({mean}, {self.method.label(one.measure)}: {self.scored:,} scored, "
+            f"ScoreSummary({mean}, {self.method.label(main.measure)}: {self.scored:,} scored, "
             f"{self.undefined:,} undefined, {self.unscored:,} unscored)"
         )
 
@@ -183,7 +185,9 @@ class ScoreSummary(ByMeasure[Estimate]):
             "undefined": self.undefined,
             "unscored": self.unscored,
             "bounds": None if self.bounds is None else list(self.bounds),
-            "measures": {one.measure.name: one.to_dict() for one in self.estimates.values()},
+            "measures": {
+                estimate.measure.name: estimate.to_dict() for estimate in self.estimates.values()
+            },
             "reasons": dict(self.reasons),
             **({} if self.unverified is None else {"unverified": self.unverified}),
             **({} if self.settled is None else {"settled": self.settled.to_dict()}),
@@ -333,14 +337,14 @@ def _rewrite(table: Table, score: int) -> Rewrite | None:
         return None
     lists: list[list[str]] = []
     references: list[list[str]] = []
-    seen = 0
+    ids_read = 0
     for row in scored:
-        ids, wanted = _ids_of(table.sample(row))
-        seen += len(ids) + len(wanted)
-        if seen > _IDS_READ:
+        ids, reference_ids = _ids_of(table.sample(row))
+        ids_read += len(ids) + len(reference_ids)
+        if ids_read > _IDS_READ:
             break
         lists.append(ids)
-        references.append(wanted)
+        references.append(reference_ids)
     rewrite = rewrites(lists, references)
     return None if rewrite is None or rewrite.is_chance(lists, references) else rewrite
 
@@ -348,15 +352,17 @@ def _rewrite(table: Table, score: int) -> Rewrite | None:
 def _is_by_id(table: Table, row: int, score: int) -> bool:
     """Return whether the targets of a scored row are its reference IDs."""
     findings = table.result(row, score).findings
-    targets = {one for finding in findings for one in finding.target.any_of}
+    targets = {target_id for finding in findings for target_id in finding.target.any_of}
     return bool(targets) and targets.issubset(_ids_of(table.sample(row))[1])
 
 
 def _ids_of(sample: Sample) -> tuple[list[str], list[str]]:
     """Return the IDs that were retrieved, and those of the references."""
-    retrieved = [one for one in sample.retrieved_context_ids or () if one is not None]
+    retrieved = [
+        context_id for context_id in sample.retrieved_context_ids or () if context_id is not None
+    ]
     references = sample.reference_context_ids or ()
-    return retrieved, [one for reference in references for one in reference.any_of]
+    return retrieved, [context_id for reference in references for context_id in reference.any_of]
 
 
 def _estimate(table: Table, score: int, measure: Measure) -> Estimate:

@@ -55,18 +55,18 @@ class Totals:
         `due` says which samples should have a value; `groups` has the number of each one's group,
         -1 for one that stands for itself, or is None where all do.
         """
-        known = ~np.isnan(values)
+        valued = ~np.isnan(values)
         units = np.zeros(len(values), np.int64)
-        units[known] = (values[known] * float(_UNIT)).astype(np.int64)
-        gaps = due & ~known
+        units[valued] = (values[valued] * float(_UNIT)).astype(np.int64)
+        gaps = due & ~valued
         codes = np.full(len(values), -1) if groups is None else groups
         alone = codes < 0
-        distinct, often = np.unique(values[known & alone], return_counts=True)
+        distinct, often = np.unique(values[valued & alone], return_counts=True)
         count = int(codes.max(initial=-1)) + 1
-        sizes = np.bincount(codes[known & ~alone], minlength=count)
+        sizes = np.bincount(codes[valued & ~alone], minlength=count)
         high = np.zeros(count, np.int64)
         low = np.zeros(count, np.int64)
-        grouped = known & ~alone
+        grouped = valued & ~alone
         np.add.at(high, codes[grouped], units[grouped] >> _HALF)
         np.add.at(low, codes[grouped], units[grouped] & ((1 << _HALF) - 1))
         sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]

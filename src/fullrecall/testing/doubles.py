@@ -117,5 +117,5 @@ class ContainmentJudge:
         ]
 
     def _verdict(self, target: str, contexts: Sequence[str]) -> Verdict:
-        found = tuple(Citation(n, target) for n, text in enumerate(contexts) if target in text)
-        return Verdict("supported", found) if found else Verdict("not_supported")
+        citations = tuple(Citation(n, target) for n, text in enumerate(contexts) if target in text)
+        return Verdict("supported", citations) if citations else Verdict("not_supported")

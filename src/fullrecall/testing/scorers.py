@@ -63,9 +63,9 @@ def check_recall_at_every_k(factory: ScorerFactory) -> None:
     result = factory().score(sample_of("xayb", "abc"))
     expected = {1: 0.0, 2: 1 / 3, 3: 1 / 3, 4: 2 / 3, 5: 2 / 3, 100: 2 / 3}
     for k, share in expected.items():
-        found = result[Recall @ k]
+        value = result[Recall @ k]
         expect(
-            found is not None and isclose(found, share), f"{Recall @ k!r} is {found}, not {share}"
+            value is not None and isclose(value, share), f"{Recall @ k!r} is {value}, not {share}"
         )
 
 
@@ -99,17 +99,17 @@ def check_zero_division(factory: ScorerFactory) -> None:
     unseen = factory().score(sample_of(None, ""))
     scored = factory().score(sample_of("xa", "ab"))
     for measure, value in product(_measures(), (0.0, 1.0)):
-        asked = measure(zero_division=value)
-        got = undefined[asked]
-        expect(got == value, f"no reference items: {asked!r} is {got}, not {value}")
-        expect(unseen[asked] is None, f"unscored: {asked!r} is {unseen[asked]}, not None")
-        expect(scored[asked] == scored[measure], f"{asked!r} changes a sample that has targets")
+        variant = measure(zero_division=value)
+        got = undefined[variant]
+        expect(got == value, f"no reference items: {variant!r} is {got}, not {value}")
+        expect(unseen[variant] is None, f"unscored: {variant!r} is {unseen[variant]}, not None")
+        expect(scored[variant] == scored[measure], f"{variant!r} changes a sample that has targets")
 
 
 def check_name(factory: ScorerFactory) -> None:
     """A scorer is called as its `name` says, else as its kind, and results know it."""
-    plain, named = factory(), factory(name="mine")
-    expect(plain.method.name == plain.kind, f"without a name it is {plain.method.name!r}")
+    unnamed, named = factory(), factory(name="mine")
+    expect(unnamed.method.name == unnamed.kind, f"without a name it is {unnamed.method.name!r}")
     expect(named.method.name == "mine", f"name='mine' makes it {named.method.name!r}")
     result = named.score(sample_of("a", "a"))
     expect(result.method == named.method, "a result has another method than its scorer")
@@ -142,16 +142,16 @@ def check_bounds_and_monotony(factory: ScorerFactory) -> None:
 def check_duplicates_never_raise(factory: ScorerFactory) -> None:
     """A context retrieved a second time raises no measure at any k."""
     for retrieved, references in (("ab", "ab"), ("xab", "abc"), ("axb", "abc"), ("xa", "a")):
-        plain = factory().score(sample_of(retrieved, references))
-        for letter, place in product(retrieved, range(len(retrieved) + 1)):
-            if place <= retrieved.index(letter):
+        original = factory().score(sample_of(retrieved, references))
+        for letter, position in product(retrieved, range(len(retrieved) + 1)):
+            if position <= retrieved.index(letter):
                 continue  # a copy before the original would be an earlier find, not a duplicate
-            doubled = retrieved[:place] + letter + retrieved[place:]
+            doubled = retrieved[:position] + letter + retrieved[position:]
             again = factory().score(sample_of(doubled, references))
             for measure in _measures():
                 if measure.whole == ContextPrecision and measure.k is not None:
                     continue  # a mean over the relevant *retrieved*: fewer of them may raise it
-                before, after = plain[measure] or 0.0, again[measure] or 0.0
+                before, after = original[measure] or 0.0, again[measure] or 0.0
                 expect(
                     after <= before + 1e-12,
                     f"{measure!r} rises from {before} to {after}: {retrieved} → {doubled}",
@@ -161,24 +161,24 @@ def check_duplicates_never_raise(factory: ScorerFactory) -> None:
 def check_strangers_change_no_recall(factory: ScorerFactory) -> None:
     """Contexts of no use, appended, leave recall as it was."""
     for retrieved in ("", "a", "ab", "xa"):
-        plain = factory().score(sample_of(retrieved, "ab"))
+        original = factory().score(sample_of(retrieved, "ab"))
         longer = factory().score(sample_of(retrieved + "yz", "ab"))
         for measure in (Recall, Recall @ 1, Recall @ 2):
-            before, after = plain[measure], longer[measure]
+            before, after = original[measure], longer[measure]
             expect(before == after, f"{measure!r} of {retrieved!r} moves {before} → {after}")
 
 
 def check_reference_order_and_duplicates(factory: ScorerFactory) -> None:
     """The references' order changes no measure, and a reference given twice is one target."""
-    plain = factory().score(sample_of("xbza", "abc"))
+    original = factory().score(sample_of("xbza", "abc"))
     for order, measure in product(permutations("abc"), _measures()):
-        before = plain[measure] or 0.0
+        before = original[measure] or 0.0
         after = factory().score(sample_of("xbza", order))[measure] or 0.0
         expect(isclose(before, after), f"{measure!r} depends on the references' order {order}")
     doubled = factory().score(sample_of("xbza", "abcab"))
     expect(
-        len(doubled.findings) == len(plain.findings),
-        f"duplicate references make {len(doubled.findings)} targets of {len(plain.findings)}",
+        len(doubled.findings) == len(original.findings),
+        f"duplicate references make {len(doubled.findings)} targets of {len(original.findings)}",
     )
 
 
@@ -218,20 +218,20 @@ def check_values_are_plain(factory: ScorerFactory) -> None:
     expect(pickle.loads(pickle.dumps(scorer)) == scorer, "the scorer does not pickle")  # noqa: S301
     expect(pickle.loads(pickle.dumps(result)) == result, "the result does not pickle")  # noqa: S301
     expect(copy.deepcopy(result) == result, "the result does not copy")
-    for thing, name in ((scorer, "name"), (result, "note")):
+    for frozen, name in ((scorer, "name"), (result, "note")):
         try:
-            setattr(thing, name, "changed")
+            setattr(frozen, name, "changed")
         except FrozenInstanceError:
             continue
-        expect(condition=False, promise=f"{type(thing).__name__}.{name} can be changed")
+        expect(condition=False, promise=f"{type(frozen).__name__}.{name} can be changed")
 
 
 def check_results_are_saved_whole(factory: ScorerFactory) -> None:
     """What a report's file holds of a result, read back, equals it, with every measure of it."""
     for sample in (sample_of("xab", "abc"), sample_of("a", ""), sample_of(None, "a")):
         result = factory().score(sample)
-        plain = json.loads(json.dumps(plain_row(sample, [result])))
-        _, (read,) = row_of(plain, [result.method])
+        saved = json.loads(json.dumps(plain_row(sample, [result])))
+        _, (read,) = row_of(saved, [result.method])
         expect(read == result, f"saved and read, {result!r} becomes {read!r}")
         for measure in _measures():
             expect(read[measure] == result[measure], f"saved and read, {measure!r} changes")
@@ -280,7 +280,7 @@ def _problem(finding: Finding, retrieved: int) -> str:
         ),
         "a credit is not in (0, 1]": not all(0 < step.credit <= 1 for step in steps),
         "evidence is at a rank that is not among the ranks": not (
-            {one.rank for one in evidence} <= set(ranks)
+            {item.rank for item in evidence} <= set(ranks)
         ),
         "the target has no name, grade, or size": not (
             target.any_of and target.grade > 0 and target.size > 0
@@ -297,5 +297,5 @@ def _small_world() -> Iterable[Sample]:
 
 
 def _letters(sample: Sample) -> str:
-    wanted = [reference.any_of[0] for reference in sample.reference_context_ids or ()]
-    return f"retrieved {list(sample.retrieved_context_ids or ())}, references {wanted}"
+    references = [reference.any_of[0] for reference in sample.reference_context_ids or ()]
+    return f"retrieved {list(sample.retrieved_context_ids or ())}, references {references}"

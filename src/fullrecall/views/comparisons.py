@@ -116,7 +116,12 @@ def comparison_sheet(comparison: Comparison) -> Sheet:
 
 def asked_for_several(comparison: Comparison) -> bool:
     """Return whether p-values are adjusted for several measures that were asked for."""
-    adjusted = [one for score in comparison for one in score.values() if one.p_adjusted is not None]
+    adjusted = [
+        difference
+        for score in comparison
+        for difference in score.values()
+        if difference.p_adjusted is not None
+    ]
     return len(adjusted) > 1
 
 
@@ -126,16 +131,16 @@ def difference_heads(confidence: float, *, several: bool) -> list[str]:
     return [*heads, *["p (Holm)"] * several, "better/\nsame/worse"]
 
 
-def difference_cells(one: Difference, *, several: bool) -> list[Cell]:
+def difference_cells(compared: Difference, *, several: bool) -> list[Cell]:
     """Return what one line of a comparison shows of a difference; `several` adds Holm's p."""
-    counts = f"{one.wins:,}/{one.ties:,}/{one.losses:,}"
+    counts = f"{compared.wins:,}/{compared.ties:,}/{compared.losses:,}"
     return [
-        Cell(shown(one.before)),
-        Cell(shown(one.after)),
-        Cell(signed(one.difference), "strong"),
-        Cell(signed_between(one.interval)),
-        Cell(chance(one.p)),
-        *[Cell(chance(one.p_adjusted))] * several,
+        Cell(shown(compared.before)),
+        Cell(shown(compared.after)),
+        Cell(signed(compared.difference), "strong"),
+        Cell(signed_between(compared.interval)),
+        Cell(chance(compared.p)),
+        *[Cell(chance(compared.p_adjusted))] * several,
         Cell(counts),
     ]
 
@@ -164,7 +169,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             notes.append(f"{len(labels):,} only in the report {which}: {first}{more}")
     if comparison.unmatched:
         notes.append(f"scored in one report only: {', '.join(comparison.unmatched)}")
-    if any(one.p is not None for score in comparison for one in score.values()):
+    if any(difference.p is not None for score in comparison for difference in score.values()):
         notes.append(NULL)
     return notes
 
@@ -178,11 +183,11 @@ _UNPAIRED = {
 
 
 def _score_notes(score: ScoreComparison) -> Iterator[str]:
-    one = score.main
-    in_groups = f" in {counted(one.groups, 'group')}" if one.groups < one.samples else ""
+    main = score.main
+    in_groups = f" in {counted(main.groups, 'group')}" if main.groups < main.samples else ""
     yield (
-        f"{score.method.label(one.measure)}: {one.wins:,} better, {one.ties:,} the same, "
-        f"{one.losses:,} worse, of {one.samples:,}{in_groups}"
+        f"{score.method.label(main.measure)}: {main.wins:,} better, {main.ties:,} the same, "
+        f"{main.losses:,} worse, of {main.samples:,}{in_groups}"
     )
     for each in score.values():
         if each.p_adjusted is not None and each.margin is not None:
@@ -192,11 +197,11 @@ def _score_notes(score: ScoreComparison) -> Iterator[str]:
             yield f"{score.unpaired[kind]:,} not compared in {score.name}: {why}"
 
 
-def _inferiority(one: Difference) -> str:
-    margin = f"{one.margin:g}"
-    if one.non_inferior is None:
+def _inferiority(difference: Difference) -> str:
+    margin = f"{difference.margin:g}"
+    if difference.non_inferior is None:
         return f"no sample shows whether the drop is below {margin}"
-    if one.non_inferior:
+    if difference.non_inferior:
         return f"the drop is below {margin}"
     return f"a drop of {margin} is not ruled out"
 

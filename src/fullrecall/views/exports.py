@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
     """Return one JSON object; see `Report.to_json`."""
     read = frames.measures_of(report.methods, measures)
-    plain = {
+    content = {
         "kind": "fullrecall scores",
         "summary": report.summary(*measures).to_dict(),
         "samples": [
@@ -32,7 +32,7 @@ def as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
                     result.method.name: {
                         "status": str(result.status),
                         "score": result.score,
-                        "measures": {one.name: result[one] for one in labels.values()},
+                        "measures": {measure.name: result[measure] for measure in labels.values()},
                         "retrieved": result.retrieved,
                         "missed": list(result.missed),
                         "reason": result.reason,
@@ -44,7 +44,7 @@ def as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
         ],
     }
     # Escaped: half an emoji is legal in JSON's input, and no UTF-8.
-    return json.dumps(plain, indent=1) + "\n"
+    return json.dumps(content, indent=1) + "\n"
 
 
 def as_csv(report: Report, measures: Sequence[Measure] = (), delimiter: str = ",") -> str:
@@ -84,9 +84,9 @@ def kept(text: str, path: str | Path | None) -> str:
     """Return a text that was written to `path`, if there is one."""
     if path is None:
         return text
-    found = Text(text)
-    found.path = Path(path)
-    return found
+    output = Text(text)
+    output.path = Path(path)
+    return output
 
 
 def written(text: str, path: str | Path | None) -> str:

@@ -105,17 +105,19 @@ def change_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
             "group": row.sample.group,
         }
         for score, named in zip(comparison, labels, strict=True):
-            place, other = comparison.places[score.name]
+            position, other = comparison.score_indices[score.name]
             gap, old, new = side_by_side(
-                None if before is None else before.results[place],
+                None if before is None else before.results[position],
                 None if after is None else after.results[other],
             )
             for label, measure in named.items():
-                one = None if old is None else old[measure]
-                two = None if new is None else new[measure]
-                known = gap is None and one is not None and two is not None
-                cells[f"{label}_before"], cells[f"{label}_after"] = one, two
-                cells[f"{label}_change"] = change(one or 0.0, two or 0.0) if known else None
+                old_value = None if old is None else old[measure]
+                new_value = None if new is None else new[measure]
+                comparable = gap is None and old_value is not None and new_value is not None
+                cells[f"{label}_before"], cells[f"{label}_after"] = old_value, new_value
+                cells[f"{label}_change"] = (
+                    change(old_value or 0.0, new_value or 0.0) if comparable else None
+                )
             cells[f"{score.name}_pairing"] = gap or "compared"
             if gap is None and old is not None and new is not None:
                 gained, lost = turned(old, new)
@@ -190,9 +192,9 @@ def _verified(finding: Finding) -> bool | None:
 
 def measures_of(methods: Sequence[Method], measures: Sequence[Measure]) -> list[dict[str, Measure]]:
     """Return the measures of each score by their columns, in order; see `default_measures`."""
-    asked = as_measures(measures)
+    requested = as_measures(measures)
     return [
-        {method.label(measure): measure for measure in asked or _default(method)}
+        {method.label(measure): measure for measure in requested or _default(method)}
         for method in methods
     ]
 

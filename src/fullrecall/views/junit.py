@@ -53,8 +53,8 @@ def of_report(report: Report, measures: Sequence[Measure] = ()) -> str:
     """Return one suite for each score and one case for each sample; see `Report.to_junit`."""
     root = ET.Element("testsuites")
     partial = {} if report.stopped is None else {"stopped": report.stopped}
-    for place, score in enumerate(report.summary(*measures)):
-        cases = [_Case(_named(row), _of_result(row.results[place])) for row in report.rows]
+    for nth, score in enumerate(report.summary(*measures)):
+        cases = [_Case(_named(row), _of_result(row.results[nth])) for row in report.rows]
         _suite(root, score.name, score.name, cases, {**_figures(score), **partial})
     return _text(root)
 
@@ -145,12 +145,12 @@ def _figures(score: ScoreSummary) -> dict[str, str]:
 
 
 def _means(score: ScoreSummary) -> Iterator[tuple[str, str]]:
-    for one in score.values():
-        name = score.method.label(one.measure)
-        if one.mean is not None and one.interval is not None:
-            yield name, f"{one.mean:.6f}"
-            yield f"{name}.low", f"{one.interval.low:.6f}"
-            yield f"{name}.high", f"{one.interval.high:.6f}"
+    for estimate in score.values():
+        name = score.method.label(estimate.measure)
+        if estimate.mean is not None and estimate.interval is not None:
+            yield name, f"{estimate.mean:.6f}"
+            yield f"{name}.low", f"{estimate.interval.low:.6f}"
+            yield f"{name}.high", f"{estimate.interval.high:.6f}"
 
 
 def _text(root: ET.Element) -> str:

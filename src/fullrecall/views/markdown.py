@@ -16,7 +16,7 @@ _RULES = {"r": "---:"}
 
 def text_of(title: str, *sheets: Sheet) -> str:
     """Return sheets below a heading: tables with bold titles of their sections, then lists."""
-    return f"### {title}\n\n{written(sheets, _one)}"
+    return f"### {title}\n\n{written(sheets, _sheet_text)}"
 
 
 def folded(sheet: Sheet, summary: str) -> str:
@@ -34,10 +34,10 @@ def escaped(text: str) -> str:
     line = _SPECIAL.sub(r"\\\1", line).replace("www.", r"www\.")
     # A backslash alone stops neither mentions nor references: GitHub looks for them once Markdown
     # is read. The comment parts the sign from its name.
-    return _MENTION.sub(lambda found: f"{found[0][1]}<!-- -->", line)
+    return _MENTION.sub(lambda match: f"{match[0][1]}<!-- -->", line)
 
 
-def _one(sheet: Sheet) -> str:
+def _sheet_text(sheet: Sheet) -> str:
     title = [f"**{escaped(sheet.title)}**", ""] if sheet.title else []
     title += [f"{escaped(sentence)}\n" for sentence in sheet.lead]
     table = [*_table(sheet), ""] if sheet else []

@@ -17,12 +17,12 @@ def metrics(summary: Summary) -> dict[str, float]:
 
     See `Report.metrics`. A name is never the folder of another one: MLflow keeps both as files.
     """
-    found: dict[str, float] = {"samples": float(summary.samples)}
+    values: dict[str, float] = {"samples": float(summary.samples)}
     for score in summary:
         for name, value in _numbers(score).items():
             if value is not None and isfinite(value):
-                found[_free(f"{_plain(score.name)}/{name}", found)] = float(value)
-    return found
+                values[_free(f"{_cleaned(score.name)}/{name}", values)] = float(value)
+    return values
 
 
 def _numbers(score: ScoreSummary) -> dict[str, float | None]:
@@ -30,7 +30,7 @@ def _numbers(score: ScoreSummary) -> dict[str, float | None]:
     for measure, estimate in score.items():
         label = score.method.label(measure).removeprefix(score.name).lstrip(".")
         what, at, k = label.rpartition("@")
-        name = _plain("_".join(part for part in (what, f"at_{k}" if at else k) if part)) or "all"
+        name = _cleaned("_".join(part for part in (what, f"at_{k}" if at else k) if part)) or "all"
         numbers[name] = estimate.mean
         if estimate.interval is not None:
             numbers[f"{name}_low"] = estimate.interval.low
@@ -43,14 +43,14 @@ def _numbers(score: ScoreSummary) -> dict[str, float | None]:
     }
 
 
-def _plain(name: str) -> str:
+def _cleaned(name: str) -> str:
     return re.sub("__+", "_", _OTHER.sub("_", name)).strip("_.")
 
 
-def _free(name: str, taken: dict[str, float]) -> str:
+def _free(name: str, names: dict[str, float]) -> str:
     """Return a name that no other score has: two may differ only in what is not allowed."""
     number, free = 1, name
-    while free in taken:
+    while free in names:
         number += 1
         free = f"{name}_{number}"
     return free

@@ -57,7 +57,9 @@ def curves(
     cuts, unit = _read_at(measure, ks)
     summary = report.summary(*cuts.values())
     every = list(summary) if scores is None else [_score(summary, name) for name in scores]
-    chosen = [score for score in every if any(one.mean is not None for one in score.values())]
+    chosen = [
+        score for score in every if any(estimate.mean is not None for estimate in score.values())
+    ]
     if not chosen:
         raise ReportError(f"nothing to plot: no score of this report has a mean of {measure!r}")
     ax = _axes(ax, "Report.plot()")
@@ -68,10 +70,10 @@ def curves(
         nth = _style(ax, (id(report) if label is None else label, score.name))
         _curve(ax, values, nth, label=f"{name} ({coverage})")
         bands = [(float(k), score[cut].interval) for k, cut in sorted(cuts.items())]
-        known = [(k, band) for k, band in bands if band is not None]
-        low, high = ([band[end] for _, band in known] for end in (0, 1))
+        intervals = [(k, band) for k, band in bands if band is not None]
+        low, high = ([band[end] for _, band in intervals] for end in (0, 1))
         color = _STYLES[nth % len(_STYLES)][0]
-        ax.fill_between([k for k, _ in known], low, high, color=color, alpha=0.15, lw=0)
+        ax.fill_between([k for k, _ in intervals], low, high, color=color, alpha=0.15, lw=0)
     _label(ax, list(cuts), f"mean {_words(measure)}", unit)
     ax.set_title("means with 95% intervals", fontsize="medium")
     return ax
@@ -102,16 +104,20 @@ def before_after(
     every = list(comparison) if scores is None else [_score(comparison, name) for name in scores]
     read = {score.name: _cuts(score, measure or score.method.headline) for score in every}
     cuts = {name: differences for name, (differences, _) in read.items()}
-    chosen = [score for score in every if any(one.samples for one in cuts[score.name].values())]
+    chosen = [
+        score
+        for score in every
+        if any(difference.samples for difference in cuts[score.name].values())
+    ]
     if not chosen:
         raise ReportError("nothing to plot: no score has a sample to compare at any k")
     ax = _axes(ax, "Comparison.plot()")
     for score in chosen:
         at, nth = cuts[score.name], _style(ax, (id(comparison), score.name))
-        compared = max(one.samples for one in at.values())
+        compared = max(difference.samples for difference in at.values())
         name = f"{score.name} ({compared:,} compared)"
-        before = {k: one.before for k, one in at.items()}
-        after = {k: one.after for k, one in at.items()}
+        before = {k: difference.before for k, difference in at.items()}
+        after = {k: difference.after for k, difference in at.items()}
         _curve(ax, before, nth, label=f"{name}, before", markerfacecolor="white", linestyle="--")
         _curve(ax, after, nth, label=f"{name}, after", linestyle="-")
         _changes(ax, at, _STYLES[nth % len(_STYLES)][0])
@@ -128,13 +134,13 @@ def before_after(
 
 def _changes(ax: Axes, at: Mapping[float, Difference], color: str) -> None:
     """Draw where the mean after lies, seen from the mean before: the interval of the change."""
-    known = [
-        (float(k), one.before + one.interval.low, one.before + one.interval.high)
-        for k, one in at.items()
-        if one.before is not None and one.interval is not None
+    intervals = [
+        (float(k), change.before + change.interval.low, change.before + change.interval.high)
+        for k, change in at.items()
+        if change.before is not None and change.interval is not None
     ]
-    if known:
-        ks, low, high = zip(*known, strict=True)
+    if intervals:
+        ks, low, high = zip(*intervals, strict=True)
         ax.fill_between(ks, low, high, color=color, alpha=0.15, lw=0)
         # A band over one k has no width: its ends are drawn too.
         ax.vlines(ks, low, high, color=color, alpha=0.6, lw=1)
@@ -181,7 +187,7 @@ def _bars(ax: Axes, counts: Mapping[str, Counter[str]]) -> None:
     for nth, (score, of) in enumerate(counts.items()):
         shift = ((len(counts) - 1) / 2 - nth) * height
         bars = ax.barh(
-            [place + shift for place in range(len(ordered))],
+            [position + shift for position in range(len(ordered))],
             [of[cause] for cause in ordered],
             height,
             color=_STYLES[nth % len(_STYLES)][0],
@@ -211,8 +217,8 @@ def _axes(ax: Axes | None, purpose: str) -> Axes:
     plt = pyplot(purpose)
     if ax is not None:
         return ax
-    _, made = plt.subplots(figsize=(7.0, 4.3), layout="constrained")
-    own: Axes = made
+    _, axes = plt.subplots(figsize=(7.0, 4.3), layout="constrained")
+    own: Axes = axes
     return own
 
 
@@ -224,17 +230,17 @@ _styles: WeakKeyDictionary[Any, dict[_Drawn, int]] = WeakKeyDictionary()
 
 
 def _style(ax: Axes, drawn: _Drawn) -> int:
-    known = _styles.setdefault(ax.figure, {})
-    return known.setdefault(drawn, len(known))
+    styles = _styles.setdefault(ax.figure, {})
+    return styles.setdefault(drawn, len(styles))
 
 
 def _curve(
     ax: Axes, values: Mapping[float, float | None], nth: int, *, label: str, **style: Any
 ) -> None:
     color, marker, dash = _STYLES[nth % len(_STYLES)]
-    known = [(k, value) for k, value in values.items() if value is not None]
+    points = [(k, value) for k, value in values.items() if value is not None]
     looks: dict[str, Any] = {"color": color, "marker": marker, "linestyle": dash, **style}
-    ax.plot([float(k) for k, _ in known], [value for _, value in known], label=label, **looks)
+    ax.plot([float(k) for k, _ in points], [value for _, value in points], label=label, **looks)
 
 
 _MOST_TICKS = 12

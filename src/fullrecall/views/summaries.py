@@ -50,7 +50,7 @@ def measure_lines(scores: Sequence[_Score]) -> list[tuple[str, list[Measure | No
     """Return the lines of a table: each with its label and the measure of each score there."""
     lines: dict[str, list[Measure | None]] = {}
     # Where one score's headline was asked of another score too, its name tells what stands there.
-    named = {one for score in scores for one in score if one.whole != score.method.headline}
+    named = {each for score in scores for each in score if each.whole != score.method.headline}
     for column, score in enumerate(scores):
         for measure in score:
             if measure in named or measure.whole != score.method.headline:
@@ -134,11 +134,11 @@ def _returned(summary: Summary) -> Iterator[str]:
 
 def _leaks(summary: Summary, measure: Measure) -> str:
     """Return how many questions leak, at most how many of all such would, and what leaked."""
-    one, contexts = summary[0][measure], summary.leaked[measure]
-    questions = counted(one.samples, "question")
-    if not one.samples:
+    leak, contexts = summary[0][measure], summary.leaked[measure]
+    questions = counted(leak.samples, "question")
+    if not leak.samples:
         return f"{measure.name}: no question forbids anything"
-    most = upper_bound(one.totals.counts().high, 1 - CONFIDENCE)
+    most = upper_bound(leak.totals.counts().high, 1 - CONFIDENCE)
     rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
     if not contexts:
         return f"{measure.name}: 0 of {questions} leak: {rate}"
@@ -165,13 +165,13 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         low, high = map(shown, score.bounds)
         label = score.method.label(score.main.measure)
         yield f"{label}: {low} to {high}, depending on unscored samples"
-    for one in score.estimates.values():
-        if one.undefined > score.undefined:
-            unit = one.measure.unit
+    for estimate in score.estimates.values():
+        if estimate.undefined > score.undefined:
+            unit = estimate.measure.unit
             why = "no target counts" if unit is None else f"the {unit} are not known"
             yield (
-                f"{one.undefined - score.undefined:,} more undefined in "
-                f"{score.method.label(one.measure)}: {why}"
+                f"{estimate.undefined - score.undefined:,} more undefined in "
+                f"{score.method.label(estimate.measure)}: {why}"
             )
     if score.unverified:
         share = f"{score.unverified:.1%}"
@@ -213,16 +213,21 @@ def slices_sheet(slices: Slices) -> Sheet:
     """Return slices one below the other: mean, interval, and what they stand on."""
     lines = [
         Line(
-            one_line(one.value, 60),
-            [shown(one.mean), between(one.interval), f"{one.samples:,}", f"{one.unscored:,}"],
+            one_line(subset.value, 60),
+            [
+                shown(subset.mean),
+                between(subset.interval),
+                f"{subset.samples:,}",
+                f"{subset.unscored:,}",
+            ],
         )
-        for one in slices
+        for subset in slices
     ]
-    said = [f"{slices.confidence:.0%} intervals that hold for all {len(slices):,} slices together"]
+    notes = [f"{slices.confidence:.0%} intervals that hold for all {len(slices):,} slices together"]
     if slices.without:
-        said.append(f"{slices.without:,} samples without {one_line(slices.by, 60)}")
+        notes.append(f"{slices.without:,} samples without {one_line(slices.by, 60)}")
     heads = [slices.label, "interval", "samples", "unscored"]
-    return Sheet(heads, [Section(one_line(slices.by, 60), lines)], said)
+    return Sheet(heads, [Section(one_line(slices.by, 60), lines)], notes)
 
 
 def stages_sheet(
@@ -234,7 +239,7 @@ def stages_sheet(
         lines = []
         for name, report in stages.items():
             score = report.summary()[nth]
-            means = [*(shown(one.mean) for one in score.at.values()), shown(score.mean)]
+            means = [*(shown(estimate.mean) for estimate in score.at.values()), shown(score.mean)]
             counts = [str(dropped.get((method.name, name), 0)), f"{score.scored:,}"]
             lines.append(Line(name, [*means, *counts]))
         sections.append(Section(method.name, lines))
@@ -242,20 +247,20 @@ def stages_sheet(
     return Sheet(heads, sections)
 
 
-def smallest_k_sheet(found: SmallestK) -> Sheet:
+def smallest_k_sheet(smallest: SmallestK) -> Sheet:
     """Return the smallest k with its reason, and each k that was tested, ascending."""
     lines = [
         Line(
-            Cell(cut_text(each.k), "strong" if each.k == found.k else ""),
+            Cell(cut_text(each.k), "strong" if each.k == smallest.k else ""),
             [shown(each.mean), f"{each.p_adjusted:.4f}"],
         )
-        for each in found.tested
+        for each in smallest.tested
     ]
-    k = "none" if found.k is None else cut_text(found.k)
-    corrected = " (Holm)" if found.falls else ""
-    heads = ["mean", f"p of below {found.target:g}{corrected}"]
-    corner = found.largest.unit if isinstance(found.largest, Budget) else "k"
-    return Sheet(heads, [Section("", lines)], [found.reason], f"{corner} = {k}", corner)
+    k = "none" if smallest.k is None else cut_text(smallest.k)
+    corrected = " (Holm)" if smallest.falls else ""
+    heads = ["mean", f"p of below {smallest.target:g}{corrected}"]
+    corner = smallest.largest.unit if isinstance(smallest.largest, Budget) else "k"
+    return Sheet(heads, [Section("", lines)], [smallest.reason], f"{corner} = {k}", corner)
 
 
 def cut_text(k: Cut) -> str:
@@ -295,8 +300,8 @@ def _target_lines(finding: Finding) -> Iterator[Line]:
 
 def _evidence(item: Evidence) -> tuple[Cell, Cell]:
     if item.quote is None:
-        known = "" if item.similarity is None else f", similarity {item.similarity:.2f}"
-        return Cell(f"rank {item.rank}{known}"), Cell("")
+        similarity = "" if item.similarity is None else f", similarity {item.similarity:.2f}"
+        return Cell(f"rank {item.rank}{similarity}"), Cell("")
     where = f"rank {item.rank}" if item.verified else f"rank {item.rank}, not in the context"
     return Cell(where), Cell(_cut(item.quote), "mark" if item.verified else "void")
 

@@ -68,7 +68,7 @@ def text_of(*sheets: Sheet) -> str:
 
 def parts(*sheets: Sheet) -> Iterator[RenderableType]:
     """Yield what a console prints of sheets, one below the other: tables, then their notes."""
-    for nth, sheet in enumerate(one for one in sheets if one or one.notes):
+    for nth, sheet in enumerate(each for each in sheets if each or each.notes):
         if nth:
             yield ""
         yield from _parts(sheet)
@@ -81,7 +81,7 @@ def _parts(sheet: Sheet) -> Iterator[RenderableType]:
     if sheet and sheet.aligned[0] == "t":
         yield sheet.title
         for nth, line in enumerate(sheet.lines, start=1):
-            cells = ", ".join(cell_of(one).text for one in line.cells if cell_of(one).text)
+            cells = ", ".join(cell_of(cell).text for cell in line.cells if cell_of(cell).text)
             yield one_line(f"{nth}. {cell_of(line.label).text}: {cells}", _LONGEST_LINE)
     elif sheet and sheet.has_text:
         yield Text(sheet.title, style="bold")
@@ -135,7 +135,10 @@ class Grid:
         label, widths = self._measured()
         first = 0
         while first == 0 or first < len(widths):
-            last, width = first + 1, label + sum(_GAP + one for one in widths[first : first + 1])
+            last, width = (
+                first + 1,
+                label + sum(_GAP + width_of for width_of in widths[first : first + 1]),
+            )
             while last < len(widths) and width + _GAP + widths[last] <= options.max_width:
                 width += _GAP + widths[last]
                 last += 1
@@ -191,14 +194,14 @@ class _Rows:
         self.inset = 2 if section.title else 0
         self.rows: list[tuple[str, Sequence[Cell]]] = []
         for line in section.lines:
-            cells = [_plain(cell_of(cell)) for cell in line.cells]
-            self.rows.append((_plain(cell_of(line.label)).text, cells))
+            cells = [_printable_cell(cell_of(cell)) for cell in line.cells]
+            self.rows.append((_printable_cell(cell_of(line.label)).text, cells))
             small = [Cell(cell.small or NOTHING) for cell in cells]
             if any(cell.small for cell in cells):
                 self.rows.append((f"  {line.small}", small))
 
 
-def _plain(cell: Cell) -> Cell:
+def _printable_cell(cell: Cell) -> Cell:
     return cell._replace(text=_printable(cell.text), small=_printable(cell.small))
 
 

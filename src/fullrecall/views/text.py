@@ -69,9 +69,9 @@ def first_of(texts: Sequence[str], most: int, limit: int) -> str:
 def spelled(text: str) -> list[tuple[str, str]]:
     """Return a text cut before each invisible character: the piece, and the number after it."""
     pieces, last = [], 0
-    for found in _INVISIBLE.finditer(text):
-        pieces.append((text[last : found.start()], f"U+{ord(found[0]):04X}"))
-        last = found.end()
+    for match in _INVISIBLE.finditer(text):
+        pieces.append((text[last : match.start()], f"U+{ord(match[0]):04X}"))
+        last = match.end()
     return [*pieces, (text[last:], "")]
 
 

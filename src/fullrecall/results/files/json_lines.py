@@ -189,7 +189,7 @@ class LinePart(Part):
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
         sample, saved = self._content(row)
-        return self._proofs[score].seen(sample, saved[score])
+        return self._proofs[score].proven(sample, saved[score])
 
     def selected(self, rows: Integers) -> LinePart:
         """Return these rows, in the order given."""

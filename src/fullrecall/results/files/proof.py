@@ -100,7 +100,7 @@ class Proof:
         judged = part.judged(0) and any(result.is_judged for result in part.results(0))
         return Proven(part.columns(0), part.target_digests(0), judged)
 
-    def seen(self, sample: Sample, content: Any) -> Result:
+    def proven(self, sample: Sample, content: Any) -> Result:
         """Return the result of a row that was proven."""
         if not self._derivation.asks_nobody:
             return self._read(content)

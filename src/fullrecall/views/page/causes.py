@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def gaining(diagnosis: Diagnosis | None) -> list[Change]:
     """Return the changes that bring something, the largest gain first."""
-    return [] if diagnosis is None else [one for one in diagnosis.changes if one.gain > 0]
+    return [] if diagnosis is None else [change for change in diagnosis.changes if change.gain > 0]
 
 
 class Share(NamedTuple):
@@ -95,13 +95,13 @@ class Causes:
     def _placed(self, diagnosis: Diagnosis) -> Iterator[tuple[Diagnosed, int]]:
         """Yield each miss with the place of its score, where the page has that score."""
         names = {column.method.name: nth for nth, column in enumerate(self._columns)}
-        places: dict[str, int | None] = {}
+        positions: dict[str, int | None] = {}
         for miss in diagnosis.misses:
             label = miss.score
-            if label not in places:
+            if label not in positions:
                 name, _, cut = label.rpartition("@")
-                places[label] = names.get(label, names.get(name) if cut.isdecimal() else None)
-            nth = places[label]
+                positions[label] = names.get(label, names.get(name) if cut.isdecimal() else None)
+            nth = positions[label]
             if nth is not None:
                 yield miss, nth
 

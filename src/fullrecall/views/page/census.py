@@ -100,12 +100,12 @@ class Census:
             for side, cell in reading.cells.items():
                 self._figures[side][reading.nth][cell.figures] += 1
         first, last = (
-            tuple([one.cells[side].figures for one in readings if side in one.cells])
+            tuple([each.cells[side].figures for each in readings if side in each.cells])
             for side in (0, self._last)
         )
         self._ends[first if self._last else (), last] += 1
         if rows[self._last] is not None and all(
-            one.cells[self._last].read.status is Status.UNSCORED for one in readings
+            each.cells[self._last].read.status is Status.UNSCORED for each in readings
         ):
             self.unscored += 1
             self._gaps.add((self._random.random(),), position, rows)
@@ -173,7 +173,7 @@ def order(readings: Sequence[Reading], choice: int, last: int) -> _Key | None:
     None where nothing was missed in the one report, or nothing changed between two.
     """
     if last:
-        moved = [one for reading in readings if (one := moved_by(reading, choice, last))]
+        moved = [change for reading in readings if (change := moved_by(reading, choice, last))]
         return (-max(map(abs, moved)),) if moved else None
     worst = worst_of(readings, choice, 0)
     return worst if worst is not None and worst[1] else None
@@ -200,9 +200,9 @@ def moved_by(reading: Reading, choice: int, last: int) -> float | None:
 
 def _fails(figures: Sequence[Figures], choice: int) -> bool | None:
     """Return whether any score misses something; None where none has a value."""
-    if all(one.values[choice] is None for one in figures):
+    if all(figure.values[choice] is None for figure in figures):
         return None
-    return any(one.misses[choice].missed for one in figures)
+    return any(figure.misses[choice].missed for figure in figures)
 
 
 class Worst:
@@ -216,5 +216,5 @@ class Worst:
         self._kept.append((key, position, row))
 
     def __iter__(self) -> Iterator[tuple[str, str, int]]:
-        for _, position, row in nsmallest(NAMED, self._kept, key=lambda one: one[:2]):
+        for _, position, row in nsmallest(NAMED, self._kept, key=lambda entry: entry[:2]):
             yield row.label, row.sample.user_input or "", position

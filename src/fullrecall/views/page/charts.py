@@ -65,14 +65,14 @@ class Drawn:
 class Chart:
     """Curves of one measure over k, or a budget, with what the axes need; y is always 0 to 1.
 
-    `counted` says what the x axis counts. `places` has every k with where it stands, `x_ticks`
+    `counted` says what the x axis counts. `k_positions` has every k with where it stands, `x_ticks`
     those that have room for their number.
     """
 
     counted: str
     ks: Sequence[float]
     curves: Sequence[Drawn]
-    places: Sequence[tuple[float, float]]
+    k_positions: Sequence[tuple[float, float]]
     x_ticks: Sequence[tuple[float, float]]
     y_ticks: Sequence[tuple[float, str]]
     left: int = _LEFT
@@ -85,7 +85,7 @@ class Chart:
     @property
     def swatches(self) -> list[Markup]:
         """How each curve looks."""
-        return [swatch(one.curve.style, hollow=one.curve.hollow) for one in self.curves]
+        return [swatch(curve.curve.style, hollow=curve.curve.hollow) for curve in self.curves]
 
 
 def chart(curves: Iterable[Curve], unit: Unit | None = None) -> Chart | None:

@@ -93,11 +93,11 @@ class Subject:
     @property
     def families(self) -> dict[Family, list[int]]:
         """The measures that are offered, each without its k, with the choices that read it."""
-        found: dict[Family, list[int]] = {}
+        families: dict[Family, list[int]] = {}
         for nth, choice in enumerate(self.choices):
             for family in dict.fromkeys(family_of(each) for each in choice.measures):
-                found.setdefault(family, []).append(nth)
-        return found
+                families.setdefault(family, []).append(nth)
+        return families
 
 
 class Family(NamedTuple):
@@ -124,8 +124,8 @@ def _amount(measure: Measure) -> float:
 def columns(methods: Sequence[Method], positions: Sequence[tuple[int, ...]]) -> list[Column]:
     """Return the columns of `methods`, lettered from A to Z, then from AA on."""
     return [
-        Column(_letter(nth), method, places)
-        for nth, (method, places) in enumerate(zip(methods, positions, strict=True))
+        Column(_letter(nth), method, numbers)
+        for nth, (method, numbers) in enumerate(zip(methods, positions, strict=True))
     ]
 
 

@@ -50,16 +50,16 @@ class Details:
         self._contexts = Contexts(self._texts)
         self._causes = causes
         # Many are told in the same words: the number of each cause, and how it is written.
-        self._told: dict[tuple[str, str, int | None], tuple[int, str]] = {}
+        self._written_causes: dict[tuple[str, str, int | None], tuple[int, str]] = {}
         self._samples: list[str] = []
 
-    def add(self, rows: Rows, one: Row, readings: Sequence[Reading]) -> str:
+    def add(self, rows: Rows, sample_row: Row, readings: Sequence[Reading]) -> str:
         """Add a sample; return the causes in it, each with the place of the score, as JSON.
 
         Empty where there are none.
         """
         causes: _Causes = set()
-        number, sample = self._texts.number, one.sample
+        number, sample = self._texts.number, sample_row.sample
         # The question first: its number is lower than those of its contexts, and in their block.
         parts = [] if sample.user_input is None else [f'"q":{number(sample.user_input)}']
         if sample.reference:
@@ -93,13 +93,15 @@ class Details:
             parts.append(f'"c":{self._contexts.listed(contexts)}')
             scores = list(map(_score, contexts))
             if any(score is not None for score in scores):
-                known = ["null" if score is None else rounded(score) for score in scores]
-                parts.append(f'"o":[{",".join(known)}]')
+                values = ["null" if score is None else rounded(score) for score in scores]
+                parts.append(f'"o":[{",".join(values)}]')
         elif sample.retrieved_context_ids is not None:
             parts.append(f'"c":{self._contexts.listed_ids(sample.retrieved_context_ids)}')
         if sample.retrieval is not None:
             parts += self._record(sample)
-        results = [self._result(row, one, one.cells[side], side, causes) for one in readings]
+        results = [
+            self._result(row, reading, reading.cells[side], side, causes) for reading in readings
+        ]
         parts.append(f'"f":[{",".join(results)}]')
         return f"{{{','.join(parts)}}}"
 
@@ -115,8 +117,10 @@ class Details:
         if retrieval.read is not None:
             yield f'"b":{as_json(list(retrieval.read))}'
         stages = [
-            written(n=number(one.name), i=number(one.into), c=self._contexts.listed(one.contexts))
-            for one in sample.stages
+            written(
+                n=number(stage.name), i=number(stage.into), c=self._contexts.listed(stage.contexts)
+            )
+            for stage in sample.stages
         ]
         if stages:
             yield f'"s":[{",".join(stages)}]'
@@ -158,10 +162,10 @@ class Details:
             if finding.evidence or ranked is not findings or not _is_whole(finding):
                 targets.append(self._target(finding, ranked[nth], sample, more))
             elif more:
-                found = (
+                ranks_json = (
                     f',"s":[[{ranks[0]},1]],"r":{ranks[0]},"n":{as_json(ranks)}' if ranks else ""
                 )
-                targets.append(f'{{"t":{self._texts.number(label)}{found}{more}}}')
+                targets.append(f'{{"t":{self._texts.number(label)}{ranks_json}{more}}}')
             else:
                 targets.append(f"[{','.join(map(str, (self._texts.number(label), *ranks)))}]")
         return targets
@@ -189,27 +193,27 @@ class Details:
         if finding.evidence:
             contexts = sample.retrieved_contexts or ()
             items = [self._evidence(item, contexts) for item in finding.evidence]
-            parts.append(f'"e":[{",".join(items)}]{_held(finding, sample)}')
+            parts.append(f'"e":[{",".join(items)}]{_retrieved_ranges(finding, sample)}')
         return f"{{{','.join(parts)}{more}}}"
 
     def _cause(self, miss: Diagnosed, nth: int, causes: _Causes) -> str:
         """Return why a target was missed: the number of the cause, the sentence, the rank."""
         key = miss.cause, miss.detail, miss.rank
-        known = self._told.get(key)
-        if known is None:
+        entry = self._written_causes.get(key)
+        if entry is None:
             number = self._causes.number(miss)
             detail = f',"d":{self._texts.number(miss.detail)}' if miss.detail else ""
             rank = "" if miss.rank is None else f',"x":{miss.rank}'
-            known = self._told[key] = number, f',"u":{number}{detail}{rank}'
-        causes.add((known[0], nth))
-        return known[1]
+            entry = self._written_causes[key] = number, f',"u":{number}{detail}{rank}'
+        causes.add((entry[0], nth))
+        return entry[1]
 
     def _evidence(self, item: Evidence, contexts: Sequence[Context]) -> str:
         text = contexts[item.rank - 1].text if 0 < item.rank <= len(contexts) else None
-        place = _range(text, item.start, item.end)
+        span = _range(text, item.start, item.end)
         return written(
             r=item.rank,
-            p=None if place is None else f"[{place}]",
+            p=None if span is None else f"[{span}]",
             s=None if item.similarity is None else rounded(item.similarity),
             q=self._texts.number(item.quote),
             v=None if item.verified is None else int(item.verified),
@@ -228,10 +232,10 @@ def _marks(reading: Reading, cell: Cell) -> list[str]:
     for nth, measure in enumerate(reading.measures):
         counted = measure.countable(findings)
         if counted is not findings:
-            known = {finding.target for finding in counted}
-            for place, finding in enumerate(findings):
-                if finding.target not in known:
-                    left_out[place].append(str(nth))
+            targets = {finding.target for finding in counted}
+            for index, finding in enumerate(findings):
+                if finding.target not in targets:
+                    left_out[index].append(str(nth))
     # Results are narrowed for a comparison where their targets differ, and then alone.
     compared: set[Target] | None = None if cell.read is cell.result else set(cell.read.targets)
     return [
@@ -252,7 +256,7 @@ def _is_whole(finding: Finding) -> bool:
     )
 
 
-def _held(finding: Finding, sample: Sample) -> str:
+def _retrieved_ranges(finding: Finding, sample: Sample) -> str:
     """Return which characters of the target's text were retrieved, with the rank of each range.
 
     Nothing where its text is not what the offsets count in: a place without a text, or one of
@@ -267,8 +271,8 @@ def _held(finding: Finding, sample: Sample) -> str:
             if text is None or (start is not None and (context.end or 0) - start != len(text)):
                 return ""
     label = finding.target.label
-    places = [(_range(label, item.target_start, item.target_end), item.rank) for item in parts]
-    ranges = [f"[{place},{rank}]" for place, rank in places if place is not None]
+    spans = [(_range(label, item.target_start, item.target_end), item.rank) for item in parts]
+    ranges = [f"[{span},{rank}]" for span, rank in spans if span is not None]
     return f',"h":[{",".join(ranges)}]' if ranges else ""
 
 

@@ -41,13 +41,13 @@ def script_json(value: Any) -> ScriptJson:
     return value if isinstance(value, ScriptJson) else escaped(as_json(value))
 
 
-def escaped(plain: str) -> ScriptJson:
+def escaped(text: str) -> ScriptJson:
     """Return JSON with all escaped that HTML or a script could take for something else."""
-    if plain.isascii():  # in a tenth of the time that the pattern takes
+    if text.isascii():  # in a tenth of the time that the pattern takes
         for mark, escape in _UNSAFE_ASCII.items():
-            plain = plain.replace(mark, escape)
-        return ScriptJson(plain)
-    return ScriptJson(_UNSAFE_IN_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", plain))
+            text = text.replace(mark, escape)
+        return ScriptJson(text)
+    return ScriptJson(_UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def rendered(blocks: Sequence[tuple[str, ScriptJson]], **values: Any) -> str:

@@ -43,40 +43,40 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
     if summary is not None:
         estimates = [score[measure] for score, measure in zip(summary, measures, strict=True)]
         return _of_one(dict(zip(labels, estimates, strict=True)), turns)
-    said = []
+    verdicts = []
     for label, column, measure in zip(labels, subject.columns, measures, strict=True):
         changes = subject.changes(column.method.name, measure)
         for name, change in zip(subject.names[1:], changes, strict=True):
             word = verdict_of(change)
             sentence = change_sentence(label, change, subject.confidence)
             whose = f"{name}: " if len(changes) > 1 else ""
-            said.append(Said(word, word.emphasis, f"{whose}{sentence}"))
-    return said[:_NAMED]
+            verdicts.append(Said(word, word.emphasis, f"{whose}{sentence}"))
+    return verdicts[:_NAMED]
 
 
 def leak_verdicts(subject: Subject) -> list[Said]:
     """Return what leaked in each report that leaks: it comes before all else."""
-    said = []
+    verdicts = []
     for name, report in subject.reports.items():
         contexts = report.leaked()
         if contexts:
             leaking = counted(len({each.sample for each in contexts}), "question")
             where = f" {name}" if name else ""
-            said.append(Said(f"LEAK{where}", "bad", f"in {leaking}: {named_leaks(contexts)}"))
-    return said
+            verdicts.append(Said(f"LEAK{where}", "bad", f"in {leaking}: {named_leaks(contexts)}"))
+    return verdicts
 
 
 def _of_one(estimates: Mapping[str, Estimate], turns: Turns) -> list[Said]:
-    said = []
-    for label, one in estimates.items():
-        questions = counted(one.samples, "question")
-        over = f"over {questions} ({CONFIDENCE:.0%} interval {between(one.interval)})"
-        known = f"{label} {over}" if one.samples else f"{label}: no question has a score"
-        said.append(Said(shown(one.mean), "strong", known))
+    verdicts = []
+    for label, estimate in estimates.items():
+        questions = counted(estimate.samples, "question")
+        over = f"over {questions} ({CONFIDENCE:.0%} interval {between(estimate.interval)})"
+        sentence = f"{label} {over}" if estimate.samples else f"{label}: no question has a score"
+        verdicts.append(Said(shown(estimate.mean), "strong", sentence))
     missing = f"{turns.missing:,} of {turns.scored:,} questions miss something"
-    if said and turns.scored:
-        said[0] = said[0]._replace(sentence=f"{said[0].sentence}; {missing}")
-    return said[:_NAMED]
+    if verdicts and turns.scored:
+        verdicts[0] = verdicts[0]._replace(sentence=f"{verdicts[0].sentence}; {missing}")
+    return verdicts[:_NAMED]
 
 
 def cost_sentence(reports: Mapping[str, Report]) -> str:
@@ -85,8 +85,8 @@ def cost_sentence(reports: Mapping[str, Report]) -> str:
     if len(costs) == 2:  # noqa: PLR2004 - before and after
         cost = cost_change(*costs.values())
     else:
-        known = {name: each for name, each in costs.items() if each is not None}
-        cost = "; ".join(f"{each}{name and f' in {name}'}" for name, each in known.items())
+        stated = {name: each for name, each in costs.items() if each is not None}
+        cost = "; ".join(f"{each}{name and f' in {name}'}" for name, each in stated.items())
     return f"A question costs {cost}." if cost else ""
 
 
@@ -112,7 +112,7 @@ def _judges(report: Report) -> Iterator[tuple[str, str]]:
     for method in report.methods:
         for name in ("judge", "model", "prompts", "prompt"):
             if method.parameters.get(name):
-                yield name.capitalize(), _plain(method.parameters[name])
+                yield name.capitalize(), _parameter_text(method.parameters[name])
 
 
 def _spent(report: Report) -> Iterator[tuple[str, str]]:
@@ -134,7 +134,7 @@ def _spent(report: Report) -> Iterator[tuple[str, str]]:
         yield "Rests on", f"{usage.calls:,} judge requests, {tokens:,} tokens"
 
 
-def _plain(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_plain(one)}" for name, one in value.items())
+        return ", ".join(f"{name} {_parameter_text(item)}" for name, item in value.items())
     return str(value)

@@ -69,7 +69,7 @@ def comparison_page(
     methods = [score.method for score in comparison]
     subject = Subject(
         {"before": comparison.before, "after": comparison.after},
-        columns(methods, [comparison.places[score.name] for score in comparison]),
+        columns(methods, [comparison.score_indices[score.name] for score in comparison]),
         choices(methods, comparison.measures),
         lambda: comparison.rows,
         max(len(comparison.before), len(comparison.after)),
@@ -87,10 +87,10 @@ def runs_page(
 ) -> str:
     """Return the page of `runs` as HTML; see `Comparisons.to_html`."""
     names = [[method.name for method in report.methods] for report in runs.values()]
-    places = [tuple(of.index(method.name) for of in names) for method in runs.scores]
+    positions = [tuple(of.index(method.name) for of in names) for method in runs.scores]
     subject = Subject(
         dict(runs),
-        columns(runs.scores, places),
+        columns(runs.scores, positions),
         choices(runs.scores, runs.measures),
         lambda: runs.rows,
         max(map(len, runs.values())),
@@ -129,8 +129,8 @@ def _page(
     for position, rows in enumerate(subject.rows()):
         readings = reader.read(rows)
         census.add(position, rows, readings)
-        one = next(row for row in rows if row is not None)
-        slicer.add(one, subject.group(position, rows), readings)
+        first_row = next(row for row in rows if row is not None)
+        slicer.add(first_row, subject.group(position, rows), readings)
         if subject.count <= MOST_ROWS:
             data.add(rows, readings)
     if subject.count > MOST_ROWS:
@@ -160,7 +160,7 @@ def _page(
         groupings=groupings,
         looked_at=looked_at,
         **_tables(subject, summary, first, census.misses()),
-        **_made(subject, summary),
+        **_provenance(subject, summary),
     )
 
 
@@ -193,12 +193,14 @@ def _tables(
     }
 
 
-def _made(subject: Subject, summary: Summary | None) -> dict[str, Any]:
+def _provenance(subject: Subject, summary: Summary | None) -> dict[str, Any]:
     """Return how the reports came about, what they cost, and what is missing in them."""
     return {
         "cost": _beside(subject),
         "about": about(subject.last) if summary is not None else [],
-        "stopped": [(name, one.stopped) for name, one in subject.reports.items() if one.stopped],
+        "stopped": [
+            (name, report.stopped) for name, report in subject.reports.items() if report.stopped
+        ],
     }
 
 
@@ -224,11 +226,11 @@ def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[s
         return
     measures = subject.choices[choice].measures
     for label, score, measure in zip(subject.labels(choice), summary, measures, strict=True):
-        one = score[measure]
-        if one.groups < one.samples:
+        estimate = score[measure]
+        if estimate.groups < estimate.samples:
             yield (
-                f"{label}: the mean is over {one.groups:,} groups of {one.samples:,} samples; "
-                "each group counts once, by the mean of its samples"
+                f"{label}: the mean is over {estimate.groups:,} groups of "
+                f"{estimate.samples:,} samples; each group counts once, by the mean of its samples"
             )
     yield from summary_notes(summary)
 

@@ -61,11 +61,11 @@ class Payload:
 
     def add(self, rows: Rows, readings: Sequence[Reading]) -> None:
         """Add a sample with its row in each report, None where one does not have it."""
-        one = next(row for row in rows if row is not None)
-        causes = self._details.add(rows, one, readings)
-        self._note(rows, one, readings)
-        self._entries.append(_entry(rows, one, readings, causes))
-        self.rows.append(one)
+        sample_row = next(row for row in rows if row is not None)
+        causes = self._details.add(rows, sample_row, readings)
+        self._note(rows, sample_row, readings)
+        self._entries.append(_entry(rows, sample_row, readings, causes))
+        self.rows.append(sample_row)
 
     def blocks(
         self, turns: Sequence[Turns], groupings: Sequence[Grouping]
@@ -81,8 +81,8 @@ class Payload:
             "statuses": [str(status) for status in STATUSES],
             "gaps": list(_GAPS.values()),
             "groupings": [
-                {"name": one.field, "values": [line.value for line in one.lines]}
-                for one in groupings
+                {"name": grouping.field, "values": [line.value for line in grouping.lines]}
+                for grouping in groupings
             ],
             "turns": [turn._asdict() for turn in turns],
             "samples": [],
@@ -94,7 +94,7 @@ class Payload:
         entries = self._entries
         if groupings:
             entries = [
-                _with_groups(entry, [one.numbers(row) for one in groupings])
+                _with_groups(entry, [grouping.numbers(row) for grouping in groupings])
                 for entry, row in zip(entries, self.rows, strict=True)
             ]
         whole = escaped(f'{before}"samples":[{",".join(entries)}]{after}')
@@ -108,27 +108,27 @@ class Payload:
             "letter": column.letter,
             "name": column.method.name,
             "measures": [
-                {"label": label, "k": one.amount}
-                for label, one in zip(labels, measures, strict=True)
+                {"label": label, "k": cut_measure.amount}
+                for label, cut_measure in zip(labels, measures, strict=True)
             ],
         }
 
-    def _note(self, rows: Rows, one: Row, readings: Sequence[Reading]) -> None:
+    def _note(self, rows: Rows, row: Row, readings: Sequence[Reading]) -> None:
         """Put a sample on the lists of the first screen that it belongs to."""
         position, last = len(self.rows), len(rows) - 1
         now = worst_of(readings, self._choice, last)
         if now is not None and now[1]:
-            self.worst.add(now, position, one)
+            self.worst.add(now, position, row)
         before = worst_of(readings, self._choice, 0) if last else None
         if now is None or before is None:
             return
         if now[1] and not before[1]:
-            self.newly.add(now, position, one)
+            self.newly.add(now, position, row)
         if before[1] and not now[1]:
-            self.mended.add(before, position, one)
+            self.mended.add(before, position, row)
 
 
-def _entry(rows: Rows, one: Row, readings: Sequence[Reading], causes: str) -> str:
+def _entry(rows: Rows, sample_row: Row, readings: Sequence[Reading], causes: str) -> str:
     """Return as JSON what the table shows of a sample: on each side, for each score, three values.
 
     They are the number of its status, and by each choice its value, None where there is none, and
@@ -140,11 +140,11 @@ def _entry(rows: Rows, one: Row, readings: Sequence[Reading], causes: str) -> st
         else f"[{','.join([each.cells[side].figures.json for each in readings])}]"
         for side, row in enumerate(rows)
     ]
-    question = one.sample.user_input or ""
+    question = sample_row.sample.user_input or ""
     brief = question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…"
-    entry = f'"l":{as_text(one.label)},"q":{as_text(brief)}'
-    if one.sample.group is not None:
-        entry += f',"g":{as_text(one.sample.group)}'
+    entry = f'"l":{as_text(sample_row.label)},"q":{as_text(brief)}'
+    if sample_row.sample.group is not None:
+        entry += f',"g":{as_text(sample_row.sample.group)}'
     if causes:
         entry += f',"c":{causes}'
     if len(rows) > 1:

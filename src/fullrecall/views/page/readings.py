@@ -59,12 +59,12 @@ class Cell(NamedTuple):
     @property
     def reason(self) -> str:
         """The reason of the result."""
-        result, known = self.result, self.figures.reasons
+        result, reasons = self.result, self.figures.reasons
         if self.read is not result or result.note or result.ranks is not None:
             return result.reason
-        reason = known.get(result.retrieved)
+        reason = reasons.get(result.retrieved)
         if reason is None:
-            reason = known[result.retrieved] = result.reason
+            reason = reasons[result.retrieved] = result.reason
         return reason
 
 
@@ -110,8 +110,8 @@ class _Score:
             result = rows[0].results[self._positions[0]]
             return Reading(self._nth, self._measures, {0: self._cell(result, result)}, None)
         results = [
-            None if row is None else row.results[place]
-            for row, place in zip(rows, self._positions, strict=True)
+            None if row is None else row.results[position]
+            for row, position in zip(rows, self._positions, strict=True)
         ]
         gap, read = _compared(results)
         cells = {
@@ -130,10 +130,10 @@ class _Score:
         if not self._by_ranks or read.status is not Status.SCORED or read.ranks is not None:
             return _figures(read, self._measures)
         key = tuple([finding.steps for finding in findings])
-        known = self._figures.get(key)
-        if known is None:
-            known = self._figures[key] = _figures(read, self._measures)
-        return known
+        figures = self._figures.get(key)
+        if figures is None:
+            figures = self._figures[key] = _figures(read, self._measures)
+        return figures
 
 
 def _compared(results: Sequence[Result | None]) -> tuple[Gap | None, Sequence[Result | None]]:
@@ -141,7 +141,7 @@ def _compared(results: Sequence[Result | None]) -> tuple[Gap | None, Sequence[Re
     gap, first, last = side_by_side(results[0], results[-1])
     if gap is not None or first is None:
         return gap, results
-    return gap, [first, *(_over(first, one) for one in results[1:-1]), last]
+    return gap, [first, *(_over(first, result) for result in results[1:-1]), last]
 
 
 def _over(first: Result, between: Result | None) -> Result | None:
@@ -158,7 +158,7 @@ def _figures(read: Result, measures: Sequence[Measure]) -> Figures:
     if read.status is Status.SCORED:  # what was not measured was not missed
         misses, whole = _misses(read, measures)
     short = [None if value is None else round(value, 6) for value in values]
-    numbers = as_json([STATUSES.index(read.status), short, [one.missed for one in misses]])
+    numbers = as_json([STATUSES.index(read.status), short, [miss.missed for miss in misses]])
     return Figures(values, misses, whole, numbers)
 
 

@@ -52,8 +52,8 @@ class Grouping:
 
     def numbers(self, row: Row) -> list[int]:
         """Return the numbers of the slices that a row is in, of those that are shown."""
-        known = {line.value: line.number for line in self.lines}
-        return [known[value] for value in values_of(row.sample, self.field) if value in known]
+        numbers = {line.value: line.number for line in self.lines}
+        return [numbers[value] for value in values_of(row.sample, self.field) if value in numbers]
 
 
 class Slicer:
@@ -73,10 +73,10 @@ class Slicer:
     def add(self, row: Row, group: str | None, readings: Sequence[Reading]) -> None:
         """Add a sample by its values of each field."""
         self._samples += 1
-        known = [field for field in fields((row.sample,)) if field not in self._too_many]
-        if known:
+        sliced = [field for field in fields((row.sample,)) if field not in self._too_many]
+        if sliced:
             values = [self._value(reading) for reading in readings]
-            for field in known:
+            for field in sliced:
                 self._count(field, row, group, values)
 
     def groupings(self) -> tuple[list[Grouping], int]:
@@ -147,8 +147,10 @@ def _without(counts: _Values) -> int:
 
 
 def _totals(counts: _Values) -> Totals:
-    known = [(value, group, times) for (value, group), times in counts.items() if value is not None]
-    values, groups, times = zip(*known, strict=True) if known else ((), (), ())
+    present = [
+        (value, group, times) for (value, group), times in counts.items() if value is not None
+    ]
+    values, groups, times = zip(*present, strict=True) if present else ((), (), ())
     often = np.array(times, np.int64)
     codes = codes_of(groups)
     return Totals.of(

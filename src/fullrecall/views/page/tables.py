@@ -54,29 +54,29 @@ def scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[M
         Section(
             choice.label,
             [
-                Line(_label(c, m), _score_cells(s, s[m], misses[nth][place], heads))
+                Line(_label(c, m), _score_cells(s, s[m], misses[nth][nth_choice], heads))
                 for nth, (c, s, m) in enumerate(
                     zip(subject.columns, summary, choice.measures, strict=True)
                 )
             ],
         )
-        for place, choice in enumerate(subject.choices)
+        for nth_choice, choice in enumerate(subject.choices)
     ]
     return Sheet(heads, sections, corner="Score", sides="lrllrrrr" + "l" * gaps)
 
 
 def _score_cells(
-    score: ScoreSummary, one: Estimate, misses: Misses, heads: Sequence[str]
+    score: ScoreSummary, estimate: Estimate, misses: Misses, heads: Sequence[str]
 ) -> list[Cell]:
-    low, high = one.bounds or (None, None)
+    low, high = estimate.bounds or (None, None)
     gaps = f"{shown(low)} to {shown(high)}" if score.unscored else NOTHING
     cells = [
-        Cell(shown(one.mean), "strong"),
-        Cell("", bar=_bar(one.mean, one.interval, 0.0)),
-        Cell(between(one.interval)),
+        Cell(shown(estimate.mean), "strong"),
+        Cell("", bar=_bar(estimate.mean, estimate.interval, 0.0)),
+        Cell(between(estimate.interval)),
         Cell(f"{misses.missed:,} of {misses.targets:,}"),
-        Cell(f"{one.samples:,}"),
-        Cell(f"{one.undefined:,}", "unsure" if one.undefined else ""),
+        Cell(f"{estimate.samples:,}"),
+        Cell(f"{estimate.undefined:,}", "unsure" if estimate.undefined else ""),
         Cell(f"{score.unscored:,}", "unsure" if score.unscored else ""),
         Cell(gaps),
     ]
@@ -118,16 +118,16 @@ def _change_lines(
         cells = [Cell(""), Cell("", bar=Bar(-end, end, None, None)), *[Cell("")] * (len(heads) - 2)]
         cells[4], cells[-1] = Cell(shown(mean.mean)), Cell(f"{mean.samples:,}")
         yield Line(label._replace(text=names[0], small=label.text), _labeled(cells, heads))
-    for name, one in zip(names[1:], changes, strict=True):
-        told = label._replace(text=name, small=label.text) if several else label
-        yield Line(told, _change_cells(one, heads, end))
+    for name, change in zip(names[1:], changes, strict=True):
+        line_label = label._replace(text=name, small=label.text) if several else label
+        yield Line(line_label, _change_cells(change, heads, end))
 
 
-def _change_cells(one: Difference, heads: Sequence[str], end: float) -> list[Cell]:
+def _change_cells(change: Difference, heads: Sequence[str], end: float) -> list[Cell]:
     holm = "p (Holm)" in heads
-    before, after, difference, interval, *others = difference_cells(one, several=holm)
-    axis = Cell("", bar=_bar(one.difference, one.interval, -end, end))
-    compared = Cell(f"{one.samples:,}")
+    before, after, difference, interval, *others = difference_cells(change, several=holm)
+    axis = Cell("", bar=_bar(change.difference, change.interval, -end, end))
+    compared = Cell(f"{change.samples:,}")
     return _labeled([difference, axis, interval, before, after, *others, compared], heads)
 
 
@@ -137,45 +137,48 @@ def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
     Of one report it has a curve for each score; of several there is one chart for each score, with
     a curve for each report.
     """
-    found: list[_Found] = []
-    for family, places in subject.families.items():
+    panels_data: list[_Found] = []
+    for family, numbers in subject.families.items():
         caption = f"Mean of {family.measure!r} @ {family.unit or 'k'}"
         if summary is not None:
             figures = [_means(score, family) for score in summary]
-            found.append((caption, family.unit, places, _scores_curves(subject, figures), {}))
+            panels_data.append(
+                (caption, family.unit, numbers, _scores_curves(subject, figures), {})
+            )
             continue
         for column in subject.columns:
             curves, changes = _curves_of(subject, column, family)
             name = f"{column.method.name}: {caption[:1].lower()}{caption[1:]}"
-            found.append((name, family.unit, places, curves, changes))
+            panels_data.append((name, family.unit, numbers, curves, changes))
     drawn = [
-        (caption, places, chart(of, unit), changes) for caption, unit, places, of, changes in found
+        (caption, numbers, chart(of, unit), changes)
+        for caption, unit, numbers, of, changes in panels_data
     ]
     if summary is not None:
         everywhere = list(range(len(subject.choices)))
         drawn += [(*each, {}) for each in _over_budgets(subject, summary, everywhere)]
     return [
-        Panel(one, caption, _panel_sheet(one, changes), places)
-        for caption, places, one, changes in drawn
-        if one is not None
+        Panel(drawing, caption, _panel_sheet(drawing, changes), numbers)
+        for caption, numbers, drawing, changes in drawn
+        if drawing is not None
     ]
 
 
 def _over_budgets(
-    subject: Subject, summary: Summary, places: Sequence[int]
+    subject: Subject, summary: Summary, numbers: Sequence[int]
 ) -> Iterator[tuple[str, Sequence[int], Chart | None]]:
     """Yield charts over calls and tokens, where agents made several calls and nobody asked."""
-    table, asked = subject.last.table, {family.unit for family in subject.families}
+    table, units = subject.last.table, {family.unit for family in subject.families}
     curves = {nth: score.over_calls for nth, score in enumerate(summary) if score.over_calls}
     for unit in ("calls", "tokens") if curves else ():
-        if unit in asked:
+        if unit in units:
             continue
         figures: list[list[Figure]] = []
         for nth, score in enumerate(summary):
             by_call = dict(enumerate(curves[nth].means, 1)) if nth in curves else {}
             means = by_call if unit == "calls" else over_tokens(table, nth, score.method.headline)
             figures.append([Figure(amount, mean, None) for amount, mean in means.items()])
-        yield f"Mean over {unit}", places, chart(_scores_curves(subject, figures), unit)
+        yield f"Mean over {unit}", numbers, chart(_scores_curves(subject, figures), unit)
 
 
 def _scores_curves(subject: Subject, figures: Sequence[Sequence[Figure]]) -> list[Curve]:
@@ -195,8 +198,8 @@ def _curves_of(
     subject: Subject, column: Column, family: Family
 ) -> tuple[list[Curve], Mapping[float, Sequence[Difference]]]:
     """Return a curve for each report, and the differences from the first by k."""
-    place = subject.columns.index(column)
-    cuts = family.amounts(choice.measures[place] for choice in subject.choices)
+    index = subject.columns.index(column)
+    cuts = family.amounts(choice.measures[index] for choice in subject.choices)
     changes = {k: subject.changes(column.method.name, cut) for k, cut in cuts.items()}
     first = [Figure(k, of[0].before, None) for k, of in changes.items()]
     curves = [Curve("", subject.names[0], _BEFORE, first, hollow=True)]
@@ -209,10 +212,10 @@ def _curves_of(
 def _panel_sheet(drawn: Chart, changes: Mapping[float, Sequence[Difference]]) -> Sheet:
     """Return the numbers of a chart: a line for each curve, and for the change at last."""
     lines = []
-    for one in drawn.curves:
-        figures = {figure.k: figure for figure in one.curve.figures}
+    for line in drawn.curves:
+        figures = {figure.k: figure for figure in line.curve.figures}
         cells = [_figure_cell(figures[k]) if k in figures else Cell(NOTHING) for k in drawn.ks]
-        lines.append(Line(Cell(one.curve.name, letter=one.curve.letter), cells))
+        lines.append(Line(Cell(line.curve.name, letter=line.curve.letter), cells))
     if changes:
         cells = [_difference_cell(changes[k][-1]) for k in drawn.ks]
         lines.append(Line("difference", cells))
@@ -226,8 +229,8 @@ def _figure_cell(figure: Figure) -> Cell:
     )
 
 
-def _difference_cell(one: Difference) -> Cell:
-    _, _, difference, interval, *_ = difference_cells(one, several=False)
+def _difference_cell(change: Difference) -> Cell:
+    _, _, difference, interval, *_ = difference_cells(change, several=False)
     return difference._replace(small=interval.text)
 
 
@@ -237,9 +240,9 @@ def others_sheet(subject: Subject, summary: Summary, first: int, charted: set[in
     lines = [
         Line(
             Cell(column.method.name, letter=column.letter),
-            [mean_cell(score[subject.choices[nth].measures[place]]) for nth in others],
+            [mean_cell(score[subject.choices[nth].measures[score_index]]) for nth in others],
         )
-        for place, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
+        for score_index, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
     ]
     heads = [subject.choices[nth].label for nth in others]
     return Sheet(heads, [Section("", lines if others else [])], corner="Mean")
@@ -266,13 +269,13 @@ def _differences(subject: Subject) -> Iterator[Difference]:
 
 
 def _adjusted(subject: Subject) -> int:
-    return sum(one.p_adjusted is not None for one in _differences(subject))
+    return sum(compared.p_adjusted is not None for compared in _differences(subject))
 
 
 def _end(subject: Subject) -> float:
     """Return the end of an axis that holds all differences with their intervals."""
     reach = [0.0]
-    for one in _differences(subject):
-        values = (one.difference, *(one.interval or ())[:2])
+    for compared in _differences(subject):
+        values = (compared.difference, *(compared.interval or ())[:2])
         reach += [abs(value) for value in values if value is not None]
     return next(end for end in _ENDS if end >= min(max(reach), 1.0))

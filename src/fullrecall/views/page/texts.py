@@ -16,7 +16,7 @@ CHARACTERS_IN_BLOCK = 250_000
 CONTEXTS_IN_BLOCK = 2_000
 """Contexts that are read together."""
 
-_plain = json.JSONEncoder(ensure_ascii=False, default=str).encode
+_encoded = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 class Texts:
@@ -58,15 +58,17 @@ class Contexts:
     def listed(self, contexts: Sequence[Context]) -> str:
         """Return the numbers of the contexts as JSON."""
         if not any(map(_metadata, contexts)):
-            known = list(map(self._numbers.get, map(_key, contexts)))
-            if None not in known:
-                return f"[{','.join(known)}]"  # type: ignore[arg-type] # no None: looked at above
+            numbers = list(map(self._numbers.get, map(_key, contexts)))
+            if None not in numbers:
+                return f"[{','.join(numbers)}]"  # type: ignore[arg-type] # no None: looked at above
         return f"[{','.join(map(self._number, contexts))}]"
 
     def listed_ids(self, ids: Sequence[str | None]) -> str:
         """Return the numbers of contexts of which the IDs alone are known, as JSON."""
         # A rank without an ID has nothing to show, and still takes its place.
-        return self.listed([Context(id=one, text=None if one else "") for one in ids])
+        return self.listed(
+            [Context(id=identifier, text=None if identifier else "") for identifier in ids]
+        )
 
     def blocks(self) -> Iterator[str]:
         """Yield the contexts in order as JSON, cut into blocks; at least one."""
@@ -81,8 +83,8 @@ class Contexts:
                 number = self._numbers[key] = self._add(context)
             return number
         same = self._with.setdefault(key, [])
-        for known, number in same:
-            if known == context.metadata:
+        for metadata, number in same:
+            if metadata == context.metadata:
                 return number
         same.append((context.metadata, self._add(context)))
         return same[-1][1]
@@ -110,7 +112,7 @@ def metadata_text(metadata: Mapping[str, Any]) -> str | None:
     if not metadata:
         return None
     try:
-        lines = [f" {_plain(str(name))}: {_plain(value)}" for name, value in metadata.items()]
+        lines = [f" {_encoded(str(name))}: {_encoded(value)}" for name, value in metadata.items()]
     except (TypeError, ValueError):  # a value that holds itself, or keys that are no str
         return str(metadata)
     return "{\n" + ",\n".join(lines) + "\n}"
