@@ -54,8 +54,14 @@ class Call:
         if not self.reorders or self.contexts is None or len(self.children) != 1:
             return self.contexts
         before = self.children[0].ranked or ()
-        place = {identity(context): n for n, context in reversed(list(enumerate(before)))}
-        return tuple(sorted(self.contexts, key=lambda each: place.get(identity(each), len(before))))
+        index_by_identity = {
+            identity(context): n for n, context in reversed(list(enumerate(before)))
+        }
+        return tuple(
+            sorted(
+                self.contexts, key=lambda each: index_by_identity.get(identity(each), len(before))
+            )
+        )
 
     def walk(self) -> Iterator[Call]:
         """Yield this call and all below it, each after those whose contexts it took."""
@@ -83,16 +89,16 @@ def calls_of(
     With `contexts`, the final list, they are the stages of one call that returned it. Raises
     `ValueError` for a name that occurs twice, and for a stage into one that is not later.
     """
-    given = list(stages)
-    names = [stage.name for stage in given]
+    stage_list = list(stages)
+    names = [stage.name for stage in stage_list]
     calls: dict[str | None, list[Call]] = {}
-    for position, (name, brought, into) in enumerate(given):
+    for position, (name, brought, into) in enumerate(stage_list):
         if names.count(name) > 1:
             raise ValueError(f"two stages are named {name!r}: use unique names")
         if into is not None and into not in names[position + 1 :]:
             raise ValueError(f"stage {name!r} goes into {into!r}, which is not a later stage")
-        made = Call(name, contexts=brought, children=tuple(calls.pop(name, ())))
-        calls.setdefault(into, []).append(made)
+        stage_call = Call(name, contexts=brought, children=tuple(calls.pop(name, ())))
+        calls.setdefault(into, []).append(stage_call)
     last = tuple(calls.get(None, ()))
     if contexts is None or not last:
         return last
@@ -111,10 +117,10 @@ def all_calls(calls: Iterable[Call]) -> list[Call]:
 
 def failed_calls(calls: Iterable[Call]) -> list[Call]:
     """Return the failed calls that stand below no other failed one."""
-    found = []
+    failed = []
     for call in calls:
-        found += [call] if call.error is not None else failed_calls(call.children)
-    return found
+        failed += [call] if call.error is not None else failed_calls(call.children)
+    return failed
 
 
 @dataclass(slots=True, eq=False)
@@ -176,21 +182,21 @@ class KnownContexts:
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         self._contexts = contexts
-        self._places = {identity(context): place for place, context in enumerate(contexts)}
+        self._places = {identity(context): index for index, context in enumerate(contexts)}
 
     def plain(self, contexts: Iterable[Context]) -> list[object]:
         """Return the positions of contexts; those that are not known as a whole."""
         return [self._plain(context) for context in contexts]
 
     def _plain(self, context: Context) -> object:
-        place = self._places.get(identity(context))
-        if place is not None and self._contexts[place] == context:
-            return place
+        index = self._places.get(identity(context))
+        if index is not None and self._contexts[index] == context:
+            return index
         return context.to_dict()
 
-    def contexts(self, plain: object) -> tuple[Context, ...]:
+    def contexts(self, value: object) -> tuple[Context, ...]:
         """Return the contexts at these positions."""
-        return as_contexts([self._at(item) for item in as_list(plain, ordered=True)])
+        return as_contexts([self._at(item) for item in as_list(value, ordered=True)])
 
     def _at(self, item: object) -> object:
         if type(item) is not int:
@@ -200,47 +206,48 @@ class KnownContexts:
         return self._contexts[item]
 
 
-def plain_call(call: Call, known: KnownContexts) -> dict[str, Any]:
+def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
     """Return a call as plain JSON values, its contexts by their positions among the known ones."""
-    plain: dict[str, Any] = {"source": call.source}
+    fields: dict[str, Any] = {"source": call.source}
     if call.query is not None:
-        plain["query"] = call.query
+        fields["query"] = call.query
     if call.contexts is not None:
-        plain["contexts"] = known.plain(call.contexts)
+        fields["contexts"] = known_contexts.plain(call.contexts)
     if call.error is not None:
-        plain["error"] = call.error
+        fields["error"] = call.error
     if call.children:
-        plain["children"] = [plain_call(child, known) for child in call.children]
+        fields["children"] = [plain_call(child, known_contexts) for child in call.children]
     for name in ("recovered", "reorders"):
         if getattr(call, name):
-            plain[name] = True
-    return plain
+            fields[name] = True
+    return fields
 
 
-def call_of(plain: object, known: KnownContexts) -> Call:
+def call_of(value: object, known_contexts: KnownContexts) -> Call:
     """Return the call that `plain_call` wrote; raise `ValueError` for anything else."""
-    if isinstance(plain, Call):
-        return plain
+    if isinstance(value, Call):
+        return value
     fields = ("source", "query", "contexts", "error", "children", "recovered", "reorders")
-    if not isinstance(plain, Mapping) or "source" not in plain or plain.keys() - set(fields):
+    if not isinstance(value, Mapping) or "source" not in value or value.keys() - set(fields):
         raise ValueError(
             f"expected a Call, or a mapping with source and any of {', '.join(fields[1:])}, "
-            f"got {shown(plain)}"
+            f"got {shown(value)}"
         )
-    contexts = plain.get("contexts")
+    contexts = value.get("contexts")
     if contexts is not None:
-        contexts = known.contexts(contexts)
-    flags = {name: plain.get(name, False) for name in ("recovered", "reorders")}
+        contexts = known_contexts.contexts(contexts)
+    flags = {name: value.get(name, False) for name in ("recovered", "reorders")}
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise ValueError(f"{name} must be true or false, got {shown(flag)}")
     return Call(
-        plain["source"],
-        plain.get("query"),
+        value["source"],
+        value.get("query"),
         contexts,
-        plain.get("error"),
+        value.get("error"),
         tuple(
-            call_of(child, known) for child in as_list(plain.get("children") or (), ordered=True)
+            call_of(child, known_contexts)
+            for child in as_list(value.get("children") or (), ordered=True)
         ),
         **flags,
     )

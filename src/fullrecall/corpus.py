@@ -66,7 +66,7 @@ class CorpusIndex:
 
         Where `samples` is None, nobody knows which these are, and all texts are kept.
         """
-        wanted = {one.source for sample in samples or () for one in _spans(sample)}
+        span_sources = {span.source for sample in samples or () for span in _spans(sample)}
         digests: dict[str, str] = {}
         texts: dict[str, str] = {}
         sources: set[str] = set()
@@ -74,7 +74,7 @@ class CorpusIndex:
             digests[document.id] = text_digest(document.text)
             if document.source is not None:
                 sources.add(document.source)
-            if samples is None or document.id in wanted:
+            if samples is None or document.id in span_sources:
                 texts[document.id] = document.text
         lines = (f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
         return cls(_hash("".join(lines)), digests, frozenset(sources - digests.keys()), texts)

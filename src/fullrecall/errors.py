@@ -60,10 +60,10 @@ class InputError(FullrecallError, ValueError):
         return placed
 
     def __str__(self) -> str:
-        place = self.path or ""
+        where = self.path or ""
         if self.line is not None:
-            place = f"{place}:{self.line}" if place else f"sample {self.line}"
-        return f"{place}: {self.problem}" if place else self.problem
+            where = f"{where}:{self.line}" if where else f"sample {self.line}"
+        return f"{where}: {self.problem}" if where else self.problem
 
 
 class ParameterError(FullrecallError, ValueError):

@@ -58,31 +58,33 @@ def ids_seen(sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None
     values in their metadata are looked at in any case.
     """
     ids = sample.retrieved_context_ids or ()
-    wanted = {own for group in sample.reference_context_ids or () for own in group.any_of}
-    known = [own for own in ids if own is not None]
-    if not wanted or not ids:
-        return IdsSeen(len(ids), len(ids) - len(known))
-    met = not wanted.isdisjoint(known)
-    options = () if met else _options(sample, wanted, other_ids or {})
-    brought = known[0] if known else None
-    return IdsSeen(len(ids), len(ids) - len(known), met, options, min(wanted), brought)
+    reference_ids = {own for group in sample.reference_context_ids or () for own in group.any_of}
+    retrieved_ids = [own for own in ids if own is not None]
+    if not reference_ids or not ids:
+        return IdsSeen(len(ids), len(ids) - len(retrieved_ids))
+    met = not reference_ids.isdisjoint(retrieved_ids)
+    options = () if met else _options(sample, reference_ids, other_ids or {})
+    brought = retrieved_ids[0] if retrieved_ids else None
+    return IdsSeen(
+        len(ids), len(ids) - len(retrieved_ids), met, options, min(reference_ids), brought
+    )
 
 
 def _options(
-    sample: Sample, wanted: set[str], other_ids: Mapping[str, Iterable[ID | None]]
+    sample: Sample, reference_ids: set[str], other_ids: Mapping[str, Iterable[ID | None]]
 ) -> tuple[str, ...]:
     counts: Counter[str] = Counter()
     for option, ids in other_ids.items():
-        counts[option] = sum(own in wanted for own in ids)
+        counts[option] = sum(own in reference_ids for own in ids)
     for context in sample.retrieved_contexts or ():
         for key, value in context.metadata.items():
-            counts[f"id_key={key!r}"] += _names(value, wanted)
+            counts[f"id_key={key!r}"] += _names(value, reference_ids)
     return tuple(option for option, count in counts.most_common(_MOST_KEYS) if count)
 
 
-def _names(value: Any, wanted: set[str]) -> bool:
+def _names(value: Any, reference_ids: set[str]) -> bool:
     try:
-        return as_id(value) in wanted
+        return as_id(value) in reference_ids
     except ValueError:  # a list, a number with a fraction: no ID
         return False
 
@@ -95,7 +97,7 @@ class IdWatch:
     Holds totals only, however long the run is. Safe under threads.
     """
 
-    def __init__(self, seen: Iterable[IdsSeen] = ()) -> None:
+    def __init__(self, first_ids: Iterable[IdsSeen] = ()) -> None:
         self._met = False
         self._has_warned = False
         self._compared = 0
@@ -103,7 +105,7 @@ class IdWatch:
         self._reference: str | None = None
         self._brought: str | None = None
         self._lock = Lock()
-        for each in seen:
+        for each in first_ids:
             self.see(each)
 
     def see(self, ids: IdsSeen) -> None:

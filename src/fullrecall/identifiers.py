@@ -145,8 +145,8 @@ def whole_numbers(items: Collection[Any]) -> tuple[int, ...] | None:
 def as_texts(ids: GivenIds) -> tuple[str | None, ...]:
     """Return IDs as a sample has them: texts, and None for a blank one."""
     if ids and type(ids[0]) is int:
-        return tuple([f"{one}" for one in ids])
-    return ids if all(ids) else tuple([one or None for one in ids])  # type: ignore[misc,return-value]
+        return tuple([f"{own_id}" for own_id in ids])
+    return ids if all(ids) else tuple([own_id or None for own_id in ids])  # type: ignore[misc,return-value]
 
 
 def is_texts(items: list[object]) -> TypeGuard[list[str]]:

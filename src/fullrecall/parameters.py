@@ -31,15 +31,15 @@ class Constructed:
     ) -> str:
         """Return what to write in place of a call."""
         kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-        _, *known = [name for name, each in signature.parameters.items() if each.kind in kinds]
-        unknown = next((name for name in parameters if name not in known), None)
+        _, *names = [name for name, each in signature.parameters.items() if each.kind in kinds]
+        unknown = next((name for name in parameters if name not in names), None)
         if unknown is None:
-            return f"{cls.__name__}: {error}; it takes {', '.join(known)}, by name"
+            return f"{cls.__name__}: {error}; it takes {', '.join(names)}, by name"
         if unknown in cls.instead:
             way = cls.instead[unknown].format(value=parameters[unknown])
             return f"{cls.__name__} has no {unknown}{way}"
-        near = get_close_matches(unknown, known, 1)
-        way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+        near = get_close_matches(unknown, names, 1)
+        way = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
         return f"{cls.__name__} has no parameter {unknown!r}: {way}"
 
 

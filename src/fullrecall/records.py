@@ -45,10 +45,10 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     @classmethod
-    def read(cls, plain: object) -> Self:
+    def read(cls, value: object) -> Self:
         """Return the record of plain JSON values; `ReportError` names the field that is wrong."""
         try:
-            return cls.model_validate(plain)
+            return cls.model_validate(value)
         except ValidationError as error:
             raise ReportError(_problem(error)) from None
 
@@ -251,15 +251,15 @@ ROW = frozenset({"sample", "results"})
 """The fields of a row."""
 
 
-def check_row(plain: object, methods: Sequence[Method]) -> None:
+def check_row(value: object, methods: Sequence[Method]) -> None:
     """Raise `ReportError` for what is no row: a sample, and one result for each method."""
-    if type(plain) is not dict:
-        raise ReportError(f"a row must be a mapping, got {_shown(plain)}")
-    for name in sorted(ROW - plain.keys()):
+    if type(value) is not dict:
+        raise ReportError(f"a row must be a mapping, got {_shown(value)}")
+    for name in sorted(ROW - value.keys()):
         raise ReportError(f"{name} is missing")
-    for name in plain.keys() - ROW:
+    for name in value.keys() - ROW:
         raise ReportError(f"{name} is not a field of it")
-    sample, results = plain["sample"], plain["results"]
+    sample, results = value["sample"], value["results"]
     if type(sample) is not dict:
         raise ReportError(f"sample must be a mapping, got {_shown(sample)}")
     if type(results) is not list:
@@ -268,27 +268,27 @@ def check_row(plain: object, methods: Sequence[Method]) -> None:
         raise ReportError(f"results must be {len(methods)}, one per score, got {len(results)}")
 
 
-def row_of(plain: Any, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
+def row_of(row: Any, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
     """Return the sample and the results of a row, whether or not they follow from the sample.
 
     Raises `ReportError` for what is no row of these methods.
     """
-    check_row(plain, methods)
-    sample = sample_of(plain)
+    check_row(row, methods)
+    sample = sample_of(row)
     results = []
-    for index, (one, method) in enumerate(zip(plain["results"], methods, strict=True)):
+    for index, (saved_result, method) in enumerate(zip(row["results"], methods, strict=True)):
         try:
-            results.append(ResultRecord.read(one).result(method))
+            results.append(ResultRecord.read(saved_result).result(method))
             check_retrieved(sample, results[-1])
         except ReportError as error:
             raise ReportError(f"results[{index}].{error}") from None
     return sample, tuple(results)
 
 
-def sample_of(plain: dict[str, Any]) -> Sample:
+def sample_of(fields: dict[str, Any]) -> Sample:
     """Return the sample of a row; `ReportError` where it is none."""
     try:
-        return Sample(**plain["sample"])
+        return Sample(**fields["sample"])
     except InputError as error:
         raise ReportError(f"sample: {error}") from None
 
@@ -310,15 +310,15 @@ def plain_method(method: Method) -> dict[str, Any]:
 def plain_finding(finding: Finding) -> dict[str, Any]:
     """Return a finding as plain JSON values that `FindingRecord` reads."""
     target = finding.target
-    plain: dict[str, Any] = {"target": list(target.any_of)}
+    fields: dict[str, Any] = {"target": list(target.any_of)}
     if target.grade != 1.0:
-        plain["grade"] = target.grade
+        fields["grade"] = target.grade
     if target.size != 1.0:
-        plain["size"] = target.size
-    plain["steps"] = [list(step) for step in finding.steps]
-    plain["ranks"] = list(finding.ranks)
+        fields["size"] = target.size
+    fields["steps"] = [list(step) for step in finding.steps]
+    fields["ranks"] = list(finding.ranks)
     if finding.evidence:
-        plain["evidence"] = [
+        fields["evidence"] = [
             {
                 name: value
                 for name, value in zip(Evidence._fields, item, strict=True)
@@ -327,29 +327,29 @@ def plain_finding(finding: Finding) -> dict[str, Any]:
             for item in finding.evidence
         ]
     if finding.verdict:
-        plain["verdict"] = finding.verdict
+        fields["verdict"] = finding.verdict
     if finding.agreement is not None:
-        plain["agreement"] = finding.agreement
+        fields["agreement"] = finding.agreement
     if finding.judge:
-        plain["judge"] = finding.judge
+        fields["judge"] = finding.judge
     if finding.unverified:
-        plain["unverified"] = finding.unverified
+        fields["unverified"] = finding.unverified
     if finding.contested:
-        plain["contested"] = finding.contested
+        fields["contested"] = finding.contested
     if finding.parts:
-        plain["parts"] = [_plain_part(part) for part in finding.parts]
-    return plain
+        fields["parts"] = [_plain_part(part) for part in finding.parts]
+    return fields
 
 
 def _plain_part(part: Part) -> dict[str, Any]:
-    plain: dict[str, Any] = {"label": part.label}
+    fields: dict[str, Any] = {"label": part.label}
     if part.evidence:
-        plain["evidence"] = list(part.evidence)
+        fields["evidence"] = list(part.evidence)
     if part.together:
-        plain["together"] = True
+        fields["together"] = True
     if part.vote:
-        plain["vote"] = part.vote
-    return plain
+        fields["vote"] = part.vote
+    return fields
 
 
 def plain_result(result: Result, score: float | None) -> dict[str, Any]:
@@ -361,20 +361,20 @@ def plain_result(result: Result, score: float | None) -> dict[str, Any]:
 
 def plain_found(result: Result) -> dict[str, Any]:
     """Return the same without the score."""
-    plain: dict[str, Any] = {"status": str(result.status)}
+    fields: dict[str, Any] = {"status": str(result.status)}
     if result.retrieved or len(result.findings):
-        plain["retrieved"] = result.retrieved
+        fields["retrieved"] = result.retrieved
     if len(result.findings):
-        plain["findings"] = [plain_finding(finding) for finding in result.findings]
+        fields["findings"] = [plain_finding(finding) for finding in result.findings]
     if result.note:
-        plain["note"] = result.note
+        fields["note"] = result.note
     if result.unmeasured:
-        plain["unmeasured"] = [list(item) for item in result.unmeasured]
+        fields["unmeasured"] = [list(item) for item in result.unmeasured]
     if any(result.usage):
-        plain["usage"] = result.usage._asdict()
+        fields["usage"] = result.usage._asdict()
     if result.ranks is not None:
-        plain["ranks"] = list(result.ranks)
-    return plain
+        fields["ranks"] = list(result.ranks)
+    return fields
 
 
 def plain_row(
@@ -388,15 +388,15 @@ def plain_row(
     Raises `ReportError` for values that JSON would change or cannot hold, such as sets and NaN in
     metadata, unless `default` makes plain ones of them.
     """
-    plain = plain_sample(sample, default=default)
-    return {"sample": plain, "results": [plain_result(result, result.score) for result in results]}
+    fields = plain_sample(sample, default=default)
+    return {"sample": fields, "results": [plain_result(result, result.score) for result in results]}
 
 
 def plain_sample(sample: Sample, *, default: Callable[[Any], Any] | None = None) -> dict[str, Any]:
     """Return a sample as plain JSON values; raises what `plain_row` does."""
-    plain = sample.to_dict()
+    fields = sample.to_dict()
     try:
-        for where, holder in _with_metadata(plain):
+        for where, holder in _with_metadata(fields):
             metadata = holder["metadata"]
             if default is None:
                 check_plain(metadata, f"{where}.metadata")
@@ -404,21 +404,21 @@ def plain_sample(sample: Sample, *, default: Callable[[Any], Any] | None = None)
                 holder["metadata"] = _converted(metadata, default, f"{where}.metadata")
     except RecursionError:
         raise ReportError("sample.metadata is nested too deeply to be saved") from None
-    return plain
+    return fields
 
 
-def _with_metadata(plain: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _with_metadata(fields: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a sample and its contexts where they have metadata, the only values of any type."""
-    if "metadata" in plain:
-        yield "sample", plain
-    listed = [("retrieved_contexts", plain.get("retrieved_contexts", ()))]
+    if "metadata" in fields:
+        yield "sample", fields
+    listed = [("retrieved_contexts", fields.get("retrieved_contexts", ()))]
     listed += [
         (f"retrieval_stages[{n}].contexts", stage["contexts"])
-        for n, stage in enumerate(plain.get("retrieval_stages", ()))
+        for n, stage in enumerate(fields.get("retrieval_stages", ()))
     ]
     listed += [
         (f"reference_contexts[{n}]", group)
-        for n, group in enumerate(plain.get("reference_contexts", ()))
+        for n, group in enumerate(fields.get("reference_contexts", ()))
     ]
     for name, contexts in listed:
         for position, context in enumerate(contexts):
@@ -461,16 +461,16 @@ def _is_kept(value: object) -> bool:
 def _converted(value: object, default: Callable[[Any], Any], where: str) -> Any:
     """Return a value as JSON keeps it; what it would change or cannot hold is made by `default`."""
     if isinstance(value, Mapping):
-        plain = {
+        fields = {
             name: _converted(item, default, f"{where}.{name}")
             for name, item in (
                 (key if isinstance(key, str) else _made(key, default, where), item)
                 for key, item in value.items()
             )
         }
-        if len(plain) < len(value):
+        if len(fields) < len(value):
             raise ReportError(f"{where} must have keys that differ as text, got {_shown(value)}")
-        return plain
+        return fields
     if isinstance(value, (list, tuple)):
         return [_converted(item, default, where) for item in value]
     try:
@@ -483,13 +483,13 @@ def _converted(value: object, default: Callable[[Any], Any], where: str) -> Any:
 def _made(value: object, default: Callable[[Any], Any], where: str) -> Any:
     """Return what `default` makes of a value; raises `ReportError` unless that is plain."""
     try:
-        made = default(value)
+        converted = default(value)
     except Exception as error:
         raise ReportError(
             f"{where}: default must make a plain value of {_shown(value)}, it raised {error!r}"
         ) from error
-    check_plain(made, where)
-    return made
+    check_plain(converted, where)
+    return converted
 
 
 def _shown(value: object) -> str:

@@ -21,7 +21,7 @@ def is_reordering(
     """
     if before is None or after is None or len(after) != len(before) or len(before) < 3:  # noqa: PLR2004
         return False
-    if len(before) < _SURE and not any(known in name for known in _NAMES):
+    if len(before) < _SURE and not any(name_part in name for name_part in _NAMES):
         return False
     return list(after) == _best_at_the_ends(before)
 
@@ -29,8 +29,8 @@ def is_reordering(
 def _best_at_the_ends(contexts: Sequence[Context]) -> list[Context]:
     """Return contexts in the order that LangChain's LongContextReorder gives them."""
     ordered: list[Context] = []
-    for place, context in enumerate(reversed(contexts)):
-        if place % 2 == 1:
+    for index, context in enumerate(reversed(contexts)):
+        if index % 2 == 1:
             ordered.append(context)
         else:
             ordered.insert(0, context)

@@ -120,8 +120,8 @@ class Result:
             )
         from fullrecall.table.found import FoundColumns
 
-        found = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
-        return found.of_samples([self._sample])
+        columns = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+        return columns.of_samples([self._sample])
 
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -198,10 +198,10 @@ class Result:
         """One sentence for a human: why there is no score, or what the score stands for."""
         if self.status is not Status.SCORED or not len(self.findings):
             return self.note
-        found = sum(finding.found_at() for finding in self.findings)
+        found_count = sum(finding.found_at() for finding in self.findings)
         partly = any(0 < finding.credit_at() < 1 for finding in self.findings)
         sentence = (
-            f"{found} of {len(self.findings)} found{' in full' if partly else ''} "
+            f"{found_count} of {len(self.findings)} found{' in full' if partly else ''} "
             f"in {self.retrieved} retrieved"
         )
         return f"{sentence}; {self.note}" if self.note else sentence

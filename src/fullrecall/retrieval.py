@@ -204,10 +204,10 @@ class Retrieval:
         if reordered and self.contexts is not None:
             parts.append(f"ranks before {', '.join(reordered)}")
         if self.read is not None:
-            known = [each for each in self.read if each is not None]
-            partly = known.count("partly")
+            read_states = [each for each in self.read if each is not None]
+            partly = read_states.count("partly")
             parts.append(
-                f"{known.count('yes')} of {len(known)} in the prompt"
+                f"{read_states.count('yes')} of {len(read_states)} in the prompt"
                 + (f", {partly} in part" if partly else "")
             )
         return "; ".join(parts)
@@ -220,14 +220,14 @@ class Retrieval:
         """
         if self.read is None or self.contexts is None:
             return None
-        places = [place for place, each in enumerate(self.read) if each == "yes"]
+        indices = [index for index, each in enumerate(self.read) if each == "yes"]
         ranks = self.ranks or tuple(range(1, len(self.contexts) + 1))
         return Retrieval(
-            [self.contexts[place] for place in places],
-            ranks=[ranks[place] for place in places],
+            [self.contexts[index] for index in indices],
+            ranks=[ranks[index] for index in indices],
             error=self.error,
-            call_numbers=_taken(self.call_numbers, places),
-            seconds=_taken(self.seconds, places),
+            call_numbers=_taken(self.call_numbers, indices),
+            seconds=_taken(self.seconds, indices),
         )
 
     @property
@@ -262,24 +262,24 @@ class Retrieval:
         final = self.contexts or ()
         kept = {identity(context) for context in final}
         dropped = [each for each in self.retrieved or () if identity(each) not in kept]
-        known = KnownContexts((*final, *dropped))
-        plain: dict[str, Any] = {}
+        known_contexts = KnownContexts((*final, *dropped))
+        fields: dict[str, Any] = {}
         if self.contexts is not None:
-            plain["contexts"] = [context.to_dict() for context in final]
+            fields["contexts"] = [context.to_dict() for context in final]
         if dropped:
-            plain["dropped"] = [context.to_dict() for context in dropped]
+            fields["dropped"] = [context.to_dict() for context in dropped]
         if self.retrieved is not None:
-            plain["retrieved"] = known.plain(self.retrieved)
+            fields["retrieved"] = known_contexts.plain(self.retrieved)
         if self.calls:
-            plain["calls"] = [plain_call(call, known) for call in self.calls]
+            fields["calls"] = [plain_call(call, known_contexts) for call in self.calls]
         for name in ("ranks", "read", "call_numbers", "seconds", "other_ids"):
             value = getattr(self, name)
             if value is not None:
-                plain[name] = list(value)
+                fields[name] = list(value)
         for name in ("response", "error"):
             if getattr(self, name) is not None:
-                plain[name] = getattr(self, name)
-        return plain
+                fields[name] = getattr(self, name)
+        return fields
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Retrieval:
@@ -291,17 +291,17 @@ class Retrieval:
             )
         contexts = plain.get("contexts")
         final = None if contexts is None else as_contexts(contexts)
-        known = KnownContexts((*(final or ()), *as_contexts(plain.get("dropped") or ())))
+        known_contexts = KnownContexts((*(final or ()), *as_contexts(plain.get("dropped") or ())))
         calls = as_list(plain.get("calls") or (), ordered=True)
         retrieved = plain.get("retrieved")
         return cls(
             final,
-            calls=[call_of(call, known) for call in calls],
+            calls=[call_of(call, known_contexts) for call in calls],
             ranks=plain.get("ranks"),
             response=plain.get("response"),
             read=plain.get("read"),
             error=plain.get("error"),
-            retrieved=None if retrieved is None else known.contexts(retrieved),
+            retrieved=None if retrieved is None else known_contexts.contexts(retrieved),
             call_numbers=plain.get("call_numbers"),
             seconds=plain.get("seconds"),
             other_ids=plain.get("other_ids"),
@@ -339,8 +339,8 @@ class Retriever(Protocol):
         ...
 
 
-def _taken(values: Sequence[T] | None, places: Sequence[int]) -> list[T] | None:
-    return None if values is None else [values[place] for place in places]
+def _taken(values: Sequence[T] | None, indices: Sequence[int]) -> list[T] | None:
+    return None if values is None else [values[index] for index in indices]
 
 
 def _optional_text(value: object, name: str) -> str | None:

@@ -78,7 +78,7 @@ class SingleIds(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The IDs as texts."""
-        return [f"{one}" for one in self.ids]
+        return [f"{own_id}" for own_id in self.ids]
 
     def references(self) -> tuple[Reference, ...]:
         """Return them as references."""
@@ -227,13 +227,13 @@ def _superseded(value: object) -> Mapping[str, str]:
 
 
 def _last_successor(old: str, successors: Mapping[str, str]) -> str:
-    seen, new = {old}, successors[old]
+    visited, new = {old}, successors[old]
     while new in successors:
-        if new in seen:
+        if new in visited:
             raise ValueError(f"{shown(new)} comes to supersede itself")
-        seen.add(new)
+        visited.add(new)
         new = successors[new]
-    if new in seen:
+    if new in visited:
         raise ValueError(f"{shown(new)} comes to supersede itself")
     return new
 
@@ -366,16 +366,16 @@ class Sample(_Given):
 
     else:
 
-        def __init__(self, /, **given: Any) -> None:
+        def __init__(self, /, **arguments: Any) -> None:
             # One is made for each row of a data set. What is not given costs nothing, but for
             # what every scorer and report reads; the rest is None when it is read.
-            plan = _PLANS.get(tuple(given))
+            plan = _PLANS.get(tuple(arguments))
             if plan is None:
-                given, plan = _planned(given)
+                arguments, plan = _planned(arguments)
             for put in _READ_ALWAYS:
                 put(self, None)
             problems: dict[str, str] = {}
-            for (name, convert, put), value in zip(plan, given.values()):  # noqa: B905 - it takes time
+            for (name, convert, put), value in zip(plan, arguments.values()):  # noqa: B905 - it takes time
                 if value is None:
                     continue
                 try:
@@ -384,7 +384,7 @@ class Sample(_Given):
                     problems[name] = str(error)
             if problems:
                 raise _problem(problems)
-            if not _FORBIDDING.isdisjoint(given):
+            if not _FORBIDDING.isdisjoint(arguments):
                 self._forbid()
             if self.retrieved_contexts is not None or self.retrieval is not None:
                 self._unite()
@@ -446,8 +446,8 @@ class Sample(_Given):
                 listed = self.listed_ids
                 _put_ids(self, None if listed is None else as_texts(listed))
             elif name == "reference_context_ids":
-                given = _given_single(self)
-                _put_references(self, None if given is None else given.references())
+                single = _given_single(self)
+                _put_references(self, None if single is None else single.references())
             elif name in _CONVERT:
                 object.__setattr__(self, name, {} if name == "metadata" else None)
             else:
@@ -473,8 +473,8 @@ class Sample(_Given):
         if isinstance(retrieval, Retrieval):
             if retrieval.other_ids is not None:
                 references = self.reference_context_ids or ()
-                wanted = {own for group in references for own in group.any_of}
-                retrieval = retrieval.named(wanted.union(self.forbidden))
+                reference_ids = {own for group in references for own in group.any_of}
+                retrieval = retrieval.named(reference_ids.union(self.forbidden))
             fields["retrieval"] = retrieval
             if retrieval.response is not None:
                 fields["response"] = retrieval.response
@@ -536,12 +536,12 @@ class Sample(_Given):
 
         Raises `InputError` where both have contexts that differ.
         """
-        put, given = object.__setattr__, self.retrieved_contexts
-        if given is None:
+        put, contexts = object.__setattr__, self.retrieved_contexts
+        if contexts is None:
             put(self, "retrieved_contexts", record.contexts)
         elif record.contexts is None:
-            put(self, "retrieval", record.with_contexts(given))
-        elif given != record.contexts:
+            put(self, "retrieval", record.with_contexts(contexts))
+        elif contexts != record.contexts:
             raise InputError(
                 "retrieved_contexts and retrieval differ: pass one of them",
                 field="retrieved_contexts",
@@ -551,21 +551,21 @@ class Sample(_Given):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""
-        given: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name in _CONVERT:
             value = getattr(self, name)
             if value is None or value == {}:
                 continue
             value = _PLAIN[name](value) if name in _PLAIN else value
-            given[name] = list(value) if isinstance(value, tuple) else value
+            fields[name] = list(value) if isinstance(value, tuple) else value
         if self.retrieved_contexts is not None:
-            del given["retrieved_context_ids"]
+            del fields["retrieved_context_ids"]
         if self.retrieval is not None:
             if self.retrieval.contexts is not None:
-                del given["retrieved_contexts"]
+                del fields["retrieved_contexts"]
             if self.retrieval.response == self.response:
-                given.pop("response", None)
-        return given
+                fields.pop("response", None)
+        return fields
 
     @property
     def has_retrieval(self) -> bool:
@@ -739,38 +739,38 @@ _PLANS: dict[tuple[str, ...], tuple[_Field, ...]] = {}
 _MOST_PLANS = 100
 
 
-def _planned(given: dict[str, Any]) -> tuple[dict[str, Any], tuple[_Field, ...]]:
+def _planned(arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[_Field, ...]]:
     """Return fields, by their own names where names alone do not tell, and what becomes of each."""
-    names = tuple(given)
+    names = tuple(arguments)
     own = [_OTHER_NAMES.get(name, name) for name in names]
     if len(set(own)) < len(own) or not _FIELDS.keys() >= set(own):
-        given = _translated(given)
-        return given, tuple([_FIELDS[name] for name in given])
+        arguments = _translated(arguments)
+        return arguments, tuple([_FIELDS[name] for name in arguments])
     if len(_PLANS) >= _MOST_PLANS:
         _PLANS.clear()
     plan = _PLANS[names] = tuple([_FIELDS[name] for name in own])
-    return given, plan
+    return arguments, plan
 
 
-def _translated(given: Mapping[str, Any]) -> dict[str, Any]:
+def _translated(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields by their own names; raise `InputError` for an unknown name, and for two."""
     unknown = [
         name
-        for name in given
+        for name in arguments
         if name not in _CONVERT and name not in _OTHER_NAMES and name not in _CARRIED
     ]
     if unknown:
         raise _unknown(unknown)
-    fields = {name: value for name, value in given.items() if name in _CONVERT}
-    for name, value in given.items():
+    fields = {name: value for name, value in arguments.items() if name in _CONVERT}
+    for name, value in arguments.items():
         if value is None or name in _CONVERT:
             continue
         if name in _CARRIED:
             fields["metadata"] = {**(fields.get("metadata") or {}), name: value}
             continue
         field = _OTHER_NAMES[name]
-        known = fields.get(field)
-        if known is not None and known is not value and known != value:
+        own_field = fields.get(field)
+        if own_field is not None and own_field is not value and own_field != value:
             raise InputError(
                 f"{name} means {field}, which has another value: pass one of them",
                 field=name,
@@ -811,13 +811,13 @@ def _identified(
             field="retrieved_context_ids",
         )
     identified = []
-    for rank, (context, given) in enumerate(zip(contexts, ids, strict=True), start=1):
-        if context.id is not None and given is not None and context.id != given:
+    for rank, (context, own_id) in enumerate(zip(contexts, ids, strict=True), start=1):
+        if context.id is not None and own_id is not None and context.id != own_id:
             raise InputError(
                 f"rank {rank}: the context's id is {context.id!r}, retrieved_context_ids says "
-                f"{given!r}",
+                f"{own_id!r}",
                 field="retrieved_context_ids",
             )
-        known = given is None or context.id is not None
-        identified.append(context if known else Context(**{**context.to_dict(), "id": given}))
+        has_id = own_id is None or context.id is not None
+        identified.append(context if has_id else Context(**{**context.to_dict(), "id": own_id}))
     return tuple(identified)

@@ -19,6 +19,7 @@ from langchain_core.runnables import RunnableLambda
 from langsmith import Client
 from langsmith.evaluation import evaluate
 from langsmith.schemas import Run
+from langsmith.utils import get_env_var
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample
 from fullrecall.measures import Recall
@@ -197,6 +198,25 @@ def test_an_unknown_version_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None
         assert "cannot be recorded" in (found.error or "")
     finally:
         selfcheck.broken.cache_clear()
+
+
+@pytest.mark.parametrize("tracing", ["true", "false", None])
+@pytest.mark.parametrize("first_tracing", ["true", None])
+def test_tracing_that_is_on_or_off_does_not_disturb_the_check(
+    monkeypatch: pytest.MonkeyPatch, tracing: str | None, first_tracing: str | None
+) -> None:
+    """Nor does the variable of LangChain's first tracer, which LangChain refuses by itself."""
+    values = {"LANGSMITH_TRACING": tracing, "LANGCHAIN_TRACING_V2": tracing,
+              "LANGCHAIN_TRACING": first_tracing}  # fmt: skip
+    for name, value in values.items():
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    get_env_var.cache_clear()
+    try:
+        assert selfcheck.broken.__wrapped__() is None
+    finally:
+        get_env_var.cache_clear()
 
 
 def test_run_names_decide_nothing() -> None:

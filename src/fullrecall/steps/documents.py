@@ -76,9 +76,9 @@ class Documents:
         documents in view; by text anywhere if it has no ID; by a text in view that contains it,
         or that it contains. Of several documents with its text it is the `nth` (from 0).
         """
-        known = self._by_copy_object.get(id(copy))
-        if known is not None:
-            return known[1]
+        cached = self._by_copy_object.get(id(copy))
+        if cached is not None:
+            return cached[1]
         document = self._known(copy, view, nth)
         if document is None:
             document = Document(copy)
@@ -89,13 +89,13 @@ class Documents:
             self._by_object[copy.token] = document
         if copy.id is not None:
             self._by_copy[copy.id, copy.text] = document
-        found = self._passages.get((id(document), copy.text))
-        if found is None:
-            found = Passage(document, copy, len(self.passages))
-            self.passages.append(found)
-            self._passages[id(document), copy.text] = found
-        self._by_copy_object[id(copy)] = (copy, found)
-        return found
+        passage = self._passages.get((id(document), copy.text))
+        if passage is None:
+            passage = Passage(document, copy, len(self.passages))
+            self.passages.append(passage)
+            self._passages[id(document), copy.text] = passage
+        self._by_copy_object[id(copy)] = (copy, passage)
+        return passage
 
     def is_known(self, copy: DocumentCopy) -> bool:
         """Return whether a copy is of an object that was seen before."""

@@ -94,17 +94,17 @@ class Flow:
         before = View((passage for handed in in_use for passage in handed.passages), every)
         certain = CertainView(every)
         answers = step.answers and not any(over.answers for over in self._tree.above(step))
-        given = [
+        groups = [
             _Group(each.path, passages)
             for each in step.given
             if (passages := self._given(each, step, before, certain, answers=answers)) is not None
         ]
-        for group in given:
+        for group in groups:
             self._unite(group, step, scope, answers=answers)
             if answers:
                 for handed in scope.nearest_of_all(p.document for p in _sourced(group.passages)):
                     handed.answered = True
-        self._opened[step.id] = _Opened(given)
+        self._opened[step.id] = _Opened(groups)
         if step.prompt and not self._serves_retrieval(step):
             self.prompts_seen = True
             self._read(step.prompt, scope)
@@ -116,9 +116,9 @@ class Flow:
     def _given(
         self, listed: DocumentList, step: Step, before: View, certain: View, *, answers: bool
     ) -> tuple[Passage, ...] | None:
-        known = self._known_lists.get(id(listed))
-        if known is not None:
-            return known[1]
+        known_list = self._known_lists.get(id(listed))
+        if known_list is not None:
+            return known_list[1]
         if not (
             listed.certain
             or self._known_texts(listed)
@@ -208,9 +208,9 @@ class Flow:
     def _shown_in_prompt(self, prompt: Sequence[str]) -> dict[Document, None]:
         self._update_index()
         shown: dict[Document, None] = {}
-        for place, piece in enumerate(prompt):
+        for index, piece in enumerate(prompt):
             # A conversation grows at its end: what was looked through stays as it is.
-            for number in self._index.found_in(piece, again=place == len(prompt) - 1):
+            for number in self._index.found_in(piece, again=index == len(prompt) - 1):
                 document = self._documents.passages[number].document
                 if document.origin is not None:
                     shown[document] = None
@@ -258,10 +258,10 @@ class Flow:
     def _returned(self, step: Step, opened: _Opened) -> list[_Group]:
         if not step.returned:
             return []
-        given = [passage for group in opened.given for passage in group.passages]
+        given_passages = [passage for group in opened.given for passage in group.passages]
         inside = [passage for handed in opened.bucket.lists for passage in handed.passages]
-        view = View([*given, *inside])
-        given_documents = {passage.document for passage in given}
+        view = View([*given_passages, *inside])
+        given_documents = {passage.document for passage in given_passages}
         handled = given_documents.union(passage.document for passage in inside)
         groups = []
         for listed in step.returned:
@@ -284,12 +284,12 @@ class Flow:
                 self.touched.add(step.id)
         return groups
 
-    def _note_source(self, step: Step, passage: Passage, given: set[Document]) -> None:
+    def _note_source(self, step: Step, passage: Passage, given_documents: set[Document]) -> None:
         """Note where a document comes from, unless it came in from outside of the record."""
         document = passage.document
         if document.origin is None and (
             not document.from_outside
-            or (document not in given and not self._tree.calls_others(step))
+            or (document not in given_documents and not self._tree.calls_others(step))
         ):
             document.origin = step
             self.retrieved.append(passage)
@@ -333,18 +333,18 @@ class _HandingOn:
         for handed in self._inside:
             if handed.signature in passed:
                 handed.beside = self._step.id
-        made = [HandedList(g.passages, self._step, g.path) for g in fresh]
-        replaced = self._replaced_outside(made)
-        self._set_aside_others(made)
-        if passed or made:
-            replaced += self._unused_inside(made, passed)
+        handed_lists = [HandedList(g.passages, self._step, g.path) for g in fresh]
+        replaced = self._replaced_outside(handed_lists)
+        self._set_aside_others(handed_lists)
+        if passed or handed_lists:
+            replaced += self._unused_inside(handed_lists, passed)
         else:
             self._cut_by_text(self._inside)
-        self._replace(replaced, made)
+        self._replace(replaced, handed_lists)
 
     def _told_apart(self) -> tuple[list[_Group], set[Signature]]:
         """Return the lists that are new here, and those that a step inside returned as they are."""
-        given = {group.signature for group in self._given}
+        signatures = {group.signature for group in self._given}
         inside = {handed.signature for handed in self._inside}
         fresh: dict[Signature, _Group] = {}
         old: dict[Signature, _Group] = {}
@@ -359,7 +359,7 @@ class _HandingOn:
                     fresh[signature] = group
             elif signature in inside:
                 fresh[signature] = group  # a retriever of retrievers is a stage of its own
-            elif signature in given:
+            elif signature in signatures:
                 carried = True
                 first = (passage.document for passage in group.passages[:1])
                 self._scope.take_up(first, signature)
@@ -393,38 +393,44 @@ class _HandingOn:
         """Return the keys at which documents were given; items of lists have none."""
         return {g.path for g in self._given if g.passages and ITEM not in g.path}
 
-    def _replaced_outside(self, made: list[HandedList]) -> list[HandedList]:
+    def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
         """Return the lists among what was given whose place another one takes.
 
         Another list stands at the same key now, or holds some of the same documents.
         """
         as_given = {(group.path, group.signature) for group in self._given}
-        empty_counts = any(not handed.passages for handed in made)
+        empty_counts = any(not handed.passages for handed in new_lists)
         placed = {
             group.path
             for group in self._groups
             if (group.passages or empty_counts) and (group.path, group.signature) not in as_given
         }
         keys = self._keys()
-        if not made and not placed & keys:
+        if not new_lists and not placed & keys:
             return []
         returned = {group.signature for group in self._groups}
-        used = {document for handed in made for document in handed.documents}
-        given = [(g.path, {p.document for p in g.passages}) for g in self._given]
-        in_view = dict.fromkeys(document for _, documents in given for document in documents)
+        used = {document for handed in new_lists for document in handed.documents}
+        documents_by_path = [(g.path, {p.document for p in g.passages}) for g in self._given]
+        in_view = dict.fromkeys(
+            document for _, documents in documents_by_path for document in documents
+        )
         replaced = []
         for handed in self._scope.nearest_of_all(in_view):
             if not handed.documents <= in_view.keys():
                 continue
-            own_keys = {path for path, documents in given if handed.documents <= documents}
+            own_keys = {
+                path for path, documents in documents_by_path if handed.documents <= documents
+            }
             displaced = not own_keys.isdisjoint(placed & keys) and handed.signature not in returned
             if displaced or not used.isdisjoint(handed.documents):
                 replaced.append(handed)
         return replaced
 
-    def _unused_inside(self, made: list[HandedList], passed: set[Signature]) -> list[HandedList]:
+    def _unused_inside(
+        self, new_lists: list[HandedList], passed: set[Signature]
+    ) -> list[HandedList]:
         """Return the lists from inside that the step did not hand on: neither listed nor told."""
-        used = {document for handed in made for document in handed.documents}
+        used = {document for handed in new_lists for document in handed.documents}
         only_lists = any(group.path == () for group in self._groups)
         return [
             handed
@@ -446,10 +452,14 @@ class _HandingOn:
         """Return the lists of which this step was given all; a model is given none to hand on."""
         if self._step.kind == "llm" or not self._given:
             return []
-        given = {passage.document for group in self._given for passage in group.passages}
-        return [each for each in self._scope.nearest_of_all(given) if each.documents <= given]
+        given_documents = {passage.document for group in self._given for passage in group.passages}
+        return [
+            each
+            for each in self._scope.nearest_of_all(given_documents)
+            if each.documents <= given_documents
+        ]
 
-    def _set_aside_others(self, made: list[HandedList]) -> None:
+    def _set_aside_others(self, new_lists: list[HandedList]) -> None:
         """Set aside what a step was given and did not return, if one list is all it returned."""
         if [group.path for group in self._groups] != [()]:
             return
@@ -458,7 +468,7 @@ class _HandingOn:
         for handed in self._whole_lists_given():
             if handed.signature == group.signature:
                 continue
-            if not made or returned.isdisjoint(handed.documents):
+            if not new_lists or returned.isdisjoint(handed.documents):
                 handed.replaced = handed.set_aside = True
 
     def _cut_by_text(self, lists: list[HandedList]) -> None:
@@ -470,12 +480,12 @@ class _HandingOn:
             self._set_aside_unanswered(lists)
         if not self._step.texts or not lists or any(handed.read for handed in lists):
             return
-        told = self._told()
-        self._scope.take_up(told)
-        if all(told.isdisjoint(handed.documents) for handed in lists):
+        told_documents = self._told()
+        self._scope.take_up(told_documents)
+        if all(told_documents.isdisjoint(handed.documents) for handed in lists):
             return
         for handed in lists:
-            left = [passage for passage in handed.passages if passage.document in told]
+            left = [passage for passage in handed.passages if passage.document in told_documents]
             if len(left) == len(handed.passages):
                 continue
             if not left and handed not in self._inside:
@@ -494,14 +504,16 @@ class _HandingOn:
             ):
                 handed.replaced = handed.set_aside = True
 
-    def _replace(self, replaced: list[HandedList], made: list[HandedList]) -> None:
-        for handed in made:
+    def _replace(self, replaced: list[HandedList], new_lists: list[HandedList]) -> None:
+        for handed in new_lists:
             handed.take(
                 each for each in replaced if not handed.documents.isdisjoint(each.documents)
             )
             self._put(handed)
         gone = set(replaced)
-        heirs = made or [each for each in self._inside if not each.replaced and each not in gone]
+        heirs = new_lists or [
+            each for each in self._inside if not each.replaced and each not in gone
+        ]
         for handed in replaced:
             if heirs:
                 heirs[0].take([handed])

@@ -122,11 +122,11 @@ class Scope:
 
     def nearest_of_all(self, documents: Iterable[Document]) -> Iterator[HandedList]:
         """Yield the nearest lists in use of each document, each list once."""
-        seen: set[int] = set()
+        visited: set[int] = set()
         for document in documents:
             for handed in self.nearest(document):
-                if id(handed) not in seen:
-                    seen.add(id(handed))
+                if id(handed) not in visited:
+                    visited.add(id(handed))
                     yield handed
 
     def take_up(self, documents: Iterable[Document], signature: Signature | None = None) -> None:

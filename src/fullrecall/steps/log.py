@@ -52,7 +52,7 @@ class StepLog:
         given: Any = None,
         *,
         prompt: Any = None,
-        **told: Any,
+        **details: Any,
     ) -> Step | None:
         """Write down that a step began, with what stands in `given`, its input.
 
@@ -64,7 +64,7 @@ class StepLog:
                 return None
             if self._start is None:
                 self._start = perf_counter()
-            step = Step(id, parent, kind, name, began=next(self._moments), **told)
+            step = Step(id, parent, kind, name, began=next(self._moments), **details)
             self._steps[id] = step
             self._first_called.setdefault(parent, step.began)
             step.given = self.reader.read(given).lists

@@ -90,13 +90,14 @@ class _Changed:
         self._copies: dict[int, tuple[DocumentCopy, ...]] = {}
 
     def steps(self, steps: Iterable[Step]) -> list[Step]:
+        kept = list(steps)  # lists are known by their identity, which is theirs while they are kept
         return [
             replace(
                 step,
                 given=self._changed(step.given, step),
                 returned=self._changed(step.returned, step),
             )
-            for step in steps
+            for step in kept
         ]
 
     def _changed(self, lists: Sequence[DocumentList], step: Step) -> tuple[DocumentList, ...]:
@@ -112,7 +113,7 @@ class _Changed:
         return tuple(self._lists[id(each)] for each in lists)
 
     def _read(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy, ...]:
-        known = self._copies.get(id(copy))
-        if known is None:
-            known = self._copies[id(copy)] = tuple(self._reading.documents_of(copy, rank))
-        return known
+        cached = self._copies.get(id(copy))
+        if cached is None:
+            cached = self._copies[id(copy)] = tuple(self._reading.documents_of(copy, rank))
+        return cached

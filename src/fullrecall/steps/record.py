@@ -61,9 +61,9 @@ def retrieval_of(
     """
     check_failed_calls(failed_calls)
     steps = list(steps)
-    found = _of_one_retriever(steps, root, response, context) if partial is None else None
-    if found is not None:
-        return found
+    own_record = _of_one_retriever(steps, root, response, context) if partial is None else None
+    if own_record is not None:
+        return own_record
     tree = Tree(steps, root)
     failures = failures_of(tree)
     flow = Flow(tree, failures.lost)
@@ -127,7 +127,7 @@ class _Record:
         if all(numbers.is_call(handed.step) for handed in self._kept):
             shown = {step.id for step, _ in calls}
             calls += [(step, _empty_call(step)) for step in numbers.empty if step.id not in shown]
-            calls.sort(key=lambda each: self._tree.places[each[0].id])
+            calls.sort(key=lambda each: self._tree.positions[each[0].id])
         origins = [numbers.of(passage) for passage in passages]
         return Retrieval(
             contexts,
@@ -143,15 +143,15 @@ class _Record:
         )
 
     def _in_order(self, lists: Iterable[HandedList]) -> list[HandedList]:
-        places = self._tree.places
-        return sorted(lists, key=lambda handed: places[handed.step.id])
+        positions = self._tree.positions
+        return sorted(lists, key=lambda handed: positions[handed.step.id])
 
     def _calls(self) -> list[tuple[Step, Call]]:
         calls = [(handed.step, self._call(handed)) for handed in self._kept]
         for recovered, failed in enumerate((self._failures.counting, self._failures.recovered)):
             calls += [(step, self._failed_call(step, recovered=bool(recovered))) for step in failed]
-        places = self._tree.places
-        return sorted(calls, key=lambda each: places[each[0].id])
+        positions = self._tree.positions
+        return sorted(calls, key=lambda each: positions[each[0].id])
 
     def problem(
         self, failed_calls: FailedCalls, other_tools: frozenset[str], unseen: str
@@ -262,8 +262,8 @@ class _Record:
 
     def _call(self, handed: HandedList, depth: int = 0) -> Call:
         contexts = tuple(map(self._context, handed.passages))
-        taken = self._in_order(handed.taken) if depth < _DEPTH else []
-        children = tuple(self._call(each, depth + 1) for each in taken)
+        taken_lists = self._in_order(handed.taken) if depth < _DEPTH else []
+        children = tuple(self._call(each, depth + 1) for each in taken_lists)
         step = handed.step
         reorders = self._before(handed) is not None
         return Call(step.name, step.query, contexts, children=children, reorders=reorders)
@@ -283,8 +283,11 @@ class _Record:
         before = self._before(handed)
         if before is None:
             return handed.passages
-        place = {passage.document: rank for rank, passage in enumerate(before.passages)}
-        return sorted(handed.passages, key=lambda each: place.get(each.document, len(place)))
+        rank_by_document = {passage.document: rank for rank, passage in enumerate(before.passages)}
+        return sorted(
+            handed.passages,
+            key=lambda each: rank_by_document.get(each.document, len(rank_by_document)),
+        )
 
     def _failed_call(self, step: Step, *, recovered: bool) -> Call:
         below = {each.id for each in self._tree.below(step)} if self._flow.lost else ()
@@ -319,7 +322,7 @@ class _Calls:
             if call.kind == "tool" and call.id not in flow.touched and call.error is None
         ]
         """The searches that returned nothing."""
-        ordered = sorted(calls, key=tree.places.__getitem__)
+        ordered = sorted(calls, key=tree.positions.__getitem__)
         self._numbers = {call: number for number, call in enumerate(ordered, start=1)}
 
     def of(self, passage: Passage) -> tuple[int, float | None]:
@@ -334,8 +337,8 @@ class _Calls:
 
     def in_order(self, passages: Iterable[Passage]) -> list[Passage]:
         """Return retrieved passages in the order of their calls."""
-        places = self._tree.places
-        return sorted(passages, key=lambda each: (self.of(each)[0], places[_origin(each).id]))
+        positions = self._tree.positions
+        return sorted(passages, key=lambda each: (self.of(each)[0], positions[_origin(each).id]))
 
     def _call(self, step: Step) -> Step:
         call = self._outermost.get(step.id)

@@ -56,20 +56,20 @@ class Tree:
         return step.id in self._children
 
     @cached_property
-    def places(self) -> dict[Hashable, int]:
+    def positions(self) -> dict[Hashable, int]:
         """The place of each step, by its ID: callers first, then what they called, in its order.
 
         That is the order in which they began; of steps that ran at once, that of their branches,
         names, queries and contents. So the order of threads changes nothing.
         """
-        places: dict[Hashable, int] = {}
+        positions: dict[Hashable, int] = {}
         stack = [step for step in self.steps if self._parents[step.id] is None]
         stack = _in_order(stack)[::-1]
         while stack:
             step = stack.pop()
-            places[step.id] = len(places)
+            positions[step.id] = len(positions)
             stack.extend(reversed(_in_order(self._children.get(step.id, ()))))
-        return places
+        return positions
 
     def failed_above(self, step: Step) -> bool:
         """Return whether any caller of a step failed."""

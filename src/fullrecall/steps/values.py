@@ -86,9 +86,9 @@ class ValueReader:
 
     def copy(self, value: object) -> DocumentCopy | None:
         """Return a value that is a document as a copy with the identity of the object."""
-        known = self._copies.get(id(value))
-        if known is not None and self.is_unchanged(value, known[1]):
-            return known[1]
+        cached = self._copies.get(id(value))
+        if cached is not None and self.is_unchanged(value, cached[1]):
+            return cached[1]
         new = self._document(value)
         if new is None:
             return None
@@ -182,9 +182,9 @@ class ValueReader:
             self._walk(item, (*path, key), lists, texts)
 
     def _message(self, value: object, inside: Fields, path: Path) -> Contents:
-        known = self._messages.get((id(value), path))
-        if known is not None:
-            return known[1]
+        cached = self._messages.get((id(value), path))
+        if cached is not None:
+            return cached[1]
         lists: list[DocumentList] = []
         texts: list[str] = []
         for key, item in inside:

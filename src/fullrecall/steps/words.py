@@ -63,9 +63,9 @@ class PassageIndex:
         A text is looked through once, and again only if passages were added since; with
         `again=False` not even then.
         """
-        known = self._found.get(text)
-        if known is not None and (not again or known[0] == len(self)):
-            return known[1]
+        cached = self._found.get(text)
+        if cached is not None and (not again or cached[0] == len(self)):
+            return cached[1]
         numbers = dict.fromkeys(self._standing_in(text))
         if "\\" in text:  # inside JSON, or in a printed object
             for form in unescaped(text):
@@ -76,29 +76,29 @@ class PassageIndex:
     def _standing_in(self, text: str) -> Iterator[int]:
         words = words_of(text)
         matches: dict[int, dict[tuple[str, ...], int]] = {}
-        for place, window in self._matches(words):
+        for position, window in self._matches(words):
             for number in self._windows[window]:
-                matches.setdefault(number, {}).setdefault(window, place)
+                matches.setdefault(number, {}).setdefault(window, position)
         claimed = bytearray(len(words))
         partial = []
-        for number, places in matches.items():
-            if 2 * len(places) < self._counts[number]:
+        for number, positions in matches.items():
+            if 2 * len(positions) < self._counts[number]:
                 partial.append(number)
                 continue
-            for window, place in places.items():
-                claimed[place : place + len(window)] = b"\1" * len(window)
+            for window, position in positions.items():
+                claimed[position : position + len(window)] = b"\1" * len(window)
             yield number
         for number in partial:
-            if any(not claimed[place] for place in matches[number].values()):
+            if any(not claimed[position] for position in matches[number].values()):
                 yield number
 
     def _matches(self, words: Sequence[str]) -> Iterable[tuple[int, tuple[str, ...]]]:
         windows = self._windows
         for length in self._lengths:
             shifted = (words[start:] for start in range(length))
-            for place, window in enumerate(zip(*shifted, strict=False)):
+            for position, window in enumerate(zip(*shifted, strict=False)):
                 if window in windows:
-                    yield place, window
+                    yield position, window
 
 
 def _window(words: Sequence[str]) -> int:

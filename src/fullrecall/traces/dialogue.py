@@ -24,8 +24,8 @@ def question_of(value: object) -> str | None:
     if isinstance(value, str):
         return None if value == REDACTED else value or None
     if isinstance(value, Sequence):
-        said = _last_said(value, _ASKERS)
-        return question_of(value[0]) if said is None and len(value) == 1 else said
+        text = _last_said(value, _ASKERS)
+        return question_of(value[0]) if text is None and len(value) == 1 else text
     return _question_in(value) if isinstance(value, Mapping) else None
 
 
@@ -37,12 +37,14 @@ def _question_in(value: Mapping[str, Any]) -> str | None:
         return question_of(named)
     if isinstance(value.get("messages"), list):
         return _last_said(value["messages"], _ASKERS)
-    held = (
+    values = (
         value[each] for each in _QUESTION_HOLDERS if isinstance(value.get(each), (Mapping, list))
     )
-    found = next((asked for each in held if (asked := question_of(each)) is not None), None)
-    if found is not None:
-        return found
+    first_question = next(
+        (question for each in values if (question := question_of(each)) is not None), None
+    )
+    if first_question is not None:
+        return first_question
     # The components of a pipeline that were asked: each with the same question.
     several = {question_of(each) for each in value.values() if isinstance(each, (Mapping, str))}
     return several.pop() if len(several) == 1 else None
@@ -57,11 +59,11 @@ def answer_of(value: object) -> str | None:
     if value.get("type") in ("ai", "AIMessageChunk"):
         return _content(value)
     for name in _ANSWER_NAMES:
-        held = value.get(name)
-        if isinstance(held, list) and len(held) == 1:
-            held = held[0]
-        if isinstance(held, (str, Mapping)):
-            return answer_of(held)
+        content = value.get(name)
+        if isinstance(content, list) and len(content) == 1:
+            content = content[0]
+        if isinstance(content, (str, Mapping)):
+            return answer_of(content)
     if isinstance(value.get("messages"), list):
         return _last_said(value["messages"], ("ai", "assistant"))
     return None
@@ -72,23 +74,23 @@ def _last_said(messages: Sequence[Any], roles: Sequence[str]) -> str | None:
         if isinstance(message, Sequence) and not isinstance(message, str):
             if len(message) == 2 and message[0] in roles and isinstance(message[1], str):  # noqa: PLR2004
                 return str(message[1])
-            found = _last_said(message, roles)
-            if found is not None:
-                return found
+            text = _last_said(message, roles)
+            if text is not None:
+                return text
         elif isinstance(message, Mapping):
-            held = message.get("kwargs") if "kwargs" in message else message
-            said = held.get("type", held.get("role")) if isinstance(held, Mapping) else None
-            if said in roles or message.get("role") in roles:
+            fields = message.get("kwargs") if "kwargs" in message else message
+            role = fields.get("type", fields.get("role")) if isinstance(fields, Mapping) else None
+            if role in roles or message.get("role") in roles:
                 return _content(message)
     return None
 
 
 def _content(message: Mapping[str, Any]) -> str | None:
     for holder in (message, message.get("data"), message.get("kwargs")):
-        held = holder.get("content") if isinstance(holder, Mapping) else None
-        if isinstance(held, str):
-            return held or None
-        if isinstance(held, list):
-            parts = [each.get("text") for each in held if isinstance(each, Mapping)]
+        content = holder.get("content") if isinstance(holder, Mapping) else None
+        if isinstance(content, str):
+            return content or None
+        if isinstance(content, list):
+            parts = [each.get("text") for each in content if isinstance(each, Mapping)]
             return "".join(part for part in parts if isinstance(part, str)) or None
     return None

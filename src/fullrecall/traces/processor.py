@@ -109,7 +109,7 @@ class RetrievalProcessor(SpanProcessor):
         if capture is not None:
             capture.ended(step)
             return
-        done: list[tuple[str, _Trace]] = []
+        ended: list[tuple[str, _Trace]] = []
         with self._lock:
             trace = self._traces.get(trace_id)
             if trace is None or span_id not in trace.open:
@@ -118,8 +118,8 @@ class RetrievalProcessor(SpanProcessor):
             del trace.open[span_id]
             trace.root_ended |= step.step.parent is None or step.remote_parent
             if trace.root_ended and not trace.open:
-                done.append((trace_id, self._traces.pop(trace_id)))
-        self._hand_out(done)
+                ended.append((trace_id, self._traces.pop(trace_id)))
+        self._hand_out(ended)
 
     def shutdown(self) -> None:
         """Hand out the traces that are still open, unscored."""
@@ -227,8 +227,8 @@ class Capture:
 
         Raises `InputError` for what makes no sample.
         """
-        given = {} if sample is None else sample.to_dict()
-        return Sample(**{**given, **fields}).with_retrieval(self.retrieval())
+        sample_fields = {} if sample is None else sample.to_dict()
+        return Sample(**{**sample_fields, **fields}).with_retrieval(self.retrieval())
 
 
 _processors: WeakSet[RetrievalProcessor] = WeakSet()
@@ -264,9 +264,9 @@ class _Observed:
 
     def retrieve(self, sample: Sample) -> Retrieval:
         """Return what the application's spans say it retrieved for the sample's `user_input`."""
-        with self._processor.capture() as seen:
+        with self._processor.capture() as captured:
             output = self._application(sample.user_input or "")
-        return seen.retrieval(output)
+        return captured.retrieval(output)
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
         """Return the same as `retrieve`; a sync application runs in a thread."""
@@ -274,10 +274,10 @@ class _Observed:
             import asyncio
 
             return await asyncio.to_thread(self.retrieve, sample)
-        with self._processor.capture() as seen:
+        with self._processor.capture() as captured:
             output = self._application(sample.user_input or "")
             output = await output if isawaitable(output) else output
-        return seen.retrieval(output)
+        return captured.retrieval(output)
 
 
 def _unended(span: Span, reading: Reading) -> TracedStep:

@@ -66,8 +66,8 @@ class RecordForm:
 
     def attributes_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes of a row under dotted names."""
-        held = from_json(first(row, self.attributes))
-        attributes = flat(held) if isinstance(held, Mapping) else {}
+        payload = from_json(first(row, self.attributes))
+        attributes = flat(payload) if isinstance(payload, Mapping) else {}
         for attribute, names in self.values.items():
             value = listed(first(row, names))
             if value is not None:
@@ -130,8 +130,8 @@ class Observation(RecordForm):
         """Return whether a row has a type of Langfuse's, its ID, and that of its trace."""
         kind = row.get("type")
         ids = (row.get("id"), first(row, self.trace_id))
-        known = isinstance(kind, str) and kind.lower() in self._types
-        return known and all(isinstance(each, str) for each in ids)
+        is_known = isinstance(kind, str) and kind.lower() in self._types
+        return is_known and all(isinstance(each, str) for each in ids)
 
     def failed(self, row: Mapping[str, Any]) -> bool:
         """Return whether its level is an error."""
@@ -198,13 +198,13 @@ def _any_value(value: object) -> Any:
     """Return what an `AnyValue` of OTLP JSON holds."""
     if not isinstance(value, Mapping) or not value:
         return None
-    kind, held = next(iter(value.items()))
-    inside = held.get("values") if isinstance(held, Mapping) else None
+    kind, content = next(iter(value.items()))
+    inside = content.get("values") if isinstance(content, Mapping) else None
     if kind == "arrayValue":
         return [_any_value(each) for each in inside or ()]
     if kind == "kvlistValue":
         return key_values(inside)
-    return whole(held) if kind == "intValue" else held
+    return whole(content) if kind == "intValue" else content
 
 
 def hex_id(value: object, size: int) -> str:
@@ -265,7 +265,7 @@ def listed(value: object) -> Any:
     if callable(convert):
         value = convert()
     if isinstance(value, Mapping):
-        return {name: listed(held) for name, held in value.items()}
+        return {name: listed(item) for name, item in value.items()}
     return [listed(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 

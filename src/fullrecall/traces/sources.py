@@ -91,8 +91,8 @@ def _of_mapping(item: Mapping[Any, Any]) -> Iterator[Span]:
 def _of_one(item: Mapping[Any, Any]) -> Span:
     columns = {str(name): value for name, value in item.items()}
     for holder in ("context", "status"):
-        if isinstance(held := columns.get(holder), Mapping):
-            columns |= {f"{holder}.{name}": value for name, value in held.items()}
+        if isinstance(nested := columns.get(holder), Mapping):
+            columns |= {f"{holder}.{name}": value for name, value in nested.items()}
     form = next((each for each in RECORD_FORMS if each.fits(columns)), None)
     if form is not None:
         return form.span(columns)
@@ -104,8 +104,8 @@ def _of_one(item: Mapping[Any, Any]) -> Span:
 
 def _trace_spans(item: Mapping[Any, Any]) -> Iterable[Any] | None:
     data = item.get("data")
-    held = data if isinstance(data, Mapping) else item
-    spans = held.get("spans", held.get("observations"))
+    fields = data if isinstance(data, Mapping) else item
+    spans = fields.get("spans", fields.get("observations"))
     if isinstance(spans, (str, Mapping)) or not isinstance(spans, Iterable):
         return None
     return spans

@@ -38,16 +38,18 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
     A list of plain values stays one; an empty list stays, since it says that nothing is there.
     """
-    found: dict[str, Any] = {}
-    for name, held in value.items():
-        if held is None:
+    read_attributes: dict[str, Any] = {}
+    for name, content in value.items():
+        if content is None:
             continue
         key = f"{prefix}{name}"
-        if isinstance(held, Mapping):
-            found.update(flat(held, f"{key}."))
-        elif isinstance(held, (list, tuple)) and any(isinstance(each, Mapping) for each in held):
-            items = {str(place): each for place, each in enumerate(held)}
-            found.update(flat(items, f"{key}."))
+        if isinstance(content, Mapping):
+            read_attributes.update(flat(content, f"{key}."))
+        elif isinstance(content, (list, tuple)) and any(
+            isinstance(each, Mapping) for each in content
+        ):
+            items = {str(index): each for index, each in enumerate(content)}
+            read_attributes.update(flat(items, f"{key}."))
         else:
-            found[key] = held
-    return found
+            read_attributes[key] = content
+    return read_attributes

@@ -97,8 +97,8 @@ class _Trace:
         if len(tops) == 1:
             return tops[0]
         spans = self._spans.values()
-        asked = {span.question for span in spans if span.step.kind == "retriever"} - {None}
-        return asked.pop() if len(asked) == 1 else None
+        questions = {span.question for span in spans if span.step.kind == "retriever"} - {None}
+        return questions.pop() if len(questions) == 1 else None
 
     def retrieval(
         self, reading: Reading, output: object = None, *, ended: bool = True
@@ -131,8 +131,8 @@ class _Trace:
     @property
     def _response(self) -> str | None:
         """What the outermost span answered, if that is no retriever."""
-        said = [t.response for t in self._tops if t.step.kind not in ("retriever", "reranker")]
-        return said[0] if len(said) == 1 else None
+        responses = [t.response for t in self._tops if t.step.kind not in ("retriever", "reranker")]
+        return responses[0] if len(responses) == 1 else None
 
     def _walk(self, span: TracedStep) -> Iterator[TracedStep]:
         stack = [span]
@@ -199,8 +199,8 @@ class _Trace:
             for listed in (*step.given, *step.returned):
                 for copy in listed.documents:
                     if copy.id is not None and copy.text:
-                        known = copies.setdefault(copy.id, copy)
-                        if known is not None and known.text != copy.text:
+                        first_copy = copies.setdefault(copy.id, copy)
+                        if first_copy is not None and first_copy.text != copy.text:
                             copies[copy.id] = None  # an ID of several texts
 
         def filled(lists: tuple[DocumentList, ...]) -> tuple[DocumentList, ...]:

@@ -112,14 +112,14 @@ class _Translation:
         metadata = parsed(span.attributes.get("metadata"))
         metadata = metadata if isinstance(metadata, Mapping) else {}
         contents = Contents((), ()) if error else self._returned()
-        given = _identified(self._given(), self._id_key)
+        given_lists = _identified(self._given(), self._id_key)
         answered = frozenset().union(*(each.answered for each in CONVENTIONS))
         step = Step(
             span.span_id,
             span.parent_id,
             kind,
             name,
-            given=given,
+            given=given_lists,
             returned=_identified(contents.lists, self._id_key),
             texts=contents.texts,
             prompt=self._prompt() if kind == "llm" else None,
@@ -128,7 +128,7 @@ class _Translation:
             callee=name if is_tool else None,
             task=_told(metadata, "langgraph_checkpoint_ns"),
             tries=any(name in each.attempts for each in CONVENTIONS),
-            answers=any(each.path and each.path[0] in answered for each in given),
+            answers=any(each.path and each.path[0] in answered for each in given_lists),
             reorders=any(name in each.reorderings for each in CONVENTIONS),
             group=_told(metadata, "langgraph_step"),
         )

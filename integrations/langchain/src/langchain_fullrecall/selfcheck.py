@@ -11,9 +11,11 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
+from langchain_core.tracers import LangChainTracer
 from langsmith import tracing_context
 
 from fullrecall.steps import retrieval_of
+from langchain_fullrecall.offline import offline_client
 from langchain_fullrecall.recorder import ROOT, Recorder
 
 
@@ -53,10 +55,16 @@ class _Down(_Inner):
         raise TimeoutError(query)
 
 
-def _untraced(chain: Runnable[Any, Any], recorder: Recorder) -> Any:
-    """Run a chain with nobody else's callbacks or traces: it is no run of the application."""
-    with tracing_context(enabled=False):
-        return chain.invoke("q", {"callbacks": [recorder]})
+def _unsent(chain: Runnable[Any, Any], recorder: Recorder) -> Any:
+    """Run a chain without anybody else's callbacks; its trace is sent nowhere.
+
+    Without any tracer LangChain refuses to run where LANGCHAIN_TRACING is set, the variable of its
+    first one, even if LANGCHAIN_TRACING_V2 is set beside it.
+    """
+    client = offline_client()
+    tracer = LangChainTracer(client=client)
+    with tracing_context(enabled=True, client=client):
+        return chain.invoke("q", {"callbacks": [recorder, tracer]})
 
 
 @cache
@@ -70,7 +78,7 @@ def broken() -> str | None:
     recorder = Recorder()
     recorder.begin_call("q")
     try:
-        output = Variables().run(_untraced, chain, recorder)
+        output = Variables().run(_unsent, chain, recorder)
     except Exception as error:  # noqa: BLE001 - whatever it is, this version cannot be recorded
         return _incompatible(f"{type(error).__name__}: {error}")
     recorder.end_call(output)
