@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import Any
 
 
-def missing(package: str, name: str, names: Iterable[str]) -> AttributeError:
+def missing(package: str, name: str, public_names: Iterable[str]) -> AttributeError:
     """Return the error for a name that a package does not have; it says which one is near."""
     from difflib import get_close_matches
 
-    by_letters = {candidate.lower().replace("_", ""): candidate for candidate in names}
+    by_letters = {candidate.lower().replace("_", ""): candidate for candidate in public_names}
     near = get_close_matches(name.lower().replace("_", ""), by_letters, 1)
     way = f": did you mean {by_letters[near[0]]}?" if near else ""
     return AttributeError(f"module {package!r} has no attribute {name!r}{way}")

@@ -188,9 +188,9 @@ class Result:
     @property
     def digest(self) -> str:
         """The identity of the targets: equal for two results that were to find the same."""
-        is_known = sorted(map(tuple, self.targets))
+        targets = sorted(map(tuple, self.targets))
         unjudged = sorted(target for target, _ in self.unmeasured)
-        text = repr((is_known, unjudged)).encode("utf-8", "surrogatepass")
+        text = repr((targets, unjudged)).encode("utf-8", "surrogatepass")
         return sha256(text).hexdigest()[:16]
 
     @property

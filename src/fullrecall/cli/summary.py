@@ -77,13 +77,13 @@ def summary(
     if as_json:
         values = shown.to_dict()
         if smallest_k is not None:
-            values["smallest_k"] = [found_k.to_dict() for found_k in searched]
+            values["smallest_k"] = [search.to_dict() for search in searched]
         write_json(values)
         return
     show(*terminal.parts(summary_sheet(shown)))
     if smallest_k is not None:
         none = "The report has no recall score: choose another with --score."
-        show("", *([found_k.reason for found_k in searched] or [none]))
+        show("", *([search.reason for search in searched] or [none]))
 
 
 def _searched(
@@ -91,7 +91,7 @@ def _searched(
 ) -> Iterator[tuple[str, Measure]]:
     """Yield each score with each measure to find the smallest k of."""
     for name in scores or [m.name for m in report.methods if m.headline == Recall]:
-        for measure in dict.fromkeys(found_k.whole for found_k in measures or (Recall,)):
+        for measure in dict.fromkeys(measure.whole for measure in measures or (Recall,)):
             yield name, measure
 
 

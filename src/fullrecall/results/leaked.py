@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fullrecall.calls import Call
 from fullrecall.context import Context
 from fullrecall.sample import Sample
-from fullrecall.table.forbidden import forbidden_places, rank_at
+from fullrecall.table.forbidden import forbidden_ranks, rank_at
 from fullrecall.table.table import Table
 
 
@@ -41,7 +41,7 @@ def leaked(table: Table, k: int | None = None) -> Iterator[Leaked]:
 
 def _of(sample: Sample, row_number: int, k: int | None) -> Iterator[Leaked]:
     label = sample.id or f"#{row_number}"
-    for position in forbidden_places(sample) or ():
+    for position in forbidden_ranks(sample) or ():
         rank = rank_at(sample, position)
         if k is None or rank <= k:
             name = (sample.retrieved_context_ids or ())[position - 1]

@@ -17,7 +17,7 @@ from fullrecall.scorers.scorer import (
     require,
     require_retrieval,
 )
-from fullrecall.table.found_row import FoundRow, LateFindings, first_places_of
+from fullrecall.table.found_row import FoundRow, LateFindings, first_ranks_of
 
 if TYPE_CHECKING:
     from fullrecall.table.part import ScoreColumns
@@ -47,7 +47,7 @@ class IdRecall(DeterministicScorer):
         ids, (names, grades) = sample.listed_ids or (), single
         if ids and names and (type(ids[0]) is int) is not (type(names[0]) is int):
             ids, names = sample.retrieved_context_ids or (), tuple(single.names)
-        place_of = first_places_of(ids, (None, "", *names))
+        place_of = first_ranks_of(ids, (None, "", *names))
         note = _note(ids) if place_of[None] or place_of[""] else ""
         first_ranks = [place_of[name] for name in names]
         if grades is not None and min(grades, default=1.0) <= 0:
@@ -71,7 +71,7 @@ class IdRecall(DeterministicScorer):
         """Return what was found of any-of groups of IDs."""
         references = require(sample.reference_context_ids, "reference_context_ids")
         ids = sample.retrieved_context_ids or ()
-        place_of = first_places_of(ids, (None, *(name for each in references for name in each[0])))
+        place_of = first_ranks_of(ids, (None, *(name for each in references for name in each[0])))
         note = _note(ids) if place_of[None] else ""
         findings = [
             _finding(members, grade, tuple(sorted({place_of[name] for name in members} - {0})))

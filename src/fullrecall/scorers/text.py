@@ -100,7 +100,7 @@ class TextRecall(DeterministicScorer):
                 texts, groups, code = [], [], UNSCORED
             else:
                 code = SCORED if groups else UNDEFINED
-            positions = first_places(texts)
+            positions = first_ranks(texts)
             searches += [_Search.of(group, positions, exact=self.least <= 1.0) for group in groups]
             status.append(code)
             retrieved.append(len(texts))
@@ -136,7 +136,7 @@ class TextRecall(DeterministicScorer):
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         groups = reference_texts(sample)
-        positions = first_places(texts)
+        positions = first_ranks(texts)
         return Found([self._finding(group, positions) for group in groups], len(texts))
 
     def _finding(self, group: tuple[str, ...], positions: dict[str, int]) -> Finding:
@@ -157,12 +157,12 @@ _TOGETHER = 256
 """Pairs of texts that are compared before it is asked again which are still needed."""
 
 _NOWHERE = 2**31 - 1
-"""The place of a text that is not there."""
+"""The position of a text that is not there."""
 
 
 @dataclass
 class _Search:
-    """Where a target is first: `texts` and their `places` are those that may find it earlier."""
+    """Where a target is first: `texts` and their `positions` are those that may find it earlier."""
 
     group: tuple[str, ...]
     texts: Sequence[str]
@@ -178,15 +178,15 @@ class _Search:
         return cls(group, list(positions)[:count], ranks[:count], first)
 
     def pairs(self, start: int, end: int) -> Iterator[tuple[str, str, int, _Search]]:
-        """Yield each reference with each of some texts, and its place."""
+        """Yield each reference with each of some texts, and its position."""
         some = slice(start, end)
         for text, position in zip(self.texts[some], self.positions[some], strict=True):
             for reference in self.group:
                 yield reference, text, position, self
 
 
-def first_places(texts: Sequence[str]) -> dict[str, int]:
-    """Return each text that is not empty with the 1-based place where it first stands."""
+def first_ranks(texts: Sequence[str]) -> dict[str, int]:
+    """Return each text that is not empty with the 1-based rank where it first stands."""
     positions: dict[str, int] = {}
     for position, text in enumerate(texts, start=1):
         if text:

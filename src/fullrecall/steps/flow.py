@@ -439,11 +439,11 @@ class _HandingOn:
             and (
                 only_lists
                 or not used.isdisjoint(handed.documents)
-                or not (handed.read or not self._told().isdisjoint(handed.documents))
+                or not (handed.read or not self._quoted().isdisjoint(handed.documents))
             )
         ]
 
-    def _told(self) -> set[Document]:
+    def _quoted(self) -> set[Document]:
         if self._shown is None:
             self._shown = self._flow.shown_in(self._step.texts)
         return self._shown
@@ -480,12 +480,12 @@ class _HandingOn:
             self._set_aside_unanswered(lists)
         if not self._step.texts or not lists or any(handed.read for handed in lists):
             return
-        told_documents = self._told()
-        self._scope.take_up(told_documents)
-        if all(told_documents.isdisjoint(handed.documents) for handed in lists):
+        quoted = self._quoted()
+        self._scope.take_up(quoted)
+        if all(quoted.isdisjoint(handed.documents) for handed in lists):
             return
         for handed in lists:
-            left = [passage for passage in handed.passages if passage.document in told_documents]
+            left = [passage for passage in handed.passages if passage.document in quoted]
             if len(left) == len(handed.passages):
                 continue
             if not left and handed not in self._inside:
@@ -500,7 +500,7 @@ class _HandingOn:
         """Set aside what nobody was given, if the answer was made from other lists."""
         for handed in lists:
             if not (
-                handed.answered or handed.read or not self._told().isdisjoint(handed.documents)
+                handed.answered or handed.read or not self._quoted().isdisjoint(handed.documents)
             ):
                 handed.replaced = handed.set_aside = True
 

@@ -222,10 +222,10 @@ class _Record:
     def _failed(self, counting: Sequence[Step]) -> str:
         if not self._kept:
             alone = len({step.name for step in counting}) == 1 and not self._failures.recovered
-            errors = [step.error or "" if alone else _told(step) for step in counting]
+            errors = [step.error or "" if alone else _failure(step) for step in counting]
             return "; ".join(dict.fromkeys(errors))
         number = sum(1 for _, call in self._calls() for _ in call.walk())
-        reasons = "; ".join(dict.fromkeys(map(_told, counting)))
+        reasons = "; ".join(dict.fromkeys(map(_failure, counting)))
         return (
             f"{len(counting)} of {number} calls failed ({reasons}): failed_calls='score' scores "
             "what the others returned"
@@ -398,7 +398,7 @@ def _key(handed: HandedList) -> str:
     return ".".join(str(part) for part in handed.path if part is not ITEM) or "the output"
 
 
-def _told(step: Step) -> str:
+def _failure(step: Step) -> str:
     return f"{step.name}: {step.error}"
 
 

@@ -37,7 +37,7 @@ class Forbidden:
         forbids, at_stake, unanswerable, empty, positions, ranks = [], [], [], [], [], []
         for sample in samples:
             forbids.append(sample.forbids)
-            row = forbidden_places(sample)
+            row = forbidden_ranks(sample)
             at_stake.append(row is not None)
             unanswerable.append(sample.answerable is False)
             empty.append(not sample.retrieved_context_ids)
@@ -58,7 +58,7 @@ class Forbidden:
         return count_sums(within, self.ranks.offsets) > 0
 
 
-def forbidden_places(sample: Sample) -> Sequence[int] | None:
+def forbidden_ranks(sample: Sample) -> Sequence[int] | None:
     """Return the positions of the forbidden contexts, ascending; None where nothing could leak.
 
     Nothing could where nothing is forbidden, and where no retrieval was observed. None also where

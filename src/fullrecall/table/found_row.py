@@ -287,7 +287,7 @@ class LateFindings(Sequence[Finding]):
         return tuple, (self.all,)
 
 
-def first_places_of(row: Sequence[Any], names: Iterable[Any]) -> dict[Any, int]:
+def first_ranks_of(row: Sequence[Any], names: Iterable[Any]) -> dict[Any, int]:
     """Return the 1-based position of each name in a row, where it is first; 0 where it is not."""
     place_of = dict.fromkeys(names, 0)
     # Most of a row is not looked for, and is passed over without a step of Python. The iterator

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fullrecall.identifiers import as_texts
 from fullrecall.sample import Sample, has_only_ids
 from fullrecall.table.found import FoundColumns
-from fullrecall.table.found_row import first_places_of
+from fullrecall.table.found_row import first_ranks_of
 from fullrecall.table.lists import Floats, Integers, Lists, offsets_of
 from fullrecall.table.part import SCORED, UNDEFINED, MemoryPart, Results, ScoreColumns, chosen
 
@@ -171,7 +171,7 @@ def score_ids(
     References are distinct within a row, and no ID is blank; `grades` has one for each of all
     references, of which those above 0 count.
     """
-    positions = Lists(first_places(retrieved, references), offsets_of(map(len, references)))
+    positions = Lists(first_ranks(retrieved, references), offsets_of(map(len, references)))
     if grades is not None:
         relevant = grades > 0
         positions, grades = positions.kept(relevant), grades[relevant]
@@ -182,7 +182,7 @@ def score_ids(
     return ScoreColumns(status, outcomes)
 
 
-def first_places(
+def first_ranks(
     retrieved: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
 ) -> NDArray[np.int32]:
     """Return the 1-based position of each reference among its row's retrieved IDs, 0 for none."""
@@ -195,5 +195,5 @@ def first_places(
     else:
         positions = []
         for row, names in pairs:
-            positions += first_places_of(row, names).values()
+            positions += first_ranks_of(row, names).values()
     return np.array(positions, np.int32)

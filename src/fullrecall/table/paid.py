@@ -21,7 +21,7 @@ def within(outcomes: FoundColumns, budget: Budget) -> tuple[FoundColumns, NDArra
     credit stays where all contexts are there on which it rests.
     """
     paid = _Paid.of(outcomes, budget)
-    positions = paid.moved_places(outcomes)
+    positions = paid.moved_ranks(outcomes)
     credits_ = paid.steps(outcomes)
     whole = row_maxima(credits_.credits, credits_.positions.offsets) >= 1.0
     last = np.zeros(len(whole), np.int64)
@@ -108,7 +108,7 @@ class _Paid:
         nth = np.arange(len(ranks.values)) - ranks.offsets[:-1][ranks.rows] + 1
         return ranks.kept(self.moved(ranks.rows, nth) > 0)
 
-    def moved_places(self, outcomes: FoundColumns) -> Lists:
+    def moved_ranks(self, outcomes: FoundColumns) -> Lists:
         """Return the positions that still support each target."""
         support = outcomes.supporting
         moved = self.moved(outcomes.row_of_target[support.rows], support.values)
@@ -140,7 +140,7 @@ class _Paid:
 
     def _any(self, outcomes: FoundColumns, steps: Steps, kept: NDArray[np.bool_]) -> Steps:
         """Return the steps that are kept; where the first context was enough, any is."""
-        support, moved = outcomes.supporting, self.moved_places(outcomes)
+        support, moved = outcomes.supporting, self.moved_ranks(outcomes)
         targets = np.arange(len(outcomes.first.values))
         filled = (support.counts > 0) & (outcomes.first.values > 0)
         alone = np.zeros(len(targets), np.bool_)

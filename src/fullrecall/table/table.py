@@ -106,8 +106,8 @@ class Table:
             return unscored
         forbidden = [self._forbidden_of(owner) for owner in range(len(self.parts))]
         forbids = [
-            np.zeros(len(part), np.bool_) if forbidden is None else forbidden.forbids
-            for part, forbidden in zip(self.parts, forbidden, strict=True)
+            np.zeros(len(part), np.bool_) if own is None else own.forbids
+            for part, own in zip(self.parts, forbidden, strict=True)
         ]
         return unscored & np.concatenate(forbids) if forbids else unscored
 
