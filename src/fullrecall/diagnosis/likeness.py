@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from math import inf
 from operator import attrgetter
 from typing import NamedTuple
 
+from fullrecall.caches import remembered
 from fullrecall.context import Context
 from fullrecall.judges.words.languages import language_of
 from fullrecall.judges.words.opposites import opposites, rivals
@@ -132,7 +132,7 @@ def _elsewhere(one: str, other: str) -> str:
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
-@lru_cache(maxsize=4_096)
+@remembered(1_000_000)
 def facts(text: str) -> Facts:
     """Return the facts of a text.
 
@@ -282,7 +282,7 @@ def says_the_same(one: str, other: str, least: float) -> bool:
     return bool(similarity(one, other, least)) and not difference(one, other)
 
 
-@lru_cache(maxsize=65_536)
+@remembered(2_000_000)
 def _ends(text: str) -> tuple[str, str]:
     start = "".join(filter(str.isalnum, text[: 2 * _ENDS])).lower()[:_ENDS]
     end = "".join(filter(str.isalnum, text[-2 * _ENDS :])).lower()[-_ENDS:]

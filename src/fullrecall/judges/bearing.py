@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from fullrecall.caches import remembered
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.languages import function_words, language_of
@@ -433,24 +434,24 @@ def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
     return [vital <= share and len(share) >= _MOSTLY * len(union) for share in shares]
 
 
-@lru_cache(maxsize=2_048)
+@remembered(200_000)
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words, numbers and names of a text."""
     return frozenset([word.key for word in content_words(text)])
 
 
-@lru_cache(maxsize=1_024)
+@remembered(200_000)
 def _beginnings(claim: str) -> Sequence[str]:
     return [word.written[:4] for word in content_words(claim) if not word.is_number]
 
 
-@lru_cache(maxsize=4_096)
+@remembered(400_000)
 def content_words(text: str) -> tuple[Word, ...]:
     """Return the content words, numbers and names of a text, in order."""
     functional = function_words(language_of(text)) | function_words("en")
     return tuple([word for word in _read(text) if word.tells and word.written not in functional])
 
 
-@lru_cache(maxsize=1_024)
+@remembered(200_000)
 def _read(text: str) -> tuple[Word, ...]:
     return tuple(read_words(text))

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from fullrecall.caches import remembered
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Ask, Citation, Flow, Kind, Relation, Verdict
@@ -226,7 +227,7 @@ def _judged(windows: Sequence[tuple[int, str]], scores: Sequence[Scored], count:
     return _Judged(best)
 
 
-@lru_cache(maxsize=4_096)
+@remembered(2_000_000)
 def _windows(text: str, size: int) -> tuple[str, ...]:
     """Return windows of `size` sentences, each sharing its last sentence with the next."""
     spans = [(start, end) for _, start, end in located_parts(text)]

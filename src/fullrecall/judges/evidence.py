@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
+
+from fullrecall.caches import remembered
 
 _ALIKE = str.maketrans({
     "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-",
@@ -183,7 +184,7 @@ def _located(part: str, folded: Folded, least: float, after: int) -> Location | 
     return aligned if aligned is not None and aligned.start >= after else None
 
 
-@lru_cache(maxsize=64)
+@remembered(100_000)
 def _folded_quote(quote: str) -> str:
     return Folded(quote.strip().strip("\u2026").strip(".")).text
 
@@ -201,7 +202,7 @@ def _occurrences(quote: str, folded: Folded) -> Iterator[Location]:
         at = folded.text.find(quoted, at + 1)
 
 
-@lru_cache(maxsize=64)
+@remembered(100_000)
 def _words(part: str) -> tuple[str, ...]:
     return tuple(word for word, _, _ in _tokens(part))
 

@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property, lru_cache
+from functools import cached_property
 
+from fullrecall.caches import remembered
 from fullrecall.judges.evidence import Folded
 from fullrecall.read.documents import Document
 from fullrecall.testset.vocabulary import words
@@ -69,7 +70,7 @@ class Letters:
         return starts
 
 
-@lru_cache(maxsize=4096)
+@remembered(1_000_000)
 def letters_of(text: str) -> Letters:
     """Return a text's letters; the same texts are aligned with many quotes."""
     return Letters(text)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from functools import lru_cache
 from typing import NamedTuple
 
+from fullrecall.caches import remembered
 from fullrecall.judges.words.tokens import Word, read_words
 
 # A sentence ends at . ! ? before a space and what can begin one; at the stops of scripts that
@@ -35,7 +35,7 @@ class Passage(NamedTuple):
         return self.text[self.words[first].start : self.words[last - 1].end]
 
 
-@lru_cache(maxsize=512)  # a context is judged for many claims
+@remembered(1_000_000)  # a context is judged for many claims
 def read_passage(text: str) -> Passage:
     """Return a text, read."""
     words = tuple(read_words(text))

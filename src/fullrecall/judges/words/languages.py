@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
+from fullrecall.caches import remembered
 from fullrecall.judges.words.data import languages, words_of
 from fullrecall.judges.words.frequencies import zipf_frequencies
 from fullrecall.judges.words.tokens import stem
@@ -115,7 +116,7 @@ def function_words(language: str | None) -> frozenset[str]:
     return words_of(language or "", "function_words")
 
 
-@lru_cache(maxsize=16_384)
+@remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
     """Return the language and how many words or letters told it."""
     if text.isascii():
@@ -178,7 +179,7 @@ def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
     return of
 
 
-@lru_cache(maxsize=16_384)
+@remembered(400_000)
 def _lower_words(text: str) -> frozenset[str]:
     """Return the words of a text that are no names: not capitalized, nor a particle of a name."""
     written = _NAME.sub(" ", text.lower() if text.isupper() else text)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
+from fullrecall.caches import remembered
 from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.frequencies import weight, zipf_frequencies
 from fullrecall.judges.words.languages import function_words
@@ -34,7 +34,7 @@ class Name(NamedTuple):
     is_sure: bool = True
 
 
-@lru_cache(maxsize=4_096)
+@remembered(400_000)
 def names(text: str) -> tuple[Name, ...]:
     """Return the names of a text, in order: runs of capitalized words, of one or more.
 

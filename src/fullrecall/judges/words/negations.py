@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
+from fullrecall.caches import remembered
 from fullrecall.judges.words.data import languages, words_of
 from fullrecall.judges.words.languages import language_of
 from fullrecall.judges.words.tokens import read_words
@@ -52,7 +53,7 @@ class Denial(NamedTuple):
     clause_end: int
 
 
-@lru_cache(maxsize=4_096)
+@remembered(400_000)
 def denials(text: str, language: str | None = None) -> tuple[Denial, ...]:
     """Return what denies in a text, in order; `language` is its ISO 639-1 code, None detects it."""
     spoken = language or language_of(text) or "en"
@@ -74,7 +75,7 @@ def denies(
     return any(denial.kind in kinds for denial in denials(text, language))
 
 
-@lru_cache(maxsize=4_096)
+@remembered(400_000)
 def denied_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words that the plain denials of an English text deny.
 

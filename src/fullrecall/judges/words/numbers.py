@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from fullrecall.caches import remembered
 from fullrecall.judges.words.data import number_words, table
 from fullrecall.judges.words.frequencies import weight
 from fullrecall.judges.words.tokens import TELLING, stem
@@ -91,7 +92,7 @@ class _Token(NamedTuple):
 _NOTHING = _Token("", "", -1, -1)
 
 
-@lru_cache(maxsize=4_096)
+@remembered(400_000)
 def numbers(text: str) -> tuple[Number, ...]:
     """Return the numbers of a text, in order."""
     return tuple(_Reader(text).numbers())
@@ -123,13 +124,13 @@ def excludes(claimed: Number, stated: Number) -> bool:
     return claimed.sort == stated.sort and not _may_be(claimed, stated)
 
 
-@lru_cache(maxsize=4_096)
+@remembered(400_000)
 def months(text: str) -> frozenset[str]:
     """Return the months that a text names, in lower case: "may" only with a capital, in a date."""
     return frozenset(_months(text))
 
 
-@lru_cache(maxsize=4_096)
+@remembered(400_000)
 def weekdays(text: str) -> frozenset[str]:
     """Return the weekdays that a text names, in lower case."""
     there = {token.lower.removesuffix("s") for token in _tokens(text) if token.kind == "word"}
@@ -206,7 +207,7 @@ def _unit(word: str) -> tuple[str, str] | None:
     return units.get(plural) or (units.get(plural[:-1]) if plural.endswith("s") else None)
 
 
-@lru_cache(maxsize=1_024)
+@remembered(200_000)
 def _tokens(text: str) -> tuple[_Token, ...]:
     markers = {match.end() for match in _MARKER.finditer(text)}
     tokens: list[_Token] = []

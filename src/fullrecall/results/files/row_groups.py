@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from fullrecall.caches import Cache
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.records import ResultRecord
 from fullrecall.result import Method, Result
@@ -29,27 +30,6 @@ _MOST_OPEN = 32
 
 _AT_ONCE = 64
 """Rows that become Python objects together: whoever reads one mostly reads the next."""
-
-
-class Cache:
-    """Values that were read last, as many as `most` allows by what `size` counts."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._size = 0
-        self._kept: OrderedDict[object, tuple[Any, int]] = OrderedDict()
-
-    def get(self, key: object, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
-        """Return the value of a key, made where it is not there."""
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
-        value = make()
-        self._kept[key] = value, size(value)
-        self._size += self._kept[key][1]
-        while self._size > self._most and len(self._kept) > 1:
-            self._size -= self._kept.popitem(last=False)[1][1]
-        return value
 
 
 class Files:

@@ -1,0 +1,69 @@
+"""What was made last, kept within a size: texts and files are of any length, memory is not."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import update_wrapper
+from threading import Lock
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_OWN_SIZE = 64
+"""What an entry counts in characters beside its text."""
+
+
+class Cache:
+    """Values by their keys: the last ones, as many as `most` allows by what `size` counts.
+
+    The last one stays, whatever its size. Threads may share a cache; two that ask for the same key
+    at once may both make its value.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.size = 0
+        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+        """Return the value of a key, made where it is not there."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key][0]
+        value = make()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = value, size(value)
+                self.size += self._kept[key][1]
+            while self.size > self.most and len(self._kept) > 1:
+                self.size -= self._kept.popitem(last=False)[1][1]
+        return value
+
+
+def remembered(
+    characters: int,
+) -> Callable[[Callable[Concatenate[str, P], T]], Callable[Concatenate[str, P], T]]:
+    """Return a decorator for a function of a text: what it returned for the last texts is kept.
+
+    `characters` bounds the texts together. What is returned must not be changed.
+    """
+
+    def decorated(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+        cache = Cache(characters)
+
+        def cached(text: str, /, *args: P.args, **options: P.kwargs) -> T:
+            value: T = cache.get(
+                (text, args, *sorted(options.items())),
+                lambda: function(text, *args, **options),
+                lambda _: len(text) + _OWN_SIZE,
+            )
+            return value
+
+        cached.cache = cache  # type: ignore[attr-defined]
+        return update_wrapper(cached, function)
+
+    return decorated
