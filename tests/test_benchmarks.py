@@ -22,6 +22,8 @@ from fullrecall.testing import ScriptedChatModel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.tools
+
 FOLDER = Path(__file__).parents[1] / "bench"
 SCRIPTS = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.frameworks
+pytestmark = [pytest.mark.frameworks, pytest.mark.tools]
 NAME = "compare_retrievers.ipynb"
 KS = (1, 3, 5, 10, 20, 50)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.tools
 NAME = "judges.ipynb"
 
 

@@ -323,6 +323,8 @@ class Comparison(Shown, ByName[ScoreComparison]):
     def _group_names(self) -> list[str | None]:
         """The group of each pair, then of each sample that only the report before has."""
         before, after = self.before.table.named_groups, self.after.table.named_groups
+        if {*before, *after} <= {None}:
+            return [None] * (len(self.pairing.before) + len(self.pairing.only_before))
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
         names = [before[row] if before[row] is not None else after[other] for row, other in rows]
         return names + [before[row] for row in self.pairing.only_before.tolist()]

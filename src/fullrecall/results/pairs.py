@@ -41,6 +41,17 @@ class Pairing:
     only_before: Integers
     only_after: Integers
 
+    @classmethod
+    def row_by_row(cls, by: PairedBy, count: int) -> Pairing:
+        """Return the pairing of tables that have the same samples in the same rows."""
+        rows = np.arange(count)
+        return cls(by, rows, rows, rows[:0], rows[:0])
+
+    @property
+    def is_row_by_row(self) -> bool:
+        """Whether each sample is in the same row of both tables."""
+        return self.before is self.after
+
 
 class Common(NamedTuple):
     """Two results over the targets that both have; `differ` says that one has others too."""
@@ -56,10 +67,10 @@ def paired(before: Table, after: Table) -> Pairing:
     Raises `ReportError` where that is ambiguous: an ID twice in one report, IDs on some samples
     only, other questions at the same position, or lists of different length without IDs.
     """
-    tables = {"before": before, "after": after}
-    ids = {name: table.ids for name, table in tables.items()}
+    ours = before.ids
+    ids = {"before": ours, "after": ours if before.repeats(after, "id") else after.ids}
     without = {name: names.count(None) for name, names in ids.items()}
-    if all(without[name] == len(ids[name]) for name in tables):
+    if all(without[name] == len(ids[name]) for name in ids):
         return _by_position(before, after)
     for name, missing in without.items():
         if missing:
@@ -67,7 +78,14 @@ def paired(before: Table, after: Table) -> Pairing:
                 f"{missing:,} of the {len(ids[name]):,} samples of the report "
                 f"{name!r} have no ID, others have one: set the id of each"
             )
-    return _by_id(before, after)
+    if ours == ids["after"]:
+        _check_distinct(ours, "before")
+        pairing = Pairing.row_by_row("id", len(ours))
+    else:
+        pairing = _joined(ours, ids["after"])
+    if not (pairing.is_row_by_row and before.repeats(after, "user_input")):
+        _warn_of_other_questions(before, after, pairing)
+    return pairing
 
 
 class ScorePairs:
@@ -110,6 +128,8 @@ class ScorePairs:
         (before, after), (score, other) = self._tables, self._scores
         old, new = self._statuses
         rows = self._pairing
+        if rows.is_row_by_row and before.has_targets_of(after, score, other):
+            return {}
         unlike = (
             before.target_digests(score)[rows.before] != (after.target_digests(other)[rows.after])
         )
@@ -310,18 +330,6 @@ def _over(result: Result, targets: set[Target]) -> Result:
     return replace(result, findings=kept)
 
 
-def _by_id(before: Table, after: Table) -> Pairing:
-    ours, theirs = before.ids, after.ids
-    if ours == theirs:
-        _check_distinct(ours, "before")
-        rows = np.arange(len(ours))
-        pairing = Pairing("id", rows, rows, rows[:0], rows[:0])
-    else:
-        pairing = _joined(ours, theirs)
-    _warn_of_other_questions(before, after, pairing)
-    return pairing
-
-
 def _joined(ours: Sequence[str | None], theirs: Sequence[str | None]) -> Pairing:
     _check_distinct(ours, "before")
     _check_distinct(theirs, "after")
@@ -360,7 +368,7 @@ def _warn_of_other_questions(before: Table, after: Table, pairing: Pairing) -> N
         warnings.warn(
             f"{counted(len(reworded), 'sample')} with the same ID and another question, such as "
             f"{before.ids[reworded[0]]!r}: they are compared by their IDs",
-            stacklevel=6,
+            stacklevel=5,
         )
 
 
@@ -376,8 +384,7 @@ def _by_position(before: Table, after: Table) -> Pairing:
                 f"sample #{row + 1} asks {ours!r} before and {theirs!r} after, and the samples "
                 "have no IDs: set the id of each, or keep them in one order"
             )
-    rows = np.arange(len(before))
-    return Pairing("position", rows, rows, rows[:0], rows[:0])
+    return Pairing.row_by_row("position", len(before))
 
 
 def _check_same(ours: Method, theirs: Method) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +154,14 @@ class Part(ABC):
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         return retrievals_of(self.samples())
+
+    def stored(self, name: str) -> Any:  # noqa: ARG002 - files look at it
+        """Return a column as an Arrow array where it lies so in a file, else None."""
+        return None
+
+    def has_ids_for_targets(self, score: int) -> bool:  # noqa: ARG002 - files look at it
+        """Return whether it is known at once that all targets are reference IDs, of grade 1."""
+        return False
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""

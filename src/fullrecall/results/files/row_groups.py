@@ -137,7 +137,7 @@ class RowGroup(Part):
         column = self.column(name)
         if column is None or column.null_count:
             return None
-        values: Integers = column.to_numpy().astype(np.int64)
+        values: Integers = columns.as_numbers(column).astype(np.int64)
         return values if self._rows is None else values[self._rows]
 
     def columns(self, score: int) -> ScoreColumns:
@@ -188,11 +188,23 @@ class RowGroup(Part):
             return Counter()
         return super().retrievals()
 
-    def target_digests(self, score: int) -> NDArray[np.uint64]:
-        """Return a number for the targets of each row; see `Table.target_digests`."""
+    def stored(self, name: str) -> Any:
+        """Return a column as an Arrow array; None where some of its cells are elsewhere."""
+        if self._rows is not None or not self.is_null(columns.SAMPLE):
+            return None
+        kind: Any = self._types[name]
+        column = self.column(name)
+        return pa.nulls(self._all, kind) if column is None else column
+
+    def has_ids_for_targets(self, score: int) -> bool:
+        """Return whether all targets are reference IDs, of grade 1."""
         name = self._methods[score].name
         special = (f"{name}_details", f"{name}_grade", "references", columns.SAMPLE)
-        if not all(map(self.is_null, special)):
+        return all(map(self.is_null, special))
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        if not self.has_ids_for_targets(score):
             return super().target_digests(score)
         references = self.column("reference_context_ids")
         if references is None:
@@ -200,7 +212,7 @@ class RowGroup(Part):
         codes = references.flatten().dictionary_encode()
         hashes = name_hashes(codes.dictionary.to_pylist())
         offsets = offsets_of(columns.list_lengths(references))
-        sums = hash_sums(hashes[codes.indices.to_numpy()], offsets)
+        sums = hash_sums(hashes[columns.as_numbers(codes.indices)], offsets)
         sums = sums if self._rows is None else sums[self._rows]
         sums[self.columns(score).status != SCORED] = 0
         return sums
