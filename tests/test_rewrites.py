@@ -337,7 +337,7 @@ def test_hostile_ids_cost_bounded_work() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_of_few_samples_the_hint_speaks_where_all_match(count: int) -> None:
-    """The first try has one or three questions: nothing is counted there, but all of them fit."""
+    """The first try has one or three questions: no count tells anything, but all of them fit."""
     lists = [[f"/srv/docs/{river}.md", "/srv/docs/x.md"] for river in RIVERS[:count]]
     references = [[f"docs/{river}.md"] for river in RIVERS[:count]]
     (score,) = report_of(lists, references).summary()
@@ -388,7 +388,7 @@ def test_a_field_that_fits_by_chance_is_not_named() -> None:
 
 
 def test_the_command_line_names_its_own_option() -> None:
-    """What the hints name in Python, `as_options` names as `evaluate` has it on the command line."""
+    """What hints name in Python is named on the command line as `evaluate` has it there."""
     lists, references = samples(*KINDS["suffix .md"][:2])
     (spelled,) = report_of(lists, references).summary()
     (field,) = fields_report(5, lambda m: {"doc": f"{RIVERS[m % 9]}-{m}"}).summary()

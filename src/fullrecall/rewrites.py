@@ -38,8 +38,8 @@ _FEWEST = 3
 _CHANCE = 0.001
 """How often a hint may come of IDs that have nothing to do with each other."""
 
-_FEW_SAMPLES = 5
-"""Below so many samples no count tells chance from a rewrite: then every reference must fit."""
+_FEW_SAMPLES = 10
+"""Below so many samples a count tells little: there it is enough that every reference fits."""
 
 _LONG_NUMBER = 5
 """Digits from which on a number alone names a document."""
@@ -161,9 +161,9 @@ def differences(matches: Sequence[Match]) -> str:
                     affixes.setdefault((place, side), Counter())[text] += bool(text)
         spelling |= dict.fromkeys(_spelling(match))
     parts: dict[str, None] = {}
-    for (place, _), texts in affixes.items():
+    for (place, _), counts in affixes.items():
         named = named_start if place == "before" else named_end
-        seen = [text for text in texts if text]
+        seen = [text for text in counts if text]
         parts |= dict.fromkeys(named(text, exactly=len(seen) == 1) for text in seen)
     return ", ".join([*parts, *(name for name in spelling if name not in parts)]) or "spelling"
 
@@ -428,16 +428,17 @@ def is_chance(lists: Sequence[Iterable[str]], references: Sequence[Groups]) -> b
     If lists and references had nothing to do with each other, those of one sample would fit as
     often as a list drawn from all. That is rejected at 0.1%, by the bound on sums of independent
     events of Hoeffding, "On the distribution of the number of successes in independent trials",
-    1956. Of fewer than five samples, all references must be there, and be more than short numbers.
+    1956. Of fewer than ten samples it is enough that all references are there, if they are more
+    than short numbers.
     """
     samples = [(set(ids), groups) for ids, groups in zip(lists, references, strict=True) if groups]
     count, fitting, share = len(samples), 0, 0.0
-    if count < _FEW_SAMPLES:
-        return not all(
-            any(own_id in ids and _is_telling(own_id) for own_id in group)
-            for ids, groups in samples
-            for group in groups
-        )
+    if count < _FEW_SAMPLES and all(
+        any(own_id in ids and _is_telling(own_id) for own_id in group)
+        for ids, groups in samples
+        for group in groups
+    ):
+        return False
     holders: dict[str, set[int]] = defaultdict(set)
     for number, (ids, _) in enumerate(samples):
         for own_id in ids:
