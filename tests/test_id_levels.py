@@ -50,6 +50,18 @@ def test_what_cannot_be_compared_is_left_out(nothing: Sample) -> None:
     assert problem_of() is None
 
 
+def test_ids_of_options_are_compared_as_ids_are() -> None:
+    """A parent's ID that is a number equals the text that names it; None is no ID."""
+    seen = ids_seen(sample(["7"], chunk("u1")), {"id_key='parent'": [None, 7], "other": [8]})
+    assert seen.options == ("id_key='parent'",)
+
+
+def test_nested_metadata_are_named_by_a_dotted_path() -> None:
+    """As `id_key=` takes them."""
+    seen = ids_seen(sample(["d1"], chunk("u1", origin={"doc": "d1"})))
+    assert seen.options == ("id_key='origin.doc'",)
+
+
 def test_one_that_met_is_enough() -> None:
     """The level is right, whatever the other samples missed."""
     seen = [sample(["a"], chunk("u", source="a")), sample(["b"], chunk("b"))]

@@ -190,6 +190,7 @@ ORDER = (
     (
         "errors",
         "identifiers",
+        "id_forms",
         "rewrites",
         "counts",
         "cores",

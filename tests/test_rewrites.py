@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from urllib.parse import quote
 from uuid import UUID
@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.rewrites import Rewrite, rewrites
+from fullrecall.cli.problems import as_options
+from fullrecall.rewrites import Rewrite
+from fullrecall.rewrites import rewrites as rewrites_of_groups
 
 RIVERS = (
     "amur danube elbe ganges indus jordan kolyma loire mekong niger oder parana rhine seine tagus "
@@ -102,6 +104,14 @@ KINDS: dict[str, tuple[Spell, Spell, str]] = {
     ),
     "white space": (lambda w, n: f"{w}{n}", lambda w, n: f" {w}{n} ", "white space"),
 }
+
+
+def rewrites(
+    retrieved_ids: Sequence[Sequence[str | None]], reference_ids: Sequence[Sequence[str]]
+) -> Rewrite | None:
+    """Return the rewrite of references that have one ID each."""
+    groups = [[(own_id,) for own_id in ids] for ids in reference_ids]
+    return rewrites_of_groups(retrieved_ids, groups)
 
 
 def samples(
@@ -212,7 +222,7 @@ def test_unrelated_ids_get_no_hint() -> None:
         found = rewrites(lists, references)
         if found is not None and found.recall == 0:
             tempting += 1
-            hints += [] if found.is_chance(lists, references) else [found.sentence]
+            hints += [] if found.is_chance else [found.sentence]
     assert tempting > 0
     assert hints == []
 
@@ -260,10 +270,22 @@ def test_versions_beside_each_other_are_other_documents() -> None:
 
 def test_a_rewrite_applies_to_other_ids() -> None:
     """What was learned from the lists finds the IDs of a corpus."""
-    found = rewrites([["kb/A1.md"], ["kb/B2.md"], ["kb/C3.md"]], [["a1"], ["b2"], ["c3"]])
+    found = rewrites_of_groups(
+        [["kb/A1.md"], ["kb/B2.md"], ["kb/C3.md"], ["kb/X9.md"]],
+        [[("a1",)], [("b2",)], [("c3",)], [("d4",), ("f6",)]],
+        indexed=["kb/D4.md", "kb/E5.md", "x/d4.txt"],
+    )
     assert found is not None
-    corpus = ["kb/D4.md", "kb/E5.md", "x/d4.txt"]
-    assert found.matched(["d4", "f6"], corpus) == {"d4": frozenset({"kb/D4.md"})}
+    others = {
+        reference: {match.retrieved for match in of} for reference, of in found.matches.items()
+    }
+    assert others == {
+        "a1": {"kb/A1.md"},
+        "b2": {"kb/B2.md"},
+        "c3": {"kb/C3.md"},
+        "d4": {"kb/D4.md"},
+    }
+    assert [pair.reference for pair in found.pairs] == ["a1", "b2", "c3"]
 
 
 def test_two_fitting_ids_are_chance() -> None:
@@ -298,7 +320,8 @@ def test_any_ids_are_taken(both: tuple[list[list[str]], list[list[str]]]) -> Non
     if found is None:
         return
     assert isinstance(found, Rewrite)
-    assert 0 < found.gain <= 1
+    assert 0 <= found.gain <= 1
+    assert bool(found.gain) == bool(found.pairs)
     for pair in found.pairs:
         assert any(
             pair.retrieved in retrieved and pair.reference in wanted
@@ -310,3 +333,68 @@ def test_hostile_ids_cost_bounded_work() -> None:
     """Megabytes of words in an ID are not read to their end."""
     lists, references = [["a1 " * 300_000] * 3] * 5, [["b1 " * 300_000] * 2] * 5
     assert rewrites(lists, references) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_of_few_samples_the_hint_speaks_where_all_match(count: int) -> None:
+    """The first try has one or three questions: no count tells anything, but all of them fit."""
+    lists = [[f"/srv/docs/{river}.md", "/srv/docs/x.md"] for river in RIVERS[:count]]
+    references = [[f"docs/{river}.md"] for river in RIVERS[:count]]
+    (score,) = report_of(lists, references).summary()
+    assert score.rewrite is not None
+    assert "directory '/srv/'" in score.rewrite.sentence
+    assert report_of([*lists, ["y"]], [*references, ["z"]]).summary()[0].rewrite is None
+    assert report_of([["007"]] * count, [["7"]] * count).summary()[0].rewrite is None
+
+
+def fields_report(count: int, metadata: Callable[[int], dict[str, object]]) -> Report:
+    """Return a report whose contexts have IDs of a store, and what is wanted in their metadata."""
+    rows = [
+        {
+            "expected_ids": [f"{RIVERS[n % 9]}-{n}"],
+            "retrieved_contexts": [
+                {"id": f"{Random(m).getrandbits(64):x}", "text": "t", "metadata": metadata(m)}
+                for m in (n + 1, n)
+            ],
+        }
+        for n in range(count)
+    ]
+    return evaluate(rows, IdRecall(), progress=False)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_a_summary_names_the_field_that_has_the_references(count: int) -> None:
+    """A recall of 0 whose references stand in metadata names `id_key=`, with the gain."""
+    report = fields_report(
+        count, lambda m: {"page": m % 3, "origin": {"doc": f"{RIVERS[m % 9]}-{m}"}}
+    )
+    (score,) = report.summary()
+    assert score.rewrite is not None
+    assert score.rewrite.gain == 1
+    assert f"id_key='origin.doc' finds {count} (recall +1.000)" in score.rewrite.sentence
+    assert "id_key='origin.doc'" in " ".join(str(report.summary()).split())
+
+
+def test_a_field_that_fits_by_chance_is_not_named() -> None:
+    """Pages and years stand in many fields, and are among many references."""
+    rows = [
+        {
+            "expected_ids": [str(n % 7)],
+            "retrieved_contexts": [{"id": f"u{n}", "text": "t", "metadata": {"page": n % 5}}],
+        }
+        for n in range(60)
+    ]
+    assert evaluate(rows, IdRecall(), progress=False).summary()[0].rewrite is None
+
+
+def test_the_command_line_names_its_own_option() -> None:
+    """What hints name in Python is named on the command line as `evaluate` has it there."""
+    lists, references = samples(*KINDS["suffix .md"][:2])
+    (spelled,) = report_of(lists, references).summary()
+    (field,) = fields_report(5, lambda m: {"doc": f"{RIVERS[m % 9]}-{m}"}).summary()
+    assert spelled.rewrite is not None
+    assert field.rewrite is not None
+    for hint, option in ((spelled.rewrite, "with --id-key"), (field.rewrite, "--id-key doc finds")):
+        assert "id_key=" in hint.sentence
+        assert option in as_options(hint.sentence)
+        assert "id_key=" not in as_options(hint.sentence)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
 
-from fullrecall.context import ID
+from fullrecall.context import ID, Context
 from fullrecall.identifiers import as_id, shown
+from fullrecall.rewrites import Groups, is_chance, share_found
 from fullrecall.sample import Sample
 
 _MOST_KEYS = 5
@@ -75,18 +77,87 @@ def _options(
 ) -> tuple[str, ...]:
     counts: Counter[str] = Counter()
     for option, ids in other_ids.items():
-        counts[option] = sum(own in reference_ids for own in ids)
+        counts[option] = sum(_as_id(own_id) in reference_ids for own_id in ids)
     for context in sample.retrieved_contexts or ():
-        for key, value in context.metadata.items():
-            counts[f"id_key={key!r}"] += _names(value, reference_ids)
+        for path, value in _named_values(context.metadata):
+            counts[f"id_key={path!r}"] += value in reference_ids
     return tuple(option for option, count in counts.most_common(_MOST_KEYS) if count)
 
 
-def _names(value: Any, reference_ids: set[str]) -> bool:
+def id_fields(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield where a context may have another ID, as `id_key` takes it, and the ID there.
+
+    Its source, and what its metadata has, nested ones by a dotted path.
+    """
+    if context.source is not None:
+        yield "source", context.source
+    if context.metadata:
+        yield from _named_values(context.metadata)
+
+
+def _named_values(metadata: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in metadata.items():
+        if isinstance(value, Mapping):
+            yield from _named_values(value, f"{path}{name}.")
+        else:
+            own_id = value if type(value) is str else _as_id(value)
+            if own_id:
+                yield f"{path}{name}", own_id
+
+
+def _as_id(value: object) -> str | None:
     try:
-        return as_id(value) in reference_ids
+        return as_id(value)
     except ValueError:  # a list, a number with a fraction: no ID
-        return False
+        return None
+
+
+@dataclass(frozen=True)
+class OtherField:
+    """A field of the retrieved contexts that holds reference IDs: its path, as `id_key` takes it.
+
+    `references` counts those that are in that field of their own sample's contexts; `gain` is the
+    mean recall by it, where none is found by the contexts' IDs.
+    """
+
+    path: str
+    references: int
+    gain: float
+
+    @property
+    def sentence(self) -> str:
+        """The field with its gain, and how to use it."""
+        return (
+            f"another field of the retrieved contexts has the reference IDs: id_key={self.path!r} "
+            f"finds {self.references:,} (recall {self.gain:+.3f})"
+        )
+
+
+def other_field(
+    contexts: Sequence[Sequence[Context]], references: Sequence[Groups]
+) -> OtherField | None:
+    """Return the field in which most references are, of the samples' contexts; None if by chance.
+
+    Both have one item for each sample, in the same order.
+    """
+    values: dict[str, list[set[str]]] = {}
+    for number, listed in enumerate(contexts):
+        for context in listed:
+            for path, value in id_fields(context):
+                values.setdefault(path, [set() for _ in contexts])[number].add(value)
+    fields = []
+    for path, by_sample in values.items():
+        shares = [
+            share_found(own, ids) for own, ids in zip(references, by_sample, strict=True) if own
+        ]
+        count = sum(
+            not ids.isdisjoint(group)
+            for own, ids in zip(references, by_sample, strict=True)
+            for group in own
+        )
+        if count and not is_chance(by_sample, references):
+            fields.append(OtherField(path, count, sum(shares) / len(shares)))
+    return max(fields, key=lambda field: field.gain, default=None)
 
 
 class IdWatch:

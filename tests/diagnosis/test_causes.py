@@ -132,12 +132,12 @@ def test_wrong_level_both_ways() -> None:
     ("expected", "retrieved", "told"),
     [
         ("Docs/File0.MD", Context(id="docs/file0.md"), "the same but for letter case"),
-        ("a/b c.md", Context(id="a\\b%20c.md"), "percent encoding and slashes"),
-        ("https://www.x.org/a", Context(id="x.org/a/"), "URL scheme and slashes"),
-        ("7", Context(id="007"), "zeros of numbers"),
-        ("docs/a.md", Context(id="/srv/docs/a.md"), "the same path"),
-        ("7", Context("t", id="9f", metadata={"page_id": 7}), "metadata['page_id']"),
-        ("k7", Context("t", id="9f", metadata={"a": {"b": "k7"}}), "metadata['a']['b']"),
+        ("a/b c.md", Context(id="a\\b%20c.md"), "percent encoding, separators"),
+        ("https://www.x.org/a", Context(id="x.org/a/"), "URL 'https://www.'"),
+        ("7", Context(id="007"), "zero padding"),
+        ("docs/a.md", Context(id="/srv/docs/a.md"), "directory '/srv/'"),
+        ("7", Context("t", id="9f", metadata={"page_id": 7}), "id_key='page_id'"),
+        ("k7", Context("t", id="9f", metadata={"a": {"b": "k7"}}), "id_key='a.b'"),
         ("k7", Context("the text of it", metadata={}), "has no ID"),
     ],
 )

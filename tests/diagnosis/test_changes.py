@@ -150,7 +150,7 @@ def test_ids_in_another_form_and_level() -> None:
     found = diagnosed(*samples)
     assert sorted((change.action, change.gain) for change in found.changes) == [
         ("compare IDs of documents: leave out what numbers their chunks", 0.25),
-        ("write IDs in one way: ignore slashes, letter case", 0.25),
+        ("write IDs in one way: ignore letter case, separators", 0.25),
     ]  # reading `source` finds one and loses another: no gain
 
 

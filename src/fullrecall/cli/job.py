@@ -17,7 +17,7 @@ from fullrecall.cli.console import fail, noting, show, write_json
 from fullrecall.cli.exits import INTERRUPTED
 from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import EXPORTS, is_device, is_exported, remove
-from fullrecall.cli.problems import explained
+from fullrecall.cli.problems import as_options, explained
 from fullrecall.counts import counted
 from fullrecall.errors import FullrecallError, ParameterError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
@@ -91,7 +91,11 @@ def run_job(
         sheet = summary_sheet(summary)
         show(terminal.Grid(sheet))
         if not job.quiet:
-            notes = [*sheet.notes, *_left_out(joined), *([spent_on] if spent_on else [])]
+            notes = [
+                *map(as_options, sheet.notes),
+                *_left_out(joined),
+                *([spent_on] if spent_on else []),
+            ]
             _show_notes(job, outcome, notes, others)
     if outcome.stopped is None:
         _check_something_scored(summary, others)

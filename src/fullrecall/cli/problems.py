@@ -30,6 +30,12 @@ _IN_PYTHON = (
     (re.compile(r"to_label\(second=True\) draws"), "--to-confirm draws"),
     (re.compile(r": use to_label(?=;)"), ": use --to-label"),
     (re.compile(r"prove=True"), "--prove"),
+    (
+        re.compile(r"pass id_key= a function that returns IDs as the references do"),
+        "write both in one way, or name a field that has the references' IDs with --id-key",
+    ),
+    (re.compile(r"\bid_key='([^']+)'"), r"--id-key \1"),
+    (re.compile(r"\bid_key="), "--id-key"),
     (re.compile(r"pass old="), "pass --old"),
     (re.compile(r"choose one by its name"), "choose with --score"),
     (re.compile(r"split='joint'"), "--split joint"),

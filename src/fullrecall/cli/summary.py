@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.exits import wrong
 from fullrecall.cli.options import Amount, Cuts, MeasureText, Share, cut
+from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
 from fullrecall.errors import ReportError
@@ -80,7 +82,8 @@ def summary(
             values["smallest_k"] = [search.to_dict() for search in searched]
         write_json(values)
         return
-    show(*terminal.parts(summary_sheet(shown)))
+    sheet = summary_sheet(shown)
+    show(*terminal.parts(replace(sheet, notes=[*map(as_options, sheet.notes)])))
     if smallest_k is not None:
         none = "The report has no recall score: choose another with --score."
         show("", *([search.reason for search in searched] or [none]))

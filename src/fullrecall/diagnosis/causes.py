@@ -63,9 +63,9 @@ FIXES: Mapping[Cause, str] = {
     Cause.REFERENCE_ABSTAINS: "Remove the claim: mark the question as unanswerable and score the "
     "response in place of recall.",
     Cause.ID_MISMATCH: "Write IDs in one way on both sides, or read them from the field that has "
-    "them (the adapters' id_key=).",
-    Cause.WRONG_ID_LEVEL: "Compare IDs of one level: the adapters' id_key=, or other IDs in the "
-    "references.",
+    "them: id_key=.",
+    Cause.WRONG_ID_LEVEL: "Compare IDs of one level: read them from another field, id_key=, or "
+    "name others in the references.",
     Cause.NOT_IN_PROMPT: "Put more of the list into the prompt: a longer context, or shorter "
     "chunks.",
     Cause.CROWDED_OUT: "Drop duplicates before the list is cut, or remove them from the index.",

@@ -13,17 +13,20 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus
-from fullrecall.diagnosis.id_forms import document_of, ends_with, form, forms_between, named_values
-from fullrecall.rewrites import rewrites
+from fullrecall.id_forms import document_of
+from fullrecall.id_levels import id_fields
+from fullrecall.rewrites import Match, differences, rewrites
 
-Relation: TypeAlias = Literal["form", "path", "named", "source", "chunk", "document", "rewrite"]
+Relation: TypeAlias = Literal["rewrite", "field", "source", "chunk", "document"]
+
+_SHORT = 4
 
 
 class Alias(NamedTuple):
     """An ID that a context has in place of the expected one.
 
     `rank` is its place in the list, None where only the corpus has it. `where` names a field, or
-    in what the forms differ. `indexed_only`: expected IDs of this level do match in other samples,
+    in what the IDs differ. `indexed_only`: expected IDs of this level do match in other samples,
     so that it is the corpus that was given with IDs of another level: no cause of a miss.
     """
 
@@ -58,181 +61,120 @@ class IdEvidence:
         self._lookups = lookups
         self._levels_meet = direct > 0
         indexed = () if corpus is None else corpus.contexts
-        self._corpus = frozenset(context.id for context in indexed if context.id is not None)
-        known = retrieved | self._corpus
-        wanted = {one for lookup in lookups.values() for one in lookup.wanted}
+        self._corpus = {context.id: context for context in indexed if context.id is not None}
+        wanted = {own_id for lookup in lookups.values() for own_id in lookup.wanted}
         self._sources = _sources(indexed, wanted)
-        self._forms = _forms(known, wanted)
-        self._paths = _paths(known, wanted)
-        self._chunks: dict[str, set[str]] = {}
-        for one in known:
-            parent = document_of(one)
-            if parent in wanted and parent is not None:
-                self._chunks.setdefault(parent, set()).add(one)
-        self._known = known
-        self._named = self._fields()
-        self._renamed = self._rewritten(retrieved, wanted - known, direct)
-        self._options = {one: found for one in wanted if (found := tuple(self._others(one)))}
-        self._written: dict[str, list[str]] = {}
-        for reference, options in self._options.items():
-            for relation, other in options:
-                if relation in _SPELLINGS:
-                    self._written.setdefault(other, []).append(reference)
+        self._fields = _fields(lookups)
+        lists = [[context.id for context in lookup.contexts] for lookup in lookups.values()]
+        rewrite = rewrites(
+            [*lists, sorted(retrieved)],
+            [*([(own_id,) for own_id in lookup.wanted] for lookup in lookups.values()), ()],
+            indexed=self._corpus,
+            direct=direct,
+        )
+        self._matches = {} if rewrite is None else rewrite.matches
+        self.written: dict[str, list[str]] = {}
+        """The expected IDs that an ID is, written differently."""
+        self._whole: dict[str, str] = {}
+        for match in (each for matches in self._matches.values() for each in matches):
+            relation = _relation(match)
+            if relation == "rewrite":
+                self.written.setdefault(match.retrieved, []).append(match.reference)
+            elif relation == "chunk":
+                self._whole[match.retrieved] = match.reference
+            else:
+                self._whole[match.reference] = match.retrieved
 
     def alias(self, position: int, wanted: str) -> Alias | None:
         """Return the ID under which the row's list, or the corpus, has an expected one."""
         lookup = self._lookups.get(position)
         if lookup is None:
             return None
-        named = self._named.get((position, wanted))
-        if named is not None:
-            return named
-        options = self._options.get(wanted, ())
-        if options:
-            ranks = {context.id: rank for rank, context in enumerate(lookup.contexts, start=1)}
-            for relation, found in options:
-                if found in ranks:
-                    return self._alias(relation, wanted, found, ranks[found])
-        return None if wanted in self._corpus else self._in_corpus(wanted, options)
+        in_field = self._fields.get((position, wanted))
+        if in_field is not None:
+            return in_field
+        match, rank = self.match(position, wanted)
+        if match is not None:
+            return Alias(_relation(match), match.retrieved, rank, differences([match]))
+        return None if wanted in self._corpus else self._in_corpus(wanted)
 
-    def _in_corpus(self, wanted: str, options: Iterable[tuple[Relation, str]]) -> Alias | None:
+    def _in_corpus(self, wanted: str) -> Alias | None:
         """Return the ID under which only the corpus has an expected one."""
-        for relation, found in options:
-            if found in self._corpus:
-                alias = self._alias(relation, wanted, found, None)
-                return alias._replace(
-                    indexed_only=self._levels_meet and relation in ("chunk", "document")
-                )
+        for match in self._matches.get(wanted, ()):
+            if match.retrieved in self._corpus:
+                relation = _relation(match)
+                other_level = self._levels_meet and relation != "rewrite"
+                where = differences([match])
+                return Alias(relation, match.retrieved, None, where, other_level)
         if wanted in self._sources:
             return Alias("source", self._sources[wanted], indexed_only=self._levels_meet)
         return None
 
-    def aliases(self) -> Iterator[tuple[int, str, Alias]]:
-        """Yield every alias that was found, with the position of its row and the expected ID."""
+    def match(self, position: int, wanted: str) -> tuple[Match | None, int | None]:
+        """Return what stands for an expected ID in the row's list, with its rank."""
+        matches = self._matches.get(wanted)
+        if matches:
+            contexts = self._lookups[position].contexts
+            ranks = {context.id: rank for rank, context in enumerate(contexts, start=1)}
+            for match in matches:
+                if match.retrieved in ranks:
+                    return match, ranks[match.retrieved]
+        return None, None
+
+    def document(self, own_id: str) -> str:
+        """Return the ID of the document of which an ID names a part; the ID where it names none."""
+        return document_of(self._whole.get(own_id, own_id))
+
+    def in_lists(self) -> Iterator[Alias | Match]:
+        """Yield what stands for expected IDs in the lists of their own rows."""
         for position, lookup in self._lookups.items():
             for wanted in lookup.wanted:
-                alias = self.alias(position, wanted)
-                if alias is not None:
-                    yield position, wanted, alias
-
-    def _alias(self, relation: Relation, wanted: str, found: str, rank: int | None) -> Alias:
-        where = ""
-        if relation == "form":
-            where = " and ".join(forms_between(wanted, found))
-        elif relation == "rewrite" and self.rewrite is not None:
-            where = self.rewrite.what
-        return Alias(relation, found, rank, where)
-
-    def _others(self, wanted: str) -> Iterator[tuple[Relation, str]]:
-        """Yield the known IDs that may stand for an expected one, with how they are related."""
-        if wanted in self._forms:
-            yield "form", self._forms[wanted]
-        if wanted in self._paths:
-            yield "path", self._paths[wanted]
-        for found in sorted(self._chunks.get(wanted, ())):
-            yield "chunk", found
-        document = document_of(wanted)
-        if document is not None and document in self._known:
-            yield "document", document
-        for found in sorted(self._renamed.get(wanted, ())):
-            yield self._level, found
-
-    def _rewritten(
-        self, retrieved: set[str], missing: set[str], direct: int
-    ) -> Mapping[str, frozenset[str]]:
-        """Return the IDs that stand for expected ones by what the IDs of all samples tell."""
-        lists = [[context.id for context in lookup.contexts] for lookup in self._lookups.values()]
-        known = self._forms.keys() | self._paths.keys() | self._chunks.keys()
-        references = [
-            [one for one in lookup.wanted if one not in known] for lookup in self._lookups.values()
-        ]
-        found = rewrites([*lists, sorted(retrieved)], [*references, ()], direct=direct)
-        self.rewrite = found
-        """What rewrites one side's IDs into the other's; None where nothing does."""
-        same = {} if found is None else found.matched(missing, sorted(self._known))
-        self._whole: dict[str, str] = {}
-        for wanted, others in same.items() if self._level != "rewrite" else ():
-            for one in others:
-                part, whole = (wanted, one) if self._level == "document" else (one, wanted)
-                self._whole[part] = whole
-        return same
-
-    @property
-    def _level(self) -> Relation:
-        """How IDs that are the same by the rewrite are related."""
-        if self.rewrite is None or not self.rewrite.joins:
-            return "rewrite"
-        return "document" if self.rewrite.side == "reference" else "chunk"
-
-    def written_as(self, given: str) -> Sequence[str]:
-        """Return the expected IDs that an ID is, written differently."""
-        return self._written.get(given, ())
-
-    def document(self, given: str) -> str | None:
-        """Return the ID of the document of which an ID names a part; None where it names none."""
-        return document_of(given) or self._whole.get(given)
-
-    def _fields(self) -> dict[tuple[int, str], Alias]:
-        """Return the expected IDs that stand in another field of a retrieved context.
-
-        A short number stands in many fields by chance: it counts where the field has the expected
-        ID in half of the samples at least.
-        """
-        found: dict[tuple[int, str], Alias] = {}
-        hits: Counter[str] = Counter()
-        for position, lookup in self._lookups.items():
-            wanted = set(lookup.wanted)
-            # Most lists have nothing of it, which is seen at once.
-            sources = map(_source, lookup.contexts)
-            if wanted.isdisjoint(sources) and not any(map(_metadata, lookup.contexts)):
-                continue
-            for rank, context in enumerate(lookup.contexts, start=1):
-                if context.source in wanted and context.source != context.id:
-                    key = position, str(context.source)
-                    found.setdefault(key, Alias("source", context.id, rank, "source"))
-                if not context.metadata:
-                    continue
-                for path, value in named_values(context.metadata):
-                    if value in wanted and (position, value) not in found:
-                        found[position, value] = Alias("named", context.id, rank, path)
-                        hits[path] += 1
-        half = sum(bool(lookup.wanted) for lookup in self._lookups.values()) / 2
-        return {
-            (position, wanted): alias
-            for (position, wanted), alias in found.items()
-            if alias.relation == "source"
-            or not (wanted.isdigit() and len(wanted) <= _SHORT)
-            or hits[alias.where] >= half
-        }
+                in_field = self._fields.get((position, wanted))
+                match, _ = self.match(position, wanted)
+                if in_field is not None:
+                    yield in_field
+                elif match is not None:
+                    yield match
 
 
-_SPELLINGS = ("form", "path", "rewrite")
-_SHORT = 4
+def _relation(match: Match) -> Relation:
+    """Return how the ID that stands for an expected one is related to it."""
+    if not match.rule.joins:
+        return "rewrite"
+    return "document" if match.rule.longer == "reference" else "chunk"
+
+
 _source, _metadata = attrgetter("source"), attrgetter("metadata")
 
 
-def _forms(known: set[str], wanted: set[str]) -> dict[str, str]:
-    """Return for each expected ID the only known one that differs from it in its form alone."""
-    missing = wanted - known
-    of: dict[str, list[str]] = {form(one): [] for one in missing}
-    for one in known:
-        if (found := of.get(form(one))) is not None:
-            found.append(one)
-    return {one: of[form(one)][0] for one in missing if len(of[form(one)]) == 1}
+def _fields(lookups: Mapping[int, Lookup]) -> dict[tuple[int, str], Alias]:
+    """Return the expected IDs that stand in another field of a retrieved context.
 
-
-def _paths(known: set[str], wanted: set[str]) -> dict[str, str]:
-    """Return for each expected ID the only known path that ends with it, or that it ends with."""
-    of: dict[str, list[str]] = {}
-    for one in wanted - known:
-        of.setdefault(form(one).rpartition("/")[2], []).append(one)
-    found: dict[str, list[str]] = {}
-    for one in known:
-        for other in of.get(form(one).rpartition("/")[2], ()):
-            ours, theirs = form(one), form(other)
-            if ends_with(ours, theirs) or ends_with(theirs, ours):
-                found.setdefault(other, []).append(one)
-    return {one: of_it[0] for one, of_it in found.items() if len(of_it) == 1}
+    A short number stands in many fields by chance: it counts where the field has the expected
+    ID in half of the samples at least.
+    """
+    found: dict[tuple[int, str], Alias] = {}
+    hits: Counter[str] = Counter()
+    for position, lookup in lookups.items():
+        wanted = set(lookup.wanted)
+        # Most lists have nothing of it, which is seen at once.
+        sources = map(_source, lookup.contexts)
+        if wanted.isdisjoint(sources) and not any(map(_metadata, lookup.contexts)):
+            continue
+        for rank, context in enumerate(lookup.contexts, start=1):
+            for path, value in id_fields(context):
+                if value in wanted and value != context.id and (position, value) not in found:
+                    relation: Relation = "source" if path == "source" else "field"
+                    found[position, value] = Alias(relation, context.id, rank, path)
+                    hits[path] += 1
+    half = sum(bool(lookup.wanted) for lookup in lookups.values()) / 2
+    return {
+        (position, wanted): alias
+        for (position, wanted), alias in found.items()
+        if alias.relation == "source"
+        or not (wanted.isdigit() and len(wanted) <= _SHORT)
+        or hits[alias.where] >= half
+    }
 
 
 def _sources(corpus: Iterable[Context], wanted: set[str]) -> dict[str, str | None]:

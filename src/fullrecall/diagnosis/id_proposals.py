@@ -9,9 +9,10 @@ from typing import TypeAlias
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Proposal
-from fullrecall.diagnosis.id_evidence import IdEvidence
-from fullrecall.diagnosis.id_forms import named_values
+from fullrecall.diagnosis.id_evidence import Alias, IdEvidence
 from fullrecall.diagnosis.rescoring import ByIds, Rescored
+from fullrecall.id_levels import id_fields
+from fullrecall.rewrites import differences
 
 Names: TypeAlias = Callable[[int, Context], Iterable[str]]
 """The IDs that a context of the row at a position has after the change."""
@@ -20,31 +21,21 @@ Names: TypeAlias = Callable[[int, Context], Iterable[str]]
 def id_proposals(
     baseline: Baseline, rescored: Mapping[int, Rescored], ids: IdEvidence
 ) -> Iterator[Proposal]:
-    """Yield the proposals: IDs in one form, IDs of another field, IDs of documents."""
+    """Yield the proposals: IDs written in one way, IDs of another field, IDs of documents."""
     by_ids = {place: by for place, by in rescored.items() if isinstance(by, ByIds)}
     if not by_ids:
         return
-    forms: dict[str, None] = {}
-    fields: dict[str, None] = {}
-    by_level = False
-    for _, _, alias in ids.aliases():
-        if alias.rank is None:
-            continue
-        if alias.relation in ("form", "path", "rewrite"):
-            names = [alias.where] if alias.relation == "rewrite" else alias.where.split(" and ")
-            forms |= dict.fromkeys(names if alias.where else ["leading path"])
-        elif alias.relation in ("named", "source"):
-            fields[alias.where] = None
-        else:
-            by_level = True
+    evidence = list(ids.in_lists())
+    matches = [each for each in evidence if not isinstance(each, Alias)]
+    written = [match for match in matches if not match.rule.joins]
     renaming = _Renaming(baseline, by_ids, ids)
-    if forms:
-        action = f"write IDs in one way: ignore {', '.join(forms)}"
+    if written:
+        action = f"write IDs in one way: ignore {differences(written)}"
         yield renaming.proposal(ChangeKind.NORMALIZE_IDS, action, renaming.of_the_same)
-    for where in fields:
-        action = f"read IDs from {where} (id_key)"
-        yield renaming.proposal(ChangeKind.ID_LEVEL, action, _in_field(where))
-    if by_level:
+    for path in dict.fromkeys(each.where for each in evidence if isinstance(each, Alias)):
+        action = f"read IDs from {path!r} (id_key)"
+        yield renaming.proposal(ChangeKind.ID_LEVEL, action, _in_field(path))
+    if len(matches) > len(written):
         action = "compare IDs of documents: leave out what numbers their chunks"
         yield renaming.proposal(ChangeKind.ID_LEVEL, action, renaming.of_documents)
 
@@ -67,58 +58,46 @@ class _Renaming:
                 for name in names(position, context)
             ]
 
-        return Proposal(
-            kind,
-            action,
-            {
-                place: [
-                    before
-                    if before is None or contexts is None
-                    else by.of_ids(row, {one for c in contexts for one in names(position, c)})
-                    for position, (row, before, contexts) in enumerate(
-                        zip(
-                            self.baseline.rows,
-                            self.baseline.values[place],
-                            self.baseline.lists,
-                            strict=True,
-                        )
-                    )
-                ]
-                for place, by in self.by_ids.items()
-            },
-            transform=transform,
-        )
+        def values(place: int, by: ByIds) -> Iterator[float | None]:
+            rows = zip(
+                self.baseline.rows, self.baseline.values[place], self.baseline.lists, strict=True
+            )
+            for position, (row, before, contexts) in enumerate(rows):
+                if before is None or contexts is None:
+                    yield before
+                else:
+                    yield by.of_ids(row, {n for c in contexts for n in names(position, c)})
+
+        after = {place: list(values(place, by)) for place, by in self.by_ids.items()}
+        return Proposal(kind, action, after, transform=transform)
 
     def of_the_same(self, _: int, context: Context) -> Iterable[str]:
         """Return a context's ID, and the references that are the same written differently."""
         if context.id is None:
             return ()
-        return context.id, *self.ids.written_as(context.id)
+        return context.id, *self.ids.written.get(context.id, ())
 
     def of_documents(self, position: int, context: Context) -> Iterable[str]:
         """Return the row's references that are of the document of a context."""
         if context.id is None:
             return ()
-        document = _document(context.id, self.ids)
-        return [one for one in self._wanted(position) if _document(one, self.ids) == document]
+        document = self.ids.document(context.id)
+        return [
+            reference
+            for reference in self._references(position)
+            if self.ids.document(reference) == document
+        ]
 
-    def _wanted(self, position: int) -> Iterator[str]:
+    def _references(self, position: int) -> Iterator[str]:
         row = self.baseline.rows[position]
         for place in self.by_ids:
             for target in row.results[place].targets:
                 yield from target.any_of
 
 
-def _in_field(where: str) -> Names:
+def _in_field(path: str) -> Names:
     def names(_: int, context: Context) -> Iterable[str]:
-        if where == "source":
-            value = context.source
-        else:
-            value = dict(named_values(context.metadata)).get(where)
+        value = dict(id_fields(context)).get(path)
         return () if value is None else (value,)
 
     return names
-
-
-def _document(given: str, ids: IdEvidence) -> str:
-    return ids.document(given) or given

@@ -159,25 +159,21 @@ def other_id(case: Case) -> Explained | None:
         return None
     if alias is not None and not alias.indexed_only:
         at = f"the context at rank {alias.rank}" if alias.rank else "a context of the corpus"
-        match alias.relation:
-            case "form":
-                detail = f"{at} is {alias.found!r}: the same but for {alias.where}"
-            case "rewrite":
-                detail = f"{at} is {alias.found!r}: the IDs of both sides differ in {alias.where}"
-            case "path":
-                detail = f"{at} is {alias.found!r}: the same path, cut short on one side"
-            case "named":
-                detail = f"{at} has it as its {alias.where}, and {alias.found!r} as its ID"
-            case "source":
-                detail = f"{at} has it as its source, and {alias.found!r} as its ID"
-                return Explained(Cause.WRONG_ID_LEVEL, detail, alias.rank)
-            case "chunk":
-                detail = f"{at} is {alias.found!r}, which is a part of it"
-                return Explained(Cause.WRONG_ID_LEVEL, detail, alias.rank)
-            case "document":
-                detail = f"{at} is {alias.found!r}, of which it is a part"
-                return Explained(Cause.WRONG_ID_LEVEL, detail, alias.rank)
-        return Explained(Cause.ID_MISMATCH, detail, alias.rank)
+        has_other = f"{at} is {alias.found!r}"
+        detail, cause = {
+            "rewrite": (f"{has_other}: the same but for {alias.where}", Cause.ID_MISMATCH),
+            "field": (
+                f"{at} has it at id_key={alias.where!r}, and {alias.found!r} as its ID",
+                Cause.ID_MISMATCH,
+            ),
+            "source": (
+                f"{at} has it as its source, and {alias.found!r} as its ID",
+                Cause.WRONG_ID_LEVEL,
+            ),
+            "chunk": (f"{has_other}, which is a part of it", Cause.WRONG_ID_LEVEL),
+            "document": (f"{has_other}, of which it is a part", Cause.WRONG_ID_LEVEL),
+        }[alias.relation]
+        return Explained(cause, detail, alias.rank)
     return _by_text(case, wanted)
 
 

@@ -7,13 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from math import fsum
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from fullrecall.context import Context
 from fullrecall.corpus import STALE
+from fullrecall.id_levels import OtherField, other_field
 from fullrecall.measures import DEFAULT_KS, Budget, Leak, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval
@@ -36,8 +39,14 @@ OTHER = "other reasons"
 _REASONS_SHOWN = 12
 """How many kinds of reasons a summary names; the rest it counts together."""
 
-_IDS_READ = 4_000
-"""IDs that are looked at to see whether they would match in another form."""
+_CHARACTERS_READ = 24_000
+"""Characters of IDs that are looked at to see whether they would match in another form."""
+
+_DEEPEST = 200
+"""Contexts of each sample that are looked at."""
+
+_SHORTEST = 24
+"""Characters that each ID counts for at least, as its words take time however short they are."""
 
 _MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
 """Addresses and thread IDs in what libraries raise: they alone make no other reason."""
@@ -135,7 +144,7 @@ class ScoreSummary(ByMeasure[Estimate]):
     reasons: Mapping[str, int]
     settled: Settled | None = None
     unverified: float | None = None
-    rewrite: Rewrite | None = None
+    rewrite: Rewrite | OtherField | None = None
     """What would make the IDs match where none of them does."""
     over_calls: OverCalls | None = None
     """The headline over calls, where the contexts of several were united; None elsewhere."""
@@ -325,44 +334,53 @@ def _score(table: Table, score: int, measures: Sequence[Measure], *, united: boo
         _reasons(table.unscored_reasons(score)),
         settled,
         unverified,
-        _rewrite(table, score) if scored else None,
+        _other_ids(table, score) if scored else None,
         over_calls(table, score, table.methods[score].headline) if united else None,
     )
 
 
-def _rewrite(table: Table, score: int) -> Rewrite | None:
+def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:
     """Return what would make IDs match, as the first samples tell; None where any ID does."""
     scored = np.flatnonzero(table.status(score) == SCORED).tolist()
     if table.finds_any(score) or not _is_by_id(table, scored[0], score):
         return None
     lists: list[list[str]] = []
-    references: list[list[str]] = []
-    ids_read = 0
+    contexts: list[Sequence[Context]] = []
+    references: list[list[tuple[str, ...]]] = []
+    left = _CHARACTERS_READ
     for row in scored:
-        ids, reference_ids = _ids_of(table.sample(row))
-        ids_read += len(ids) + len(reference_ids)
-        if ids_read > _IDS_READ:
+        sample = table.sample(row)
+        ids, groups = _ids_of(sample)
+        ids = ids[:_DEEPEST]
+        left -= sum(len(own_id) + _SHORTEST for own_id in chain(ids, *groups))
+        if left < 0:
             break
         lists.append(ids)
-        references.append(reference_ids)
-    rewrite = rewrites(lists, references)
-    return None if rewrite is None or rewrite.is_chance(lists, references) else rewrite
+        contexts.append((sample.retrieved_contexts or ())[:_DEEPEST])
+        references.append(groups)
+    rewrite, field_ = rewrites(lists, references), other_field(contexts, references)
+    if rewrite is not None and (rewrite.is_chance or not rewrite.pairs):
+        rewrite = None
+    if rewrite is None or (field_ is not None and field_.gain >= rewrite.gain):
+        return field_
+    return rewrite
 
 
 def _is_by_id(table: Table, row: int, score: int) -> bool:
     """Return whether the targets of a scored row are its reference IDs."""
     findings = table.result(row, score).findings
     targets = {target_id for finding in findings for target_id in finding.target.any_of}
-    return bool(targets) and targets.issubset(_ids_of(table.sample(row))[1])
+    groups = _ids_of(table.sample(row))[1]
+    return bool(targets) and targets.issubset(own_id for group in groups for own_id in group)
 
 
-def _ids_of(sample: Sample) -> tuple[list[str], list[str]]:
+def _ids_of(sample: Sample) -> tuple[list[str], list[tuple[str, ...]]]:
     """Return the IDs that were retrieved, and those of the references."""
     retrieved = [
         context_id for context_id in sample.retrieved_context_ids or () if context_id is not None
     ]
     references = sample.reference_context_ids or ()
-    return retrieved, [context_id for reference in references for context_id in reference.any_of]
+    return retrieved, [reference.any_of for reference in references]
 
 
 def _estimate(table: Table, score: int, measure: Measure) -> Estimate:
