@@ -189,6 +189,7 @@ def test_import_loads_nothing_heavy() -> None:
 ORDER = (
     (
         "errors",
+        "caches",
         "identifiers",
         "id_forms",
         "rewrites",

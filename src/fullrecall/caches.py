@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from functools import update_wrapper
+from functools import lru_cache, update_wrapper
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -13,6 +13,9 @@ T = TypeVar("T")
 
 _OWN_SIZE = 64
 """What an entry counts in characters beside its text."""
+
+_LONGEST_WORD = 64
+"""In characters: of what is longer, such as encoded data, no word list knows anything."""
 
 
 class Cache:
@@ -65,5 +68,25 @@ def remembered(
 
         cached.cache = cache  # type: ignore[attr-defined]
         return update_wrapper(cached, function)
+
+    return decorated
+
+
+def remembered_words(
+    count: int,
+) -> Callable[[Callable[Concatenate[str, P], T]], Callable[Concatenate[str, P], T]]:
+    """Return a decorator for a function of a word: what it returned for the last `count` is kept.
+
+    It is faster than `remembered`; words of more than 64 characters are not kept.
+    """
+
+    def decorated(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+        cached: Any = lru_cache(maxsize=count)(function)
+
+        def short_cached(word: str, /, *args: P.args, **options: P.kwargs) -> T:
+            value: T = (cached if len(word) <= _LONGEST_WORD else function)(word, *args, **options)
+            return value
+
+        return update_wrapper(short_cached, function)
 
     return decorated

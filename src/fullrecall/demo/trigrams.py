@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.caches import remembered_words
 from fullrecall.demo.chunks import Chunk
 from fullrecall.testset.vocabulary import STOP_WORDS, words
 
@@ -72,7 +72,7 @@ def trigrams(text: str) -> Counter[str]:
     return counts
 
 
-@lru_cache(maxsize=100_000)
+@remembered_words(100_000)
 def _of_word(word: str) -> tuple[str, ...]:
     padded = f" {word} "
     return tuple(padded[position : position + 3] for position in range(len(padded) - 2))

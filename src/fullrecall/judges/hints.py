@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 
+from fullrecall.caches import remembered
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.words.data import table
 
@@ -23,7 +23,7 @@ _TOGETHER: Sequence[tuple[Sequence[str], Sequence[str]]] = table("hints.json")["
 """Words of which one of each kind stands in a sentence that speaks to a judge."""
 
 
-@lru_cache(maxsize=4_096)
+@remembered(400_000)
 def seems_to_instruct(text: str) -> bool:
     """Whether a sentence of a text may be meant for whoever judges it. Time is linear."""
     folded = text.lower() if text.isascii() else _folded(text)

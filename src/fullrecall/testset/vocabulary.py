@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from fullrecall.caches import remembered_words
 
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e01-\u0e5b]|[^\W_]+(?:['\u2019][^\W_]+)*"
@@ -32,7 +33,7 @@ def content_words(text: str) -> list[str]:
     return [_stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
-@lru_cache(maxsize=200_000)
+@remembered_words(200_000)
 def _stem(word: str) -> str:
     """Return a word without its English ending: enough for `waves` and `wave` to be one word."""
     word = word.removesuffix("'s").removesuffix("\u2019s")

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
-from fullrecall.caches import remembered
+from fullrecall.caches import remembered, remembered_words
 from fullrecall.judges.words.data import languages, words_of
 from fullrecall.judges.words.frequencies import zipf_frequencies
 from fullrecall.judges.words.tokens import stem
@@ -196,7 +196,7 @@ def _telling() -> frozenset[str]:
     )
 
 
-@lru_cache(maxsize=65_536)
+@remembered_words(65_536)
 def _is_listed(word: str) -> bool:
     lowered = word.lower()
     return lowered in zipf_frequencies() or (lowered.isascii() and stem(lowered) in _stems())

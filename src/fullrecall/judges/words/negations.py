@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from fullrecall.caches import remembered
+from fullrecall.caches import remembered, remembered_words
 from fullrecall.judges.words.data import languages, words_of
 from fullrecall.judges.words.languages import language_of
 from fullrecall.judges.words.tokens import read_words
@@ -111,7 +110,7 @@ def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:
             yield match.start(), match.end(), kind_of
 
 
-@lru_cache(maxsize=16_384)
+@remembered_words(16_384)
 def _kind(word: str, language: str) -> DenialKind | None:
     if language == "en" and word.endswith("n't"):
         return "plain"

@@ -12,9 +12,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
+from fullrecall.caches import remembered_words
 from fullrecall.judges.words.data import lines, number_words, words_of
 from fullrecall.judges.words.frequencies import weight
 
@@ -83,7 +84,7 @@ def read_words(text: str) -> Iterator[Word]:
         yield Word(key, worth, start, end, written.lower(), is_number, is_capitalised, is_negation)
 
 
-@lru_cache(maxsize=65_536)
+@remembered_words(65_536)
 def _identify(written: str, kind: str) -> tuple[str, float, bool]:
     """Return the key and weight of a word, and whether it denies."""
     if kind == "sign":

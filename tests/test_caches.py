@@ -1,0 +1,96 @@
+"""Caches of what was made from texts: bounded by characters, shared by threads."""
+
+import ast
+import random
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import fullrecall
+from fullrecall import ClaimRecall, Sample
+from fullrecall.caches import Cache, remembered, remembered_words
+from fullrecall.judges.local.passages import read_passage
+
+SOURCE = Path(fullrecall.__file__).parent
+FEW = 64
+"""As many texts of any length as a cache may keep by their number."""
+
+
+def test_texts_of_any_length_stay_within_the_bound() -> None:
+    """Eight threads read 240 texts of up to 80,000 characters."""
+    cache: Cache = read_passage.cache
+
+    def read(seed: int) -> None:
+        draw = random.Random(seed)
+        for _ in range(10):
+            read_passage(f"Word {draw.random()} stands here. " * draw.randrange(1, 2_000))
+            assert cache.size <= cache.most
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(read, range(24)))
+    assert 0 < cache.size <= cache.most
+
+
+def test_a_judge_keeps_no_more_of_long_contexts_than_its_caches_hold() -> None:
+    """Its caches hold fewer characters than it was shown."""
+    texts = [f"The river {number} is {number} km long. " * 4_000 for number in range(12)]
+    for text in texts:
+        sample = Sample(
+            user_input="How long?", retrieved_contexts=[text], reference_claims=["It is 7 km long."]
+        )
+        ClaimRecall().score(sample)
+    assert read_passage.cache.size <= read_passage.cache.most
+    assert sum(map(len, texts)) > read_passage.cache.most  # else nothing had to go
+
+
+def test_size_is_the_sum_of_what_is_kept_in_any_order() -> None:
+    """200 caches of random sizes are asked at random."""
+    draw = random.Random(1)
+    for _ in range(200):
+        cache = Cache(draw.randrange(1, 60))
+
+        for _ in range(draw.randrange(1, 80)):
+            key = draw.randrange(20)
+            assert cache.get(key, partial(str.__mul__, "x", key), len) == "x" * key
+            kept = [value for value, _ in cache._kept.values()]
+            assert cache.size == sum(map(len, kept))
+            assert cache.size <= cache.most or len(kept) == 1
+
+
+def test_a_function_runs_once_for_what_is_remembered() -> None:
+    """Options are part of what is asked."""
+    texts: list[str] = []
+
+    @remembered(10_000)
+    def length(text: str, *, extra: int = 0) -> int:
+        texts.append(text)
+        return len(text) + extra
+
+    assert [length("ab"), length("ab"), length("ab", extra=1), length("abc")] == [2, 2, 3, 3]
+    assert texts == ["ab", "ab", "abc"]
+
+
+def test_a_long_word_is_not_kept() -> None:
+    """Encoded data of any length is no word."""
+    words: list[str] = []
+
+    @remembered_words(100)
+    def upper(word: str) -> str:
+        words.append(word)
+        return word.upper()
+
+    encoded = "x" * 65
+    assert [upper("a"), upper("a"), upper(encoded), upper(encoded)] == ["A", "A", *2 * ["X" * 65]]
+    assert words == ["a", encoded, encoded]
+
+
+def test_no_judge_keeps_texts_by_their_number() -> None:
+    """What is kept by number must be as short as a character."""
+    large: list[tuple[str, int | None]] = []
+    for path in [*SOURCE.glob("judges/**/*.py"), *SOURCE.glob("diagnosis/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "lru_cache":
+                size = next(word.value.value for word in node.keywords if word.arg == "maxsize")
+                if size is None or size > FEW:
+                    large.append((path.name, size))
+    assert large == [("languages.py", 4_096)]  # the scripts of single characters
