@@ -31,6 +31,9 @@ class Cache:
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._lock = Lock()
 
+    def __reduce__(self) -> tuple[type[Cache], tuple[int]]:
+        return Cache, (self.most,)  # in another process it begins empty
+
     def get(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
         """Return the value of a key, made where it is not there."""
         with self._lock:

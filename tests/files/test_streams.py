@@ -115,4 +115,4 @@ def test_columns_that_were_streamed_are_not_kept(tmp_path: Path) -> None:
     expected = evaluate(ids(2_000), IdRecall(), progress=False)
     for measure in made.MEASURES:
         assert np.array_equal(report.values(measure), expected.values(measure), equal_nan=True)
-    assert cache._size < 40_000
+    assert cache.size < 40_000

@@ -135,14 +135,14 @@ class ChunkScorer:
         if lists is None or reference_lists is None:
             return None
         (retrieved, every), references = lists, distinct(reference_lists[0])
+        scores = score_ids(retrieved, references)
         samples = IdSamples(
             Names.of(retrieved, every),
-            Names.of(references),
+            Names(list(chain.from_iterable(references)), scores.outcomes.first.offsets),
             fields.get("id") or [None] * len(chunk),
             fields.get("user_input", ()),
             fields.get("group", ()),
         )
-        scores = score_ids(retrieved, references)
         return IdPart(
             samples,
             [scores] * len(self._scorers),

@@ -321,10 +321,14 @@ class Comparison(Shown, ByName[ScoreComparison]):
 
     @cached_property
     def _group_names(self) -> list[str | None]:
-        """The group of each pair, then of each sample that only the report before has."""
-        before, after = self.before.table.named_groups, self.after.table.named_groups
-        if {*before, *after} <= {None}:
-            return [None] * (len(self.pairing.before) + len(self.pairing.only_before))
+        """The group of each pair, then of each sample that only the report before has.
+
+        Empty where no sample names a group.
+        """
+        tables = self.before.table, self.after.table
+        if not any(part.names_groups for table in tables for part in table.parts):
+            return []
+        before, after = (table.named_groups for table in tables)
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
         names = [before[row] if before[row] is not None else after[other] for row, other in rows]
         return names + [before[row] for row in self.pairing.only_before.tolist()]

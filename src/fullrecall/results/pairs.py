@@ -27,6 +27,9 @@ Gap: TypeAlias = Literal[
 ]
 """Why a sample is not compared."""
 
+_GAPS: tuple[str, ...] = get_args(Gap)
+_COMPARED = -1
+
 _NO_CHANGE = 1e-9
 """Values that differ by less differ by rounding."""
 
@@ -67,22 +70,10 @@ def paired(before: Table, after: Table) -> Pairing:
     Raises `ReportError` where that is ambiguous: an ID twice in one report, IDs on some samples
     only, other questions at the same position, or lists of different length without IDs.
     """
-    ours = before.ids
-    ids = {"before": ours, "after": ours if before.repeats(after, "id") else after.ids}
-    without = {name: names.count(None) for name, names in ids.items()}
-    if all(without[name] == len(ids[name]) for name in ids):
-        return _by_position(before, after)
-    for name, missing in without.items():
-        if missing:
-            raise ReportError(
-                f"{missing:,} of the {len(ids[name]):,} samples of the report "
-                f"{name!r} have no ID, others have one: set the id of each"
-            )
-    if ours == ids["after"]:
-        _check_distinct(ours, "before")
-        pairing = Pairing.row_by_row("id", len(ours))
+    if before.repeats(after, "id") and before.has_distinct_ids:
+        pairing = Pairing.row_by_row("id", len(before))
     else:
-        pairing = _joined(ours, ids["after"])
+        pairing = _matched(before, after)
     if not (pairing.is_row_by_row and before.repeats(after, "user_input")):
         _warn_of_other_questions(before, after, pairing)
     return pairing
@@ -104,23 +95,18 @@ class ScorePairs:
         rows = self._pairing
         return before.status(score)[rows.before], after.status(other)[rows.after]
 
-    @property
-    def is_gap(self) -> NDArray[np.bool_]:
-        """Return which pairs are not compared."""
-        return np.array([gap is not None for gap in self.gaps.tolist()], dtype=bool)
-
     @cached_property
-    def gaps(self) -> NDArray[np.object_]:
-        """Why each pair is not compared; None where it is."""
+    def _gaps(self) -> NDArray[np.int8]:
+        """Why each pair is not compared, as an index into `_GAPS`; `_COMPARED` where it is."""
         old, new = self._statuses
-        reasons = np.full(len(old), None, dtype=object)
-        reasons[(old == UNDEFINED) | (new == UNDEFINED)] = "undefined_in_one"
-        reasons[(old == UNDEFINED) & (new == UNDEFINED)] = "undefined"
-        reasons[(old == UNSCORED) | (new == UNSCORED)] = "unscored"
+        gaps = np.full(len(old), _COMPARED, np.int8)
+        gaps[(old == UNDEFINED) | (new == UNDEFINED)] = _GAPS.index("undefined_in_one")
+        gaps[(old == UNDEFINED) & (new == UNDEFINED)] = _GAPS.index("undefined")
+        gaps[(old == UNSCORED) | (new == UNSCORED)] = _GAPS.index("unscored")
         for pair, common in self._differing.items():
             if not isinstance(common, Common):
-                reasons[pair] = common
-        return reasons
+                gaps[pair] = _GAPS.index(common)
+        return gaps
 
     @cached_property
     def _differing(self) -> Mapping[int, Common | Gap]:
@@ -151,13 +137,14 @@ class ScorePairs:
 
     def unpaired(self) -> dict[str, int]:
         """Return how many samples are not compared, by why."""
-        counts = Counter(dict.fromkeys(get_args(Gap), 0))
+        often = np.bincount(self._gaps[self._gaps != _COMPARED], minlength=len(_GAPS))
+        counts = Counter(dict(zip(_GAPS, often.tolist(), strict=True)))
         counts["only_after"] = len(self._pairing.only_after)
         status = self._tables[0].status(self._scores[0])[self._pairing.only_before]
-        counts["undefined"] = int((status == UNDEFINED).sum())
-        counts["only_before"] = len(status) - counts["undefined"]
-        counts.update(gap for gap in self.gaps.tolist() if gap is not None)
-        return {str(why): count for why, count in counts.items()}
+        undefined = int((status == UNDEFINED).sum())
+        counts["undefined"] += undefined
+        counts["only_before"] = len(status) - undefined
+        return dict(counts)
 
     def values(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair before and after, over the targets that both have.
@@ -175,7 +162,7 @@ class ScorePairs:
         common = {n: c for n, c in self._differing.items() if isinstance(c, Common) and c.differ}
         for pair, side in common.items():
             old[pair], new[pair] = _number(side.before[measure]), _number(side.after[measure])
-        missing = self.is_gap | np.isnan(old) | np.isnan(new)
+        missing = (self._gaps != _COMPARED) | np.isnan(old) | np.isnan(new)
         old[missing] = new[missing] = np.nan
         return old, new
 
@@ -219,7 +206,7 @@ class ScorePairs:
             new = after.gaps(other, measure)[self._pairing.after]
             open_: NDArray[np.bool_] = np.isnan(changes_) & (old | new)
             return open_
-        return self.is_gap & np.not_equal(self.gaps, "undefined")
+        return ~np.isin(self._gaps, [_COMPARED, _GAPS.index("undefined")])
 
     def _raw(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""
@@ -330,9 +317,27 @@ def _over(result: Result, targets: set[Target]) -> Result:
     return replace(result, findings=kept)
 
 
+def _matched(before: Table, after: Table) -> Pairing:
+    """Return the pairing of tables whose IDs are not known to be the same and distinct."""
+    ids = {"before": before.ids, "after": after.ids}
+    without = {name: names.count(None) for name, names in ids.items()}
+    if all(without[name] == len(ids[name]) for name in ids):
+        _check_questions(before, after)
+        return Pairing.row_by_row("position", len(before))
+    for name, missing in without.items():
+        if missing:
+            raise ReportError(
+                f"{missing:,} of the {len(ids[name]):,} samples of the report "
+                f"{name!r} have no ID, others have one: set the id of each"
+            )
+    _check_distinct(ids["before"], "before")
+    if ids["before"] == ids["after"]:
+        return Pairing.row_by_row("id", len(before))
+    _check_distinct(ids["after"], "after")
+    return _joined(ids["before"], ids["after"])
+
+
 def _joined(ours: Sequence[str | None], theirs: Sequence[str | None]) -> Pairing:
-    _check_distinct(ours, "before")
-    _check_distinct(theirs, "after")
     row_of = {name: row for row, name in enumerate(theirs)}
     others = np.fromiter((row_of.get(name, -1) for name in ours), np.int64, len(ours))
     both = others >= 0
@@ -372,7 +377,8 @@ def _warn_of_other_questions(before: Table, after: Table, pairing: Pairing) -> N
         )
 
 
-def _by_position(before: Table, after: Table) -> Pairing:
+def _check_questions(before: Table, after: Table) -> None:
+    """Raise `ReportError` unless samples without an ID can be the same by their position."""
     if len(before) != len(after):
         raise ReportError(
             f"{counted(len(before), 'sample')} before and {len(after):,} after, none with an ID: "
@@ -384,7 +390,6 @@ def _by_position(before: Table, after: Table) -> Pairing:
                 f"sample #{row + 1} asks {ours!r} before and {theirs!r} after, and the samples "
                 "have no IDs: set the id of each, or keep them in one order"
             )
-    return Pairing.row_by_row("position", len(before))
 
 
 def _check_same(ours: Method, theirs: Method) -> None:

@@ -314,12 +314,10 @@ def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = N
 
 def totals_of(table: Table, score: int, measure: Measure) -> Totals:
     """Return the totals of a measure: unscored samples are gaps, undefined ones left out."""
-    due = table.gaps(score, measure)
-    return Totals.of(table.values(score, measure), due=due, groups=table.group_codes)
+    return _estimates(table, score, [measure])[measure].totals
 
 
 def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
-    table.read(score, measures)
     status = table.status(score)
     scored, undefined, unscored = (
         int((status == code).sum()) for code in (SCORED, UNDEFINED, UNSCORED)
@@ -327,7 +325,7 @@ def _score(table: Table, score: int, measures: Sequence[Measure], *, united: boo
     settled, unverified = _judged(table.judged_results(score))
     return ScoreSummary(
         table.methods[score],
-        {measure: _estimate(table, score, measure) for measure in measures},
+        _estimates(table, score, measures),
         scored,
         undefined,
         unscored,
@@ -383,11 +381,25 @@ def _ids_of(sample: Sample) -> tuple[list[str], list[tuple[str, ...]]]:
     return retrieved, [reference.any_of for reference in references]
 
 
-def _estimate(table: Table, score: int, measure: Measure) -> Estimate:
-    due = table.gaps(score, measure)
-    values = table.values(score, measure)
-    totals = Totals.of(values, due=due, groups=table.group_codes)
-    undefined = int((np.isnan(values) & ~due).sum())
+def _estimates(table: Table, score: int, measures: Sequence[Measure]) -> dict[Measure, Estimate]:
+    """Return measures of one score, part by part: of a file of any length no column is whole."""
+    groups = table.group_codes
+    gaps = [table.gaps(score, measure) for measure in measures]
+    totals: list[list[Totals]] = [[] for _ in measures]
+    undefined = [0 for _ in measures]
+    for rows, values in table.by_part(score, measures):
+        codes = None if groups is None else groups[rows]
+        for nth, own in enumerate(values):
+            due = gaps[nth][rows]
+            totals[nth].append(Totals.of(own, due=due, groups=codes))
+            undefined[nth] += int((np.isnan(own) & ~due).sum())
+    return {
+        measure: _estimate(measure, Totals.joined(parts), count)
+        for measure, parts, count in zip(measures, totals, undefined, strict=True)
+    }
+
+
+def _estimate(measure: Measure, totals: Totals, undefined: int) -> Estimate:
     return Estimate(measure, totals.mean, totals.samples, totals.independent, undefined, totals)
 
 

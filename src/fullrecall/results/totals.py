@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import TypeAlias
 
 import numpy as np
@@ -56,22 +57,43 @@ class Totals:
         -1 for one that stands for itself, or is None where all do.
         """
         valued = ~np.isnan(values)
-        units = np.zeros(len(values), np.int64)
-        units[valued] = (values[valued] * float(_UNIT)).astype(np.int64)
         gaps = due & ~valued
-        codes = np.full(len(values), -1) if groups is None else groups
-        alone = codes < 0
+        if groups is None:
+            none = np.zeros(0, np.int64)
+            distinct, often = np.unique(values[valued], return_counts=True)
+            return cls(distinct, often, int(gaps.sum()), none, (), none)
+        alone = groups < 0
         distinct, often = np.unique(values[valued & alone], return_counts=True)
-        count = int(codes.max(initial=-1)) + 1
-        sizes = np.bincount(codes[valued & ~alone], minlength=count)
-        high = np.zeros(count, np.int64)
-        low = np.zeros(count, np.int64)
         grouped = valued & ~alone
-        np.add.at(high, codes[grouped], units[grouped] >> _HALF)
-        np.add.at(low, codes[grouped], units[grouped] & ((1 << _HALF) - 1))
+        codes, units = groups[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
+        count = int(groups.max(initial=-1)) + 1
+        high, low = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        np.add.at(high, codes, units >> _HALF)
+        np.add.at(low, codes, units & ((1 << _HALF) - 1))
         sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]
-        missing = np.bincount(codes[gaps & ~alone], minlength=count)
+        missing = np.bincount(groups[gaps & ~alone], minlength=count)
+        sizes = np.bincount(codes, minlength=count)
         return cls(distinct, often, int((gaps & alone).sum()), sizes, sums, missing)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Totals]) -> Totals:
+        """Return the totals of several portions of the samples, groups under the same numbers."""
+        if len(parts) == 1:
+            return parts[0]
+        none = np.zeros(0, np.int64)
+        values, codes = np.unique(
+            np.concatenate([np.zeros(0), *(part.values for part in parts)]), return_inverse=True
+        )
+        counts = np.concatenate([none, *(part.often for part in parts)])
+        often = np.bincount(codes, counts, len(values)).astype(np.int64)
+        return cls(
+            values,
+            often,
+            sum(part.gaps for part in parts),
+            _added([part.sizes for part in parts]),
+            tuple(map(sum, zip_longest(*(part.sums for part in parts), fillvalue=0))),
+            _added([part.missing for part in parts]),
+        )
 
     @property
     def samples(self) -> int:
@@ -144,3 +166,11 @@ class Totals:
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]
+
+
+def _added(parts: Sequence[Integers]) -> Integers:
+    """Return the sum of arrays, of which those that are too short end with zeros."""
+    total = np.zeros(max(map(len, parts), default=0), np.int64)
+    for part in parts:
+        total[: len(part)] += part
+    return total

@@ -25,6 +25,7 @@ from fullrecall.table.lists import (
     Integers,
     Lists,
     count_sums,
+    distinct,
     offsets_of,
     row_maxima,
     row_sums,
@@ -235,7 +236,7 @@ class FoundColumns:
         support = self.supporting
         rows = np.repeat(self.row_of_target, support.counts)
         width = int(support.values.max(initial=0)) + 1
-        keys = np.unique(rows * width + support.values)
+        keys = distinct(rows * width + support.values)
         rows, positions = keys // width, keys % width
         counts = np.bincount(rows, minlength=len(self))
         return Lists(positions, offsets_of(counts.astype(np.int64)))
@@ -395,7 +396,9 @@ class FoundColumns:
         rising = self.rising
         missing = self._worths(worth) * (1.0 - row_maxima(rising.credits, rising.positions.offsets))
         rows, gains = np.concatenate([self.row_of_target, rows]), np.concatenate([missing, gains])
-        order = np.lexsort((-gains, rows))
+        rows, gains = rows[gains > 0], gains[gains > 0]
+        is_sorted = bool((gains == gains[:1]).all())  # within each row, as mostly without grades
+        order = np.argsort(rows, kind="stable") if is_sorted else np.lexsort((-gains, rows))
         rows, gains = rows[order], gains[order]
         nth = np.arange(len(rows)) - self._offsets(rows)[:-1][rows]
         if k is not None:

@@ -133,7 +133,16 @@ class IdPart(MemoryPart):
         super().__init__(samples, scores, kept)
         self._samples = samples
         self.ids = samples.ids
-        self.groups = samples.groups or [None] * len(samples)
+
+    @property
+    def groups(self) -> Sequence[str | None]:
+        """The group that each sample names."""
+        return self._samples.groups or [None] * len(self)
+
+    @property
+    def names_groups(self) -> bool:
+        """Whether any sample may name a group."""
+        return bool(self._samples.groups)
 
     @property
     def questions(self) -> Sequence[str | None]:
@@ -178,7 +187,8 @@ def score_ids(
         grades = None if (grades == 1.0).all() else grades
     lengths = np.fromiter(map(len, retrieved), np.int64, len(retrieved))
     outcomes = FoundColumns(lengths, positions, grade=grades)
-    status = np.where(outcomes.targets > 0, SCORED, UNDEFINED).astype(np.int8)
+    # Not `outcomes.targets`, which would be kept: 8 bytes a row.
+    status = np.where(positions.counts > 0, SCORED, UNDEFINED).astype(np.int8)
     return ScoreColumns(status, outcomes)
 
 

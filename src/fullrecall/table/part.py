@@ -125,6 +125,11 @@ class Part(ABC):
         """The question of each sample."""
         return [sample.user_input for sample in self.samples()]
 
+    @property
+    def names_groups(self) -> bool:
+        """Whether any sample may name a group."""
+        return any(group is not None for group in self.groups)
+
     @cached_property
     def has_texts(self) -> bool:
         """Whether any sample may have contexts beside their IDs."""
@@ -157,6 +162,10 @@ class Part(ABC):
 
     def stored(self, name: str) -> Any:  # noqa: ARG002 - files look at it
         """Return a column as an Arrow array where it lies so in a file, else None."""
+        return None
+
+    def at_hand(self, name: str) -> Sequence[str | None] | None:  # noqa: ARG002 - memory has some
+        """Return a column as texts where it is in memory, else None."""
         return None
 
     def has_ids_for_targets(self, score: int) -> bool:  # noqa: ARG002 - files look at it
@@ -199,6 +208,10 @@ class MemoryPart(Part):
         """Return the result of a row."""
         kept = self.kept[score]
         return kept.score(self.sample(row)) if isinstance(kept, Rescored) else kept[row]
+
+    def at_hand(self, name: str) -> Sequence[str | None] | None:
+        """Return the IDs or the questions; None for another column."""
+        return {"id": self.ids, "user_input": self.questions}.get(name)
 
     def selected(self, rows: Integers) -> MemoryPart:
         """Return these rows, in the order given."""

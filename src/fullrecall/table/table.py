@@ -7,21 +7,33 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
+from operator import eq
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.caches import Cache
 from fullrecall.measures import Measure
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.found import FoundColumns
-from fullrecall.table.groups import codes_of, groups_of
+from fullrecall.table.groups import (
+    codes_of,
+    groups_of,
+    may_repeat,
+    may_repeat_hashes,
+    stored_hashes,
+)
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Statuses
 from fullrecall.table.row import Row
+
+_MOST_BYTES = 2**24
+"""Bytes of the values that are kept of all measures."""
 
 _MOST_PENDING = 4_096
 """Rows that wait to become columns."""
@@ -33,8 +45,7 @@ _MOST_VIEWS = 10_000
 class Table:
     """Samples with the results of some scorers, as columns; grows by parts or row by row.
 
-    In memory, or in files: a part decides where its rows are. What measures read of a score is
-    kept once it was read, as one array.
+    In memory, or in files: a part decides where its rows are.
     """
 
     def __init__(self, methods: Sequence[Method], parts: Iterable[Part] = ()) -> None:
@@ -43,11 +54,12 @@ class Table:
         self._starts: list[int] = []
         self._size = 0
         self._pending: list[tuple[Sample, Sequence[Result]]] = []
-        self._values: dict[tuple[int, int, Measure], Floats] = {}
+        self._values = Cache(_MOST_BYTES)
         self._forbidden: dict[int, Forbidden] = {}
         self._costs: dict[int, Costs] = {}
         self._views: dict[int, Row] = {}
         self._last: tuple[tuple[int, int], FoundColumns] | None = None
+        self._stand_alone: bool | None = None
         self._groups: list[str | None] | None = None
         self._group_codes: Integers | None = None
         for part in parts:
@@ -60,7 +72,7 @@ class Table:
             self._starts.append(self._size)
             self._parts.append(part)
             self._size += len(part)
-            self._groups = None
+            self._stand_alone = self._groups = self._group_codes = None
 
     def append(self, sample: Sample, results: Sequence[Result]) -> None:
         """Add one row at the end."""
@@ -84,11 +96,15 @@ class Table:
             [np.zeros(0), *(self._read(owner, score, measure) for owner in owners)]
         )
 
-    def read(self, score: int, measures: Sequence[Measure]) -> None:
-        """Read measures of all rows, to be kept: of each part what they share is made once."""
-        for owner in range(len(self.parts)):
-            for measure in measures:
-                self._read(owner, score, measure)
+    def by_part(self, score: int, measures: Sequence[Measure]) -> Iterator[tuple[slice, Floats]]:
+        """Yield the rows of each part, and measures of them, an array of shape (measures, rows).
+
+        What the measures share is made once.
+        """
+        for owner, part in enumerate(self.parts):
+            start = self._starts[owner]
+            values = [self._read(owner, score, measure) for measure in measures]
+            yield slice(start, start + len(part)), np.array(values)
 
     def status(self, score: int) -> Statuses:
         """Return the status of each row, as a code."""
@@ -184,16 +200,22 @@ class Table:
         return [question for part in self.parts for question in part.questions]
 
     def repeats(self, other: Table, name: str) -> bool:
-        """Return whether a column is another table's, row by row; only files tell.
+        """Return whether a column is known to be another table's, row by row.
 
-        Without an object for a row, so it costs a tenth of comparing lists.
+        In files without an object for a row, so it costs a tenth of comparing lists.
         """
-        ours, theirs = ([part.stored(name) for part in table.parts] for table in (self, other))
-        if not ours or not theirs or any(column is None for column in (*ours, *theirs)):
+        if len(self) != len(other) or not len(self):
             return False
-        import pyarrow as pa
+        ours, theirs = ([part.stored(name) for part in table.parts] for table in (self, other))
+        if all(column is not None for column in (*ours, *theirs)):
+            import pyarrow as pa
 
-        return bool(pa.chunked_array(ours).equals(pa.chunked_array(theirs)))
+            return bool(pa.chunked_array(ours).equals(pa.chunked_array(theirs)))
+        own, others = ([part.at_hand(name) for part in table.parts] for table in (self, other))
+        known, known_others = list(filter(None, own)), list(filter(None, others))
+        if len(known) < len(own) or len(known_others) < len(others):
+            return False
+        return all(map(eq, chain.from_iterable(known), chain.from_iterable(known_others)))
 
     def has_targets_of(self, other: Table, score: int, other_score: int) -> bool:
         """Return whether each scored row has another table's targets, if that is told at once."""
@@ -213,21 +235,31 @@ class Table:
         )
 
     @property
+    def has_distinct_ids(self) -> bool:
+        """Whether it is known at once that each sample has an ID, and each another one."""
+        stored = [part.stored("id") for part in self.parts]
+        if any(column is None for column in stored):
+            ids = self.ids
+            return None not in ids and not may_repeat(ids)
+        return not (any(column.null_count for column in stored) or self._may_repeat_ids())
+
+    @property
     def groups(self) -> list[str | None]:
         """The group of each row, None for one that stands for itself.
 
         Rows of one group or of one sample ID are not independent, and share a group.
         """
-        self._settle()
+        if self._all_stand_alone():
+            return [None] * self._size
         if self._groups is None:
             self._groups = groups_of(self.ids, self.named_groups)
-            self._group_codes = codes_of(self._groups)
         return self._groups
 
     @property
     def group_codes(self) -> Integers | None:
         """The number of each row's group, -1 where it stands for itself; None where all do."""
-        self.groups  # noqa: B018 - numbers them
+        if self._group_codes is None and not self._all_stand_alone():
+            self._group_codes = codes_of(self.groups)
         return self._group_codes
 
     @property
@@ -284,22 +316,39 @@ class Table:
         """Return all columns of a score."""
         return ScoreColumns.joined([part.columns(score) for part in self.parts])
 
+    def _all_stand_alone(self) -> bool:
+        """Return whether it is known at once that no sample shares a group or an ID."""
+        self._settle()
+        if self._stand_alone is None:
+            names_any = any(part.names_groups for part in self._parts)
+            self._stand_alone = not (names_any or self._may_repeat_ids())
+        return self._stand_alone
+
+    def _may_repeat_ids(self) -> bool:
+        stored = [part.stored("id") for part in self._parts]
+        if any(column is None for column in stored):
+            return may_repeat(self.ids)
+        return may_repeat_hashes([stored_hashes(column.drop_null()) for column in stored])
+
     def _read(self, owner: int, score: int, measure: Measure) -> Floats:
         """Return a measure of each row of a part."""
-        key = (owner, score, measure)
-        if key not in self._values:
-            part = self._parts[owner]
-            columns = part.columns(score)
-            outcomes = self._outcomes(owner, score, columns.outcomes)
-            if measure.of_sample:
-                outcomes = replace(outcomes, forbidden=self._forbidden_of(owner))
-            if measure.unit is not None:
-                outcomes = replace(outcomes, costs=self.costs(owner))
-            values = measure.values(outcomes, lambda row: part.result(row, score).ranked)
-            if not measure.of_sample:
-                values[columns.status == UNSCORED] = np.nan
-            self._values[key] = values
-        return self._values[key]
+        values: Floats = self._values.get(
+            (owner, score, measure), lambda: self._measured(owner, score, measure), _bytes
+        )
+        return values
+
+    def _measured(self, owner: int, score: int, measure: Measure) -> Floats:
+        part = self._parts[owner]
+        columns = part.columns(score)
+        outcomes = self._outcomes(owner, score, columns.outcomes)
+        if measure.of_sample:
+            outcomes = replace(outcomes, forbidden=self._forbidden_of(owner))
+        if measure.unit is not None:
+            outcomes = replace(outcomes, costs=self.costs(owner))
+        values = measure.values(outcomes, lambda row: part.result(row, score).ranked)
+        if not measure.of_sample:
+            values[columns.status == UNSCORED] = np.nan
+        return values
 
     def _outcomes(self, owner: int, score: int, outcomes: FoundColumns) -> FoundColumns:
         """Return a copy of what was found; of the part that was read last it is the same one.
@@ -357,6 +406,10 @@ class Table:
             pending, self._pending = self._pending, []
             samples, results = zip(*pending, strict=True)
             self.add(MemoryPart.of(samples, results))
+
+
+def _bytes(values: Floats) -> int:
+    return values.nbytes
 
 
 class Rows(Sequence[Row]):

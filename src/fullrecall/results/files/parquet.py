@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
@@ -404,8 +403,10 @@ def _heads(files: Files, name: str) -> list[str]:
     end = (file.metadata.metadata or {}).get(_END)
     heads = [] if end is None else [json.loads(end)["head"]]
     column = file.read(columns=[columns.HEAD], use_threads=False).column(0)
-    distinct = pc.unique(column.cast(pa.string())).to_pylist()
-    return [*heads, *filter(None, distinct)]
+    for chunk in column.chunks:
+        encoded: Any = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        heads += filter(None, encoded.dictionary.to_pylist())
+    return list(dict.fromkeys(heads))
 
 
 def _read_head(head: str, name: str) -> list[Method]:

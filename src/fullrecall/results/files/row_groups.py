@@ -47,7 +47,10 @@ class Files:
 
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
-            return pq.ParquetFile(self._filesystem.open_input_file(path))
+            source = self._filesystem.open_input_file(path)
+            metadata = pq.read_metadata(source)
+            repeated = [columns.HEAD] if columns.HEAD in metadata.schema.names else []
+            return pq.ParquetFile(source, metadata=metadata, read_dictionary=repeated)
         except FileNotFoundError:
             raise ReportError(f"{path} is missing") from None
         except pa.ArrowInvalid as error:
@@ -95,6 +98,11 @@ class RowGroup(Part):
     def questions(self) -> Sequence[str | None]:
         """The question of each sample."""
         return self.cells("user_input")
+
+    @property
+    def names_groups(self) -> bool:
+        """Whether any sample may name a group."""
+        return not all(map(self.is_null, ("group", columns.SAMPLE)))
 
     @property
     def has_texts(self) -> bool:

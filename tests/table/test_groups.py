@@ -1,0 +1,61 @@
+"""Samples that are not independent: those that share a group or an ID, in memory and in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fullrecall import IdRecall, Report, evaluate
+from fullrecall.table.groups import may_repeat, stored_hashes
+
+TEXTS = st.lists(st.text("ab\0é漢", max_size=5), max_size=40)
+
+
+@given(TEXTS, TEXTS)
+def test_stored_texts_hash_alike_where_they_are_the_same(
+    before: list[str], texts: list[str]
+) -> None:
+    """Whatever stands before them in the array; other texts mostly have another hash."""
+    hashes = stored_hashes(pa.array([*before, *texts], pa.string()).slice(len(before))).tolist()
+    assert len(hashes) == len(texts)
+    by_text = dict(zip(texts, hashes, strict=True))
+    assert hashes == [by_text[text] for text in texts]
+    assert len(set(by_text.values())) == len(by_text)
+
+
+@given(st.lists(st.none() | st.text("ab", max_size=2), max_size=12))
+def test_an_id_that_occurs_twice_is_found(ids: list[str | None]) -> None:
+    """A sample without an ID repeats nothing."""
+    named = [name for name in ids if name is not None]
+    assert may_repeat(ids) == (len(set(named)) < len(named))
+
+
+def test_samples_of_a_file_stand_alone_as_in_memory(tmp_path: Path) -> None:
+    """With IDs that repeat across row groups, with groups, and with neither."""
+    for number, (ids, groups) in enumerate(
+        [
+            (["a", "b", "c", "d"], [None] * 4),
+            (["a", "b", "c", "a"], [None] * 4),
+            ([None, None, "c", "c"], [None] * 4),
+            (["a", "b", "c", "d"], ["x", None, "x", None]),
+            (["a", "b", "a", "d"], ["x", "y", "y", None]),
+        ]
+    ):
+        rows = [
+            {
+                "id": name,
+                "group": group,
+                "retrieved_context_ids": ["1"],
+                "reference_context_ids": [str(row % 2)],
+            }
+            for row, (name, group) in enumerate(zip(ids, groups, strict=True))
+        ]
+        report = evaluate(rows, IdRecall(), progress=False)
+        path = tmp_path / f"{number}.parquet"
+        report.save(path)
+        for loaded in (Report.load(path), Report.open(path)):
+            assert loaded.groups == report.groups
+            assert loaded.summary().to_dict() == report.summary().to_dict()
