@@ -351,7 +351,7 @@ def test_unscored_samples_may_have_leaked() -> None:
 def test_csv_and_json_rows_carry_them(tmp_path: Path) -> None:
     """Readers take the fields as any other."""
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    from fullrecall.read import from_rows, read_csv, read_jsonl, read_parquet
+    from fullrecall.read import from_rows, read
 
     path = tmp_path / "rows.csv"
     path.write_text(
@@ -359,7 +359,7 @@ def test_csv_and_json_rows_carry_them(tmp_path: Path) -> None:
         'a,"[""x""]","[""x""]","{""y"": ""z""}",,"[""a text""]"\n'
         'b,"[""x""]",,,false,a text of four words\n'
     )
-    first, second = read_csv(path)
+    first, second = read(path)
     assert (first.forbidden_ids, first.superseded, first.answerable) == (("x",), {"y": "z"}, None)
     assert first.forbidden_contexts == (Context("a text"),)
     assert second.answerable is False
@@ -367,12 +367,12 @@ def test_csv_and_json_rows_carry_them(tmp_path: Path) -> None:
     frame = pandas.DataFrame([each.to_dict() for each in (first, second)])
     assert list(from_rows(frame)) == [first, second]
     frame.to_parquet(tmp_path / "rows.parquet")
-    assert list(read_parquet(tmp_path / "rows.parquet")) == [first, second]
+    assert list(read(tmp_path / "rows.parquet")) == [first, second]
     lines = tmp_path / "rows.jsonl"
     lines.write_text(
         '{"retrieved_context_ids": ["x"], "forbidden_ids": ["x"], "answerable": true}\n'
     )
-    assert [sample.forbidden for sample in read_jsonl(lines)] == [("x",)]
+    assert [sample.forbidden for sample in read(lines)] == [("x",)]
 
 
 def test_text_form() -> None:

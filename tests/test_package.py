@@ -150,7 +150,7 @@ def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
     assert "fullrecall.scorers.ids" in loaded
     unused = {
         "asyncio", "sqlite3", "scipy", "pandas", "pyarrow", "jinja2", "rapidfuzz",
-        "fullrecall.calibration", "fullrecall.read.csv_files", "fullrecall.read.traces",
+        "fullrecall.calibration", "fullrecall.read.sheets", "fullrecall.read.traces",
         "fullrecall.batches", "fullrecall.run.engine", "fullrecall.judges.evidence",
         "fullrecall.records", "fullrecall.scorers.text", "fullrecall.traces.conventions",
     }  # fmt: skip

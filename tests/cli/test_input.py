@@ -74,22 +74,3 @@ def test_standard_input_is_named_in_errors() -> None:
     assert result.stderr.startswith("Error: standard input")
     as_parquet = CliRunner().invoke(app, ["evaluate", "-", "--format", "parquet"], input="x")
     assert "name a file" in as_parquet.stderr
-
-
-def test_a_run_goes_by_score_and_a_rank_that_disagrees_is_a_note(
-    file: Callable[..., Path],
-) -> None:
-    """RR is 1 by score and a half by rank: which of them counts is said, with the option."""
-    qrels = file("1 0 d1 1\n", "qrels.txt")
-    ranking = file("1 Q0 d2 1 0.1 t\n1 Q0 d1 2 0.9 t\n", "bm25.run")
-
-    def rr(*options: str) -> tuple[float, str]:
-        done = run("evaluate", qrels, "--run", ranking, *options, "-m", "rr", "--json")
-        (score,) = json.loads(done.stdout)["scores"]
-        return score["measures"]["rr"]["mean"], done.stderr
-
-    value, note = rr()
-    assert value == 1.0
-    assert note.startswith("Note: ")
-    assert "change it with --order rank" in note
-    assert rr("--order", "rank")[0] == 0.5

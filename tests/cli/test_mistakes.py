@@ -140,7 +140,6 @@ WRONG_USAGE = {
     "rename to no field": (["evaluate", "{file}", "--rename", "a=b"], "'b', which is not a field"),
     "rename twice": (["evaluate", "{file}", "--rename", "a=id", "--rename", "a="], "twice"),
     "format": (["evaluate", "{file}", "--format", "xml"], "'xml'"),
-    "order without a run": (["evaluate", "{file}", "--order", "rank"], "--run"),
     "two files of qrels": (["evaluate", "{file}", "b", "--run", "{file}"], "expected one FILE"),
     "format of a run": (["evaluate", "{file}", "--run", "{file}", "--format", "csv"], "--format"),
     "output is the input": (

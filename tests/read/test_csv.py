@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from fullrecall import Sample
-from fullrecall.errors import ParameterError
-from fullrecall.read import read_csv
+from fullrecall.read import read, text_files
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write
@@ -31,7 +30,7 @@ class TestCells:
             + 'q,"[""a"", {""id"": ""d1"", ""text"": ""b""}]","{""d1"": 3, ""d2"": 1}"\n'
             + 'q,[],"[[""a"", ""b""], [""c""]]"\n',
         )
-        assert list(read_csv(path)) == [
+        assert list(read(path)) == [
             Sample(
                 user_input="q",
                 retrieved_contexts=["a", {"id": "d1", "text": "b"}],
@@ -44,12 +43,12 @@ class TestCells:
 
     def test_an_empty_cell_is_not_given(self, write: Write) -> None:
         """An empty cell leaves the field out, which is not the empty list."""
-        assert list(read_csv(write("a.csv", HEADER + "q,,\n"))) == [Sample(user_input="q")]
+        assert list(read(write("a.csv", HEADER + "q,,\n"))) == [Sample(user_input="q")]
 
     def test_text_fields_are_taken_as_they_stand(self, write: Write) -> None:
         """A question that looks like JSON is a question, and IDs keep their zeros."""
         path = write("a.csv", 'id,question\n007,"[""a""]"\n')
-        assert list(read_csv(path)) == [Sample(id="007", user_input='["a"]')]
+        assert list(read(path)) == [Sample(id="007", user_input='["a"]')]
 
     @pytest.mark.parametrize(
         "column",
@@ -71,7 +70,7 @@ class TestCells:
         Python's `['a' 'b']`, which pandas writes, would even read as one item `ab`.
         """
         path = write("a.csv", f'id,{column}\n1,\n2,"{cell}"\n')
-        before, error = until_error(read_csv(path))
+        before, error = until_error(read(path))
         assert before == [Sample(id="1")]
         assert (error.path, error.line, error.field) == (str(path), 3, column)
         assert 'expected a JSON array such as ["a", "b"]' in error.problem
@@ -88,7 +87,7 @@ class TestCells:
     def test_ids_may_be_separated_or_pythons(self, write: Write, cell: str, ids: list[Any]) -> None:
         """One kind of separator, no white space within; or a list as Python prints it."""
         path = write("a.csv", f'id,reference_ids\n1,"{cell}"\n')
-        assert list(read_csv(path)) == [Sample(id="1", reference_context_ids=ids)]
+        assert list(read(path)) == [Sample(id="1", reference_context_ids=ids)]
 
     def test_the_columns_of_ragas_as_pandas_writes_them(self, write: Write) -> None:
         """`to_csv` prints lists as Python does; a text may have quotes and commas."""
@@ -100,7 +99,7 @@ class TestCells:
             }
         ]  # fmt: skip
         path = write("a.csv", pd.DataFrame(rows).to_csv(index=False))
-        (sample,) = read_csv(path)
+        (sample,) = read(path)
         assert [group[0].text for group in sample.reference_contexts] == rows[0][
             "reference_contexts"
         ]
@@ -111,15 +110,15 @@ class TestCells:
     ) -> None:
         """Whether a cell is a list follows from the field, not from the file's name for it."""
         path = write("a.csv", "gold\n[d1\n")
-        _, error = until_error(read_csv(path, rename={"gold": "reference_ids"}))
+        _, error = until_error(read(path, rename={"gold": "reference_ids"}))
         assert error.field == "gold"
-        assert list(read_csv(path, rename={"gold": "reference"})) == [Sample(reference="[d1")]
+        assert list(read(path, rename={"gold": "reference"})) == [Sample(reference="[d1")]
 
     def test_a_cell_of_a_megabyte(self, write: Write) -> None:
         """Long contexts do not meet csv's own limit of 131,072 characters."""
         text = "x" * 2**20
         path = write("a.csv", "contexts\n" + f'"[""{text}""]"\n')
-        assert list(read_csv(path)) == [Sample(retrieved_contexts=[text])]
+        assert list(read(path)) == [Sample(retrieved_contexts=[text])]
 
 
 class TestFormat:
@@ -130,7 +129,7 @@ class TestFormat:
     ) -> None:
         """A row is named by the line on which it begins, however many lines cells hold."""
         path = write("a.csv", HEADER + '"q\nq\n\nq",,\n\nr,,[d1\n')
-        before, error = until_error(read_csv(path))
+        before, error = until_error(read(path))
         assert before == [Sample(user_input="q\nq\n\nq")]
         assert error.line == 7
 
@@ -140,7 +139,7 @@ class TestFormat:
         with (tmp_path / "a.csv").open("w", newline="") as file:
             csv.writer(file).writerows([["question", "contexts"], [text, json.dumps([text])]])
         expected = Sample(user_input=text, retrieved_contexts=[text])
-        assert list(read_csv(tmp_path / "a.csv")) == [expected]
+        assert list(read(tmp_path / "a.csv")) == [expected]
 
     @pytest.mark.parametrize(
         ("name", "content"),
@@ -158,18 +157,7 @@ class TestFormat:
         expected = Sample(user_input="q", retrieved_contexts=["a"])
         if name == "a.tsv":  # an unquoted cell that holds quotes is CSV all the same
             content = content.replace('["a"]', '"[""a""]"')
-        assert list(read_csv(write(name, content))) == [expected]
-
-    def test_the_delimiter_can_be_given(self, write: Write) -> None:
-        """Any single character parts cells."""
-        path = write("a.csv", "question|answer\na,b|c\n")
-        assert list(read_csv(path, delimiter="|")) == [Sample(user_input="a,b", response="c")]
-
-    @pytest.mark.parametrize("delimiter", ["", ",,", "\n", '"'])
-    def test_the_delimiter_is_one_character(self, write: Write, delimiter: str) -> None:
-        """A delimiter that cannot part cells is refused by name."""
-        with pytest.raises(ParameterError, match="delimiter must be one character"):
-            read_csv(write("a.csv", HEADER), delimiter=delimiter)
+        assert list(read(write(name, content))) == [expected]
 
     @pytest.mark.parametrize(
         ("rows", "line", "says"),
@@ -188,7 +176,7 @@ class TestFormat:
         self, write: Write, until_error: UntilError, rows: str, line: int, says: str
     ) -> None:
         """Each is named at its line, after the rows before it."""
-        before, error = until_error(read_csv(write("a.csv", HEADER + rows)))
+        before, error = until_error(read(write("a.csv", HEADER + rows)))
         assert before == [Sample(user_input="q")]
         assert error.line == line
         assert says in error.problem
@@ -196,49 +184,53 @@ class TestFormat:
     @pytest.mark.parametrize("content", ["", HEADER, HEADER + "\n,,\n"])
     def test_no_samples(self, write: Write, until_error: UntilError, content: str) -> None:
         """A header alone holds no samples."""
-        _, error = until_error(read_csv(write("a.csv", content)))
+        _, error = until_error(read(write("a.csv", content)))
         assert "holds no samples" in error.problem
 
     def test_a_name_twice_in_the_header(self, write: Write, until_error: UntilError) -> None:
         """Of two columns with one name, neither is dropped in silence."""
-        _, error = until_error(read_csv(write("a.csv", "question,question\na,b\n")))
+        _, error = until_error(read(write("a.csv", "question,question\na,b\n")))
         assert (error.line, error.field) == (1, "question")
 
     def test_a_column_without_a_name(self, write: Write, until_error: UntilError) -> None:
         """The index that pandas writes has no name; the error says how to leave it out."""
         path = write("a.csv", ",question\n0,q\n")
-        _, error = until_error(read_csv(path))
+        _, error = until_error(read(path))
         assert "rename={'': None}" in error.problem
-        assert list(read_csv(path, rename={"": None})) == [Sample(user_input="q")]
+        assert list(read(path, rename={"": None})) == [Sample(user_input="q")]
 
     def test_renamed_columns_are_looked_up_in_the_header(
         self, write: Write, until_error: UntilError
     ) -> None:
         """A mistyped column is met before the first row is scored."""
         before, error = until_error(
-            read_csv(write("a.csv", "question\nq\n"), rename={"refs": "reference_ids"})
+            read(write("a.csv", "question\nq\n"), rename={"refs": "reference_ids"})
         )
         assert not before
         assert "'refs', which no row has: the columns are 'question'" in error.problem
 
     def test_an_unclosed_quote_does_not_swallow_the_file(
-        self, write: Write, until_error: UntilError
+        self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A record stops at the limit, so that one quote cannot bring all into memory."""
+        monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 100)
         path = write("a.csv", 'question\nq\n"q\n' + "x" * 50 + "\n" * 1000)
-        before, error = until_error(read_csv(path, max_line_bytes=100))
+        before, error = until_error(read(path))
         assert before == [Sample(user_input="q")]
         assert error.line == 3
-        assert "max_line_bytes=100" in error.problem
+        assert "longer than 100 bytes" in error.problem
 
-    def test_the_limit_is_of_a_record_not_of_the_file(self, write: Write) -> None:
+    def test_the_limit_is_of_a_record_not_of_the_file(
+        self, write: Write, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Many rows below the limit are read, however much they are together."""
+        monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 10)
         path = write("a.csv", "question\n" + "q\n" * 1000)
-        assert sum(1 for _ in read_csv(path, max_line_bytes=10)) == 1000
+        assert sum(1 for _ in read(path)) == 1000
 
     def test_invalid_utf8_names_the_line(self, write: Write, until_error: UntilError) -> None:
         """A file in Windows-1252, as Excel saves it by default, is told to be UTF-8."""
-        before, error = until_error(read_csv(write("a.csv", b"question\nq\ncaf\xe9\n")))
+        before, error = until_error(read(write("a.csv", b"question\nq\ncaf\xe9\n")))
         assert before == [Sample(user_input="q")]
         assert error.line == 3
         assert "0xe9 is not UTF-8" in error.problem

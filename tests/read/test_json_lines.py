@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fullrecall import Context, Sample
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.read import read_jsonl, write_jsonl
+from fullrecall.read import read, text_files, write_jsonl
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write
@@ -44,27 +44,27 @@ class TestReading:
         self, write: Write, content: str | bytes
     ) -> None:
         """Line endings, blank lines, a byte order mark and gzip make no difference."""
-        assert list(read_jsonl(write("a.jsonl", content))) == [GOOD_SAMPLE] * 2
+        assert list(read(write("a.jsonl", content))) == [GOOD_SAMPLE] * 2
 
     def test_gzip_is_known_by_content(self, write: Write) -> None:
         """A download that a browser has unpacked keeps its `.gz`, and is read all the same."""
-        assert list(read_jsonl(write("a.jsonl.gz", GOOD))) == [GOOD_SAMPLE]
+        assert list(read(write("a.jsonl.gz", GOOD))) == [GOOD_SAMPLE]
 
     def test_null_and_nan_are_not_given(self, write: Write) -> None:
         """`null`, and the NaN that Python's json writes for pandas, leave a field out."""
         path = write("a.jsonl", '{"question": "q", "answer": NaN, "contexts": null}')
-        assert list(read_jsonl(path)) == [Sample(user_input="q")]
+        assert list(read(path)) == [Sample(user_input="q")]
 
     def test_an_empty_list_is_an_answer(self, write: Write) -> None:
         """`[]` says that nothing was retrieved, which scores 0; it is not "not given"."""
-        (sample,) = read_jsonl(write("a.jsonl", '{"question": "q", "contexts": []}'))
+        (sample,) = read(write("a.jsonl", '{"question": "q", "contexts": []}'))
         assert sample.retrieved_contexts == ()
 
     def test_line_separators_inside_a_text_do_not_end_the_line(self, write: Write) -> None:
         """U+2028 and U+0085, which str.splitlines() would split at, stay in the text."""
         text = "a\u2028b\u0085c"
         path = write("a.jsonl", json.dumps({"question": text}, ensure_ascii=False))
-        assert [sample.user_input for sample in read_jsonl(path)] == [text]
+        assert [sample.user_input for sample in read(path)] == [text]
 
 
 class TestErrors:
@@ -78,9 +78,9 @@ class TestErrors:
             ('{"question": "q"},', None, "remove the trailing comma"),
             ("{'question': 'q'}", None, "double quotes"),
             ('{"question": q}', None, "near 'q}'"),
-            ("[1, 2]", None, "each line is one JSON object, got list [1, 2]"),
-            ('"text"', None, "each line is one JSON object, got str 'text'"),
-            ("null", None, "each line is one JSON object, got NoneType None"),
+            ("[1, 2]", None, "a row must be an object with named fields, got list [1, 2]"),
+            ('"text"', None, "a row must be an object with named fields, got str 'text'"),
+            ("null", None, "a row must be an object with named fields, got NoneType None"),
             ('{"id": ' + "1" * 5000 + "}", None, "4300 digits"),
             ('{"metadata": ' + "[" * 200_000 + "}", None, "nested too deeply"),
             ('{"question": "q", "qestion": 1}', "qestion", "rename={'qestion': None}"),
@@ -102,7 +102,7 @@ class TestErrors:
     ) -> None:
         """The third line is named, blank lines counted, and the first has been yielded."""
         path = write("a.jsonl", f"{GOOD}\n{row}\n{GOOD}")
-        before, error = until_error(read_jsonl(path))
+        before, error = until_error(read(path))
         assert before == [GOOD_SAMPLE]
         assert (error.path, error.line, error.field) == (str(path), 3, field)
         assert says in error.problem
@@ -110,7 +110,7 @@ class TestErrors:
 
     def test_a_long_value_is_cut(self, write: Write, until_error: UntilError) -> None:
         """A message stays readable whatever the value's length."""
-        _, error = until_error(read_jsonl(write("a.jsonl", '{"contexts": "%s"}' % ("x" * 10**6))))
+        _, error = until_error(read(write("a.jsonl", '{"contexts": "%s"}' % ("x" * 10**6))))
         assert len(str(error)) < 400
 
     @pytest.mark.parametrize(
@@ -118,14 +118,14 @@ class TestErrors:
     )
     def test_no_samples(self, write: Write, until_error: UntilError, content: str | bytes) -> None:
         """An empty file is a mistake, not a data set on which everything passes."""
-        before, error = until_error(read_jsonl(write("a.jsonl", content)))
+        before, error = until_error(read(write("a.jsonl", content)))
         assert not before
         assert "holds no samples" in str(error)
 
     def test_invalid_utf8_names_line_and_byte(self, write: Write, until_error: UntilError) -> None:
         """The byte is found in the line and in the file, as editors and dumps count them."""
         content = GOOD.encode() + '{"question": "é'.encode() + b'\xe9"}\n'
-        before, error = until_error(read_jsonl(write("a.jsonl", content)))
+        before, error = until_error(read(write("a.jsonl", content)))
         assert before == [GOOD_SAMPLE]
         assert error.line == 2
         assert "byte 0xe9 is not UTF-8" in error.problem
@@ -134,7 +134,7 @@ class TestErrors:
     def test_nul_bytes(self, write: Write, until_error: UntilError) -> None:
         """A NUL byte is named as such, not as whatever JSON makes of it."""
         path = write("a.jsonl", GOOD.encode() + b'{"question": "a\0b"}')
-        before, error = until_error(read_jsonl(path))
+        before, error = until_error(read(path))
         assert before == [GOOD_SAMPLE]
         assert error.line == 2
         assert "a NUL byte" in error.problem
@@ -143,12 +143,12 @@ class TestErrors:
     def test_a_byte_order_mark_tells_the_encoding(self, write: Write, encoding: str) -> None:
         """Excel's "Unicode text" is UTF-16; packed, too."""
         content = GOOD.encode(encoding)
-        assert list(read_jsonl(write("a.jsonl", content))) == [GOOD_SAMPLE]
-        assert list(read_jsonl(write("b.jsonl.gz", gzip.compress(content)))) == [GOOD_SAMPLE]
+        assert list(read(write("a.jsonl", content))) == [GOOD_SAMPLE]
+        assert list(read(write("b.jsonl.gz", gzip.compress(content)))) == [GOOD_SAMPLE]
 
     def test_damaged_utf_16_is_named(self, write: Write, until_error: UntilError) -> None:
         """Half a character at the end."""
-        _, error = until_error(read_jsonl(write("a.jsonl", GOOD.encode("utf-16")[:-1])))
+        _, error = until_error(read(write("a.jsonl", GOOD.encode("utf-16")[:-1])))
         assert "is damaged UTF-16" in error.problem
 
     def test_truncated_gzip(self, write: Write, until_error: UntilError) -> None:
@@ -157,7 +157,7 @@ class TestErrors:
             b'{"question": "%s"}\n' % os.urandom(60).hex().encode() for _ in range(2000)
         )
         path = write("a.jsonl.gz", gzip.compress(rows)[:-5000])
-        before, error = until_error(read_jsonl(path))
+        before, error = until_error(read(path))
         assert 0 < len(before) < 2000
         assert error.line == len(before) + 1
         assert "truncated" in error.problem
@@ -165,14 +165,14 @@ class TestErrors:
     def test_gzip_that_does_not_unpack(self, write: Write, until_error: UntilError) -> None:
         """Bytes that are no compressed data are an error of the input, not of zlib."""
         content = gzip.compress(GOOD.encode())[:10] + b"\xff" * 100
-        _, error = until_error(read_jsonl(write("a.jsonl.gz", content)))
+        _, error = until_error(read(write("a.jsonl.gz", content)))
         assert "cannot be read" in error.problem
 
     def test_gzip_with_a_wrong_checksum(self, write: Write, until_error: UntilError) -> None:
         """Data that unpack to something else than was packed do not pass for good."""
         packed = bytearray(gzip.compress(GOOD.encode()))
         packed[-8] ^= 0xFF
-        _, error = until_error(read_jsonl(write("a.jsonl.gz", bytes(packed))))
+        _, error = until_error(read(write("a.jsonl.gz", bytes(packed))))
         assert "CRC" in error.problem
 
     def test_a_file_that_may_not_be_opened(
@@ -185,7 +185,7 @@ class TestErrors:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(Path, "open", refused)
-        _, error = until_error(read_jsonl(path))
+        _, error = until_error(read(path))
         assert str(error) == f"{path}: cannot be opened: Permission denied"
 
     @pytest.mark.parametrize("content", ["[\n" + GOOD, '{\n"question": "q"\n}', "[1]"])
@@ -193,19 +193,19 @@ class TestErrors:
         self, write: Write, until_error: UntilError, content: str | bytes
     ) -> None:
         """A file that is one JSON value is told apart from a malformed line."""
-        _, error = until_error(read_jsonl(write("a.jsonl", content)))
+        _, error = until_error(read(write("a.jsonl", content)))
         assert error.line == 1
         assert "format='json'" in error.problem
 
     def test_missing_files_are_met_at_the_call(self, tmp_path: Path) -> None:
         """A mistyped path fails where it is written, not where the iterator is first used."""
         with pytest.raises(InputError, match="no such file"):
-            read_jsonl(tmp_path / "typo.jsonl")
+            read(tmp_path / "typo.jsonl")
 
     def test_directories_are_met_at_the_call(self, tmp_path: Path) -> None:
         """A directory is called one."""
         with pytest.raises(InputError, match="is a directory"):
-            read_jsonl(tmp_path)
+            read(tmp_path)
 
 
 class TestRename:
@@ -216,19 +216,19 @@ class TestRename:
         path = write("a.jsonl", '{"frage": "q", "answer": "r", "prediction": "p", "x": 1}')
         rename = {"frage": "query", "answer": "reference", "prediction": "answer", "x": None}
         expected = Sample(user_input="q", reference="r", response="p")
-        assert list(read_jsonl(path, rename=rename)) == [expected]
+        assert list(read(path, rename=rename)) == [expected]
 
     def test_targets_are_fields(self, write: Write) -> None:
         """A mistyped target fails at the call and lists the fields."""
         with pytest.raises(ParameterError, match="'refrence', which is not a field: use one of id"):
-            read_jsonl(write("a.jsonl", GOOD), rename={"x": "refrence"})
+            read(write("a.jsonl", GOOD), rename={"x": "refrence"})
 
     def test_a_column_that_never_comes_is_an_error(
         self, write: Write, until_error: UntilError
     ) -> None:
         """A mistyped source would silently leave a field out of every sample."""
         path = write("a.jsonl", GOOD)
-        before, error = until_error(read_jsonl(path, rename={"refs": "reference_ids"}))
+        before, error = until_error(read(path, rename={"refs": "reference_ids"}))
         assert before == [GOOD_SAMPLE]
         assert error.field == "refs"
         assert "which no row has" in error.problem
@@ -236,13 +236,13 @@ class TestRename:
     def test_a_column_that_some_rows_have_will_do(self, write: Write) -> None:
         """In JSON Lines a field may be absent from any row, the first included."""
         path = write("a.jsonl", GOOD + '{"frage": "q"}')
-        samples = list(read_jsonl(path, rename={"frage": "question"}))
+        samples = list(read(path, rename={"frage": "question"}))
         assert [sample.user_input for sample in samples] == ["q", "q"]
 
     def test_two_columns_with_one_meaning(self, write: Write, until_error: UntilError) -> None:
         """Two columns that end up under one name are refused, not resolved by order."""
         path = write("a.jsonl", '{"x": "a", "question": "b"}')
-        _, error = until_error(read_jsonl(path, rename={"x": "question"}))
+        _, error = until_error(read(path, rename={"x": "question"}))
         assert "two columns mean 'question'" in error.problem
 
 
@@ -255,7 +255,7 @@ class TestMemory:
         path = write("a.jsonl", row * 20_000)
         tracemalloc.start()
         try:
-            count = sum(1 for _ in read_jsonl(path))
+            count = sum(1 for _ in read(path))
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
@@ -263,37 +263,35 @@ class TestMemory:
         assert peak < 2**20
 
     def test_an_over_long_line_is_not_read_to_its_end(
-        self, write: Write, until_error: UntilError
+        self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Of a line of 100 MB, no more than the limit is read, and the error names the limit."""
+        monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 2**20)
         line = GOOD.encode() + b'{"question": "' + b"x" * 100_000_000 + b'"}\n'
         path = write("a.jsonl.gz", gzip.compress(line, 1))
         del line
         tracemalloc.start()
         try:
-            before, error = until_error(read_jsonl(path, max_line_bytes=2**20))
+            before, error = until_error(read(path))
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
         assert before == [GOOD_SAMPLE]
         assert error.line == 2
-        assert "max_line_bytes=1,048,576" in error.problem
+        assert "longer than 1,048,576 bytes" in error.problem
         assert peak < 4 * 2**20
 
     def test_the_limit_is_of_bytes_without_the_line_feed(
-        self, write: Write, until_error: UntilError
+        self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A line of exactly the limit is read; one byte less does not let it through."""
         path = write("a.jsonl", GOOD)
         length = len(GOOD) - 1
-        assert list(read_jsonl(path, max_line_bytes=length)) == [GOOD_SAMPLE]
-        _, error = until_error(read_jsonl(path, max_line_bytes=length - 1))
-        assert "max_line_bytes" in error.problem
-
-    def test_the_limit_is_positive(self, write: Write) -> None:
-        """A limit that lets nothing through is refused by name."""
-        with pytest.raises(ParameterError, match="max_line_bytes must be at least 1, got 0"):
-            read_jsonl(write("a.jsonl", GOOD), max_line_bytes=0)
+        monkeypatch.setattr(text_files, "MAX_LINE_BYTES", length)
+        assert list(read(path)) == [GOOD_SAMPLE]
+        monkeypatch.setattr(text_files, "MAX_LINE_BYTES", length - 1)
+        _, error = until_error(read(path))
+        assert "a line break or a closing quote is missing" in error.problem
 
 
 IDS = st.text(min_size=1, max_size=8)
@@ -328,7 +326,7 @@ SAMPLES = st.builds(
 
 
 class TestWriting:
-    """`write_jsonl` writes what `read_jsonl` reads back equal."""
+    """`write_jsonl` writes what `read` reads back equal."""
 
     @settings(deadline=None)
     @given(samples=st.lists(SAMPLES, min_size=1, max_size=4))
@@ -338,13 +336,13 @@ class TestWriting:
         """Every sample comes back equal: groups, grades, blanks, metadata, any character."""
         path = tmp_path_factory.mktemp("round") / "a.jsonl"
         assert write_jsonl(samples, path) == len(samples)
-        assert list(read_jsonl(path)) == samples
+        assert list(read(path)) == samples
 
     def test_half_a_surrogate_pair_round_trips(self, tmp_path: Path) -> None:
         """A text cut in the middle of an emoji, which UTF-8 cannot hold, is escaped."""
         sample = Sample(user_input="é\ud83d")
         write_jsonl([sample], tmp_path / "a.jsonl")
-        assert list(read_jsonl(tmp_path / "a.jsonl")) == [sample]
+        assert list(read(tmp_path / "a.jsonl")) == [sample]
 
     def test_compressed_files_are_reproducible(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -357,13 +355,13 @@ class TestWriting:
             written.append((tmp_path / name).read_bytes())
         assert written[0] == written[1]
         assert written[0][:2] == b"\x1f\x8b"
-        assert list(read_jsonl(tmp_path / "a.jsonl.gz")) == [GOOD_SAMPLE]
+        assert list(read(tmp_path / "a.jsonl.gz")) == [GOOD_SAMPLE]
 
     def test_a_file_can_be_rewritten_from_itself(self, write: Write) -> None:
         """The file being read is not truncated by the one that replaces it."""
         path = write("a.jsonl", GOOD * 3)
-        assert write_jsonl(read_jsonl(path), path) == 3
-        assert list(read_jsonl(path)) == [GOOD_SAMPLE] * 3
+        assert write_jsonl(read(path), path) == 3
+        assert list(read(path)) == [GOOD_SAMPLE] * 3
 
     def test_an_error_on_the_way_leaves_the_old_file(self, write: Write) -> None:
         """A half-written file would pass for a whole one."""
@@ -391,7 +389,7 @@ class TestWriting:
         (tmp_path / "link.jsonl").symlink_to(write("a.jsonl", ""))
         write_jsonl([GOOD_SAMPLE], tmp_path / "link.jsonl")
         assert (tmp_path / "link.jsonl").is_symlink()
-        assert list(read_jsonl(tmp_path / "a.jsonl")) == [GOOD_SAMPLE]
+        assert list(read(tmp_path / "a.jsonl")) == [GOOD_SAMPLE]
 
     def test_devices_are_written_to_directly(self) -> None:
         """A device or a pipe, such as /dev/stdout, is not replaced by a file."""

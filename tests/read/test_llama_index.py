@@ -94,7 +94,7 @@ class TestEmbeddingQA:
     @pytest.mark.parametrize(
         ("found", "says"),
         [
-            ({"queries": {}, "corpus": {}}, "an object with queries, corpus, relevant_docs"),
+            ({"queries": {}, "corpus": {}}, "unknown field 'corpus', 'queries'"),
             ({**EMBEDDING_QA, "corpus": ["one"]}, "corpus: expected a mapping, got list"),
             ([], "holds no samples"),
         ],
@@ -158,8 +158,8 @@ class TestLabelledRag:
     @pytest.mark.parametrize(
         ("found", "says"),
         [
-            ({"example": []}, "LabelledRag (with examples); got an object with the keys"),
-            ({"examples": {"query": "q"}}, "got an object with the keys 'examples'"),
+            ({"example": []}, "unknown field 'example'"),
+            ({"examples": {"query": "q"}}, "unknown field 'examples'"),
             ({"examples": []}, "holds no samples"),
         ],
     )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from fullrecall import Sample
-from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.read import parquet, read, read_parquet
+from fullrecall.errors import InputError, MissingExtraError
+from fullrecall.read import parquet, read
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write
@@ -49,13 +49,14 @@ def test_gaps_inside_lists(save: Save) -> None:
     """An any-of group without a grade has none, beside one that has."""
     groups = [{"any_of": ["a", "b"], "grade": 2.0}, {"any_of": ["c"]}]
     path = save([{"reference_ids": groups}])
-    assert list(read_parquet(path)) == [Sample(reference_context_ids=groups)]
+    assert list(read(path)) == [Sample(reference_context_ids=groups)]
 
 
-def test_batches_make_no_difference(save: Save) -> None:
+def test_batches_make_no_difference(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows keep their order and number across batches and row groups."""
+    monkeypatch.setattr(parquet, "_BATCH_ROWS", 7)
     path = save([{"id": str(n)} for n in range(100)], row_group_size=30)
-    samples = list(read_parquet(path, batch_size=7))
+    samples = list(read(path))
     assert [sample.id for sample in samples] == [str(n) for n in range(100)]
 
 
@@ -63,7 +64,7 @@ def test_errors_name_the_row(save: Save, until_error: UntilError) -> None:
     """Rows count from 1 across batches; what came before is yielded."""
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     table = pa.table({"id": [1.0 if n == 50 else None for n in range(60)]})
-    before, error = until_error(read_parquet(save(table), batch_size=8))
+    before, error = until_error(read(save(table)))
     assert len(before) == 50
     assert (error.line, error.field) == (51, "id")
 
@@ -73,7 +74,7 @@ def test_arrow_maps(save: Save, until_error: UntilError) -> None:
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     pairs = [[("a", 1.0), ("b", 2.0)], None, [("a", 1.0), ("a", 2.0)]]
     maps = pa.array(pairs, type=pa.map_(pa.string(), pa.float64()))
-    before, error = until_error(read_parquet(save(pa.table({"reference_ids": maps}))))
+    before, error = until_error(read(save(pa.table({"reference_ids": maps}))))
     assert before == [Sample(reference_context_ids={"a": 1, "b": 2}), Sample()]
     assert (error.line, error.field) == (3, "reference_ids")
 
@@ -88,15 +89,15 @@ def test_columns_left_out_are_not_read(save: Save, until_error: UntilError) -> N
     content[begin : begin + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
     path.write_bytes(content)
 
-    _, error = until_error(read_parquet(path))
+    _, error = until_error(read(path))
     assert "not a Parquet file that can be read" in error.problem
-    samples = list(read_parquet(path, rename={"junk": None}))
+    samples = list(read(path, rename={"junk": None}))
     assert samples == [Sample(user_input="q")] * 1000
 
 
 def test_renamed_columns_are_looked_up_in_the_schema(save: Save, until_error: UntilError) -> None:
     """A mistyped column is met before the first row."""
-    before, error = until_error(read_parquet(save([{"id": "1"}]), rename={"x": "question"}))
+    before, error = until_error(read(save([{"id": "1"}]), rename={"x": "question"}))
     assert not before
     assert "'x', which no row has: the columns are 'id'" in error.problem
 
@@ -104,7 +105,7 @@ def test_renamed_columns_are_looked_up_in_the_schema(save: Save, until_error: Un
 def test_a_column_twice(save: Save, until_error: UntilError) -> None:
     """Of two columns with one name, neither is dropped in silence."""
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
-    _, error = until_error(read_parquet(save(pa.table([["1"], ["2"]], names=["id", "id"]))))
+    _, error = until_error(read(save(pa.table([["1"], ["2"]], names=["id", "id"]))))
     assert "two columns have the name 'id'" in error.problem
 
 
@@ -113,7 +114,7 @@ def test_what_is_no_parquet(write: Write, until_error: UntilError, content: str 
     """Arrow's own errors become errors of the input, with the path."""
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     path = write("a.parquet", content)
-    _, error = until_error(read_parquet(path))
+    _, error = until_error(read(path))
     assert error.path == str(path)
     assert "not a Parquet file" in error.problem
 
@@ -121,14 +122,8 @@ def test_what_is_no_parquet(write: Write, until_error: UntilError, content: str 
 def test_no_samples(save: Save, until_error: UntilError) -> None:
     """A table without rows holds no samples."""
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
-    _, error = until_error(read_parquet(save(pa.table({"id": pa.array([], pa.string())}))))
+    _, error = until_error(read(save(pa.table({"id": pa.array([], pa.string())}))))
     assert "holds no samples" in error.problem
-
-
-def test_batch_size_is_positive(save: Save) -> None:
-    """A batch of nothing is refused by name."""
-    with pytest.raises(ParameterError, match="batch_size must be at least 1, got 0"):
-        read_parquet(save([{"id": "1"}]), batch_size=0)
 
 
 def test_without_pyarrow(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +131,7 @@ def test_without_pyarrow(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingExtraError, match=r"pip install pyarrow$"):
-        read_parquet(write("a.parquet", b""))
+        read(write("a.parquet", b""))
 
 
 def test_a_row_group_is_not_read_as_a_whole(save: Save) -> None:
@@ -149,7 +144,7 @@ def test_a_row_group_is_not_read_as_a_whole(save: Save) -> None:
         use_dictionary=False,
     )
     assert path.stat().st_size > 32_000_000
-    samples = read_parquet(path, batch_size=64)
+    samples = read(path)
     before = pa.total_allocated_bytes()
     next(samples)
     assert pa.total_allocated_bytes() - before < 16_000_000
@@ -160,11 +155,12 @@ def test_small_groups_are_read_together(save: Save, monkeypatch: pytest.MonkeyPa
     """Rows come in order, whatever their groups are: many of one row, or one of all."""
     rows = [{"id": str(n), "reference_ids": [f"d{n}"]} for n in range(50)]
     expected = [Sample(**row) for row in rows]
+    monkeypatch.setattr(parquet, "_BATCH_ROWS", 4)
     for together in (1, 7, 1000):
         monkeypatch.setattr(parquet, "_ROWS_TOGETHER", together)
         for group in (1, 3, 50):
             path = save(rows, row_group_size=group)
-            assert list(read_parquet(path, batch_size=4)) == expected
+            assert list(read(path)) == expected
             groups = list(parquet._together(pq_metadata(path)))
             assert [one for few in groups for one in few] == list(range(-(-50 // group)))
             assert all(len(few) * group < together + group for few in groups)
@@ -188,13 +184,13 @@ def test_arrow_s_own_allocator_stays_the_default(save: Save, tmp_path: Path) -> 
 
     def once(_: object) -> int:
         with pytest.raises(InputError, match="not a Parquet file"):
-            list(read_parquet(broken))
-        return sum(1 for _ in read_parquet(path))
+            list(read(broken))
+        return sum(1 for _ in read(path))
 
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(once, range(32))) == [2000] * 32
     assert pa.default_memory_pool().backend_name == before
-    rows = read_parquet(path, batch_size=1)
+    rows = read(path)
     held = system.bytes_allocated()
     next(rows)
     assert system.bytes_allocated() > held

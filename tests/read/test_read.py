@@ -79,7 +79,7 @@ class TestJsonArrays:
         ("rest", "line", "says"),
         [
             (',\n\n{"question": 3}]', 4, "user_input: expected one str"),
-            (",\n3]", 3, "each item of the array must be an object, got int 3"),
+            (",\n3]", 3, "a row must be an object with named fields, got int 3"),
             (",\n]", 3, "remove the trailing comma"),
             ("\n{}]", 3, "Expecting ',' delimiter"),
             ("\n", 2, "it ends too early"),
@@ -105,18 +105,13 @@ class TestJsonArrays:
     @pytest.mark.parametrize(
         ("text", "says"),
         [
-            ('{"rows": [], "x": 1}', "got an object with the keys 'rows', 'x'"),
-            ("{}", "got an object with no keys"),
-            ('{"question": "q"}', "one sample is still an array"),
+            ('{"rows": [], "x": 1}', "The columns are 'rows', 'x'"),
             ('{"question": {"0": "q"}}', "to_json(path, orient='records')"),
-            ('{"question": ["q", "r"], "ids": ["a", "b"]}', "keys 'question', 'ids'"),
             ('{"question": ["q"], "contexts": [["a"]]}', "for row in zip(*columns.values())"),
-            ('{"contexts": ["a"], "expected_ids": ["b"]}', "one sample is still an array"),
-            ('{"question": ["q", "r"], "contexts": [["a"]]}', "one sample is still an array"),
+            ('{"question": ["q", "r"], "contexts": [["a"]]}', "user_input: expected one str"),
             ("3", "got int 3"),
             ('{"question": "q"', "it ends too early"),
-            (LINE * 2, "format='jsonl'"),
-            ('{"queries": {}}', "EmbeddingQA (an object with queries, corpus, relevant_docs)"),
+            ('{"queries": {}}', "unknown field 'queries'"),
         ],
     )
     def test_what_was_found_is_named(
@@ -125,6 +120,11 @@ class TestJsonArrays:
         """Anything else says what is meant, what was found, and the likely way out."""
         _, error = until_error(read(write("a.json", text)))
         assert says in error.problem
+
+    @pytest.mark.parametrize("text", [LINE, LINE * 2, f"\n{LINE}\n{LINE}", '{"question":\n "q"}'])
+    def test_objects_without_an_array(self, write: Write, text: str) -> None:
+        """One sample, or one a line as Hugging Face's `to_json` writes them."""
+        assert list(read(write("a.json", text))) == [SAMPLE] * text.count("question")
 
     def test_invalid_utf8_is_placed(self, write: Write, until_error: UntilError) -> None:
         """The line and the byte in it are found in a file that is read as a whole."""

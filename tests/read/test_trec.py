@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fullrecall import IdRecall, Sample
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.errors import InputError
 from fullrecall.read import read_trec
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ QRELS = "q2 0 d1 2\nq2 0 d2 0\nq1 0 d3 1\nq2 0 d4 -1\n"
 RUN = "q1 Q0 d3 1 9.5 tag\nq2 Q0 d1 1 3.0 tag\nq2 Q0 d9 2 2.0 tag\n"
 
 
-def ranked(write: Write, lines: str, order: str = "score") -> list[str | None]:
+def ranked(write: Write, lines: str) -> list[str | None]:
     """Return what a run with these lines retrieves for `q`."""
-    (sample,) = read_trec(write("qrels", "q 0 a 1\n"), write("run", lines), order=order)
+    (sample,) = read_trec(write("qrels", "q 0 a 1\n"), write("run", lines))
     return list(sample.retrieved_context_ids)
 
 
@@ -93,61 +93,7 @@ class TestSamples:
 
 
 class TestOrder:
-    """trec_eval's order, or the rank column."""
-
-    def test_by_rank_whatever_the_order_of_lines(self, write: Write) -> None:
-        """Ranks are numbers: 10 comes after 9."""
-        lines = "q Q0 c 10 1 t\nq Q0 a 1 9 t\nq Q0 b 9 5 t\n"
-        assert ranked(write, lines, "rank") == ["a", "b", "c"]
-
-    def test_equal_ranks_keep_the_order_of_the_file(self, write: Write) -> None:
-        """Where ranks tie in part, the file's order decides."""
-        lines = "q Q0 c 2 1 t\nq Q0 b 1 2 t\nq Q0 a 1 2 t\n"
-        assert ranked(write, lines, "rank") == ["b", "a", "c"]
-
-    @pytest.mark.parametrize("rank", ["0", "1"])
-    def test_a_constant_rank_column_is_refused(
-        self, write: Write, until_error: UntilError, rank: str
-    ) -> None:
-        """Ranks that are all equal order nothing; by score they are not looked at."""
-        lines = f"q Q0 b {rank} 1 t\nq Q0 a {rank} 2 t\n"
-        qrels, run = write("qrels", "q 0 a 1\n"), write("run", lines)
-        _, error = until_error(read_trec(qrels, run, order="rank"))
-        assert f"query 'q' has rank {rank} on all of its 2 lines" in error.problem
-        assert "pass order='score'" in error.problem
-        assert ranked(write, lines) == ["a", "b"]
-        assert ranked(write, "q Q0 a 0 1 t\n", "rank") == ["a"]
-
-    @pytest.mark.parametrize("rank", ["-", ""])
-    def test_ranks_are_not_needed_for_scores(
-        self, write: Write, until_error: UntilError, rank: str
-    ) -> None:
-        """A missing rank is an error only where ranks are what orders."""
-        lines = f"q\tQ0\tb\t{rank}\t1\tt\nq\tQ0\ta\t7\t2\tt\n"
-        assert ranked(write, lines) == ["a", "b"]
-        _, error = until_error(
-            read_trec(write("qrels", "q 0 a 1\n"), write("run", lines), order="rank")
-        )
-        assert "a rank must be a whole number" in error.problem
-
-    @pytest.mark.parametrize(
-        "lines",
-        [
-            "q Q0 a 1 0.1 t\nq Q0 b 2 0.9 t\n",
-            "q Q0 a 1 0 t\nq Q0 b 2 0 t\nq Q0 c 3 0 t\n",
-        ],
-        ids=["the other way round", "no scores at all"],
-    )
-    def test_ranks_and_scores_that_disagree_are_named(self, write: Write, lines: str) -> None:
-        """The reciprocal rank of `a` is 1 by rank and less by score: which counts is said."""
-        with pytest.warns(UserWarning, match=r"disagree in 1 of 1 queries .*; ordered by score"):
-            assert ranked(write, lines)[-1] == "a"
-        with pytest.warns(UserWarning, match=r"ordered by rank, change it with order='score'"):
-            assert ranked(write, lines, "rank")[0] == "a"
-
-    def test_ties_are_no_disagreement(self, write: Write) -> None:
-        """Equal scores in part, in the order of their ranks: nothing is warned of."""
-        assert ranked(write, "q Q0 a 1 2 t\nq Q0 b 2 2 t\nq Q0 c 3 1 t\n") == ["b", "a", "c"]
+    """trec_eval's order: by score."""
 
     def test_by_score_as_trec_eval_sorts(self, write: Write) -> None:
         """Highest first; of equal scores the document that sorts last; ranks are ignored."""
@@ -161,11 +107,6 @@ class TestOrder:
     def test_documents_that_come_twice_are_kept(self, write: Write) -> None:
         """The scorers cut at k first, then count the first occurrence: both need the list."""
         assert ranked(write, "q Q0 a 1 2 t\nq Q0 a 2 1 t\n") == ["a", "a"]
-
-    def test_other_orders(self, write: Write) -> None:
-        """An order that is none is refused at the call."""
-        with pytest.raises(ParameterError, match="order must be 'score' or 'rank', got 'file'"):
-            read_trec(write("qrels", QRELS), write("run", RUN), order="file")
 
 
 class TestErrors:
@@ -189,22 +130,18 @@ class TestErrors:
         assert says in error.problem
 
     @pytest.mark.parametrize(
-        ("bad", "order", "says"),
+        ("bad", "says"),
         [
-            ("q1 Q0 d3 1 9.5", "rank", "got 5 columns"),
-            ("q1 0 d3 1", "rank", "this looks like qrels, which come first"),
-            ("q1 Q0 d3 9.5 1 tag", "rank", "a rank must be a whole number"),
-            ("q1 Q0 d3 1" + "0" * 30 + " 1 tag", "rank", "a rank must be a whole number"),
-            ("q1 Q0 d3 1 high tag", "score", "a score must be a number, got 'high'"),
-            ("q1 Q0 d3 1 nan tag", "score", "a score must be a number, got 'nan'"),
+            ("q1 Q0 d3 1 9.5", "got 5 columns"),
+            ("q1 0 d3 1", "this looks like qrels, which come first"),
+            ("q1 Q0 d3 1 high tag", "a score must be a number, got 'high'"),
+            ("q1 Q0 d3 1 nan tag", "a score must be a number, got 'nan'"),
         ],
     )
-    def test_runs(
-        self, write: Write, until_error: UntilError, bad: str, order: Any, says: str
-    ) -> None:
-        """A line of the run that is none; swapped rank and score columns among them."""
+    def test_runs(self, write: Write, until_error: UntilError, bad: str, says: str) -> None:
+        """A line of the run that is none."""
         run = write("run", f"{RUN}\n{bad}\n")
-        _, error = until_error(read_trec(write("qrels", QRELS), run, order=order))
+        _, error = until_error(read_trec(write("qrels", QRELS), run))
         assert (error.path, error.line) == (str(run), 5)
         assert says in error.problem
 

@@ -11,7 +11,7 @@ import pytest
 from fullrecall import IdRecall, Sample, TextRecall
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.read import from_rows, read, read_trec, write
-from fullrecall.read.writing import FORMATS
+from fullrecall.read.writing import WRITABLE
 
 TEXTS = {f"d{n}": f"Document {n} is about the topic with the number {n}." for n in range(8)}
 DOCUMENTS = [{"id": name, "text": text} for name, text in TEXTS.items()]
@@ -64,7 +64,7 @@ def recall(sample: Sample) -> float | None:
     return TextRecall(threshold=0.99).score(asked).score
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITABLE)
 def test_without_alternatives_every_format_gives_the_same_recall(name: str, tmp_path: Path) -> None:
     """Written, read back by our readers of that format, and scored."""
     path = tmp_path / ("set.parquet" if name == "parquet" else "set.json")
@@ -83,7 +83,7 @@ FIRST = {"squad"}
 """Formats that have one reference each."""
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITABLE)
 def test_alternatives_are_kept_or_the_loss_is_told(name: str, tmp_path: Path) -> None:
     """Alternatives become demands, and recall falls: the export says so and what it did."""
     path = tmp_path / ("set.parquet" if name == "parquet" else "set.json")

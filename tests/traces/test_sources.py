@@ -142,7 +142,7 @@ def test_a_file_of_samples_is_no_file_of_spans(tmp_path: Path) -> None:
     (sample,) = datasets.read(samples)
     assert sample.retrieved_context_ids == ("a",)
     with pytest.raises(ParameterError, match="this one holds spans"):
-        datasets.read(spans, rename={"a": None})
+        list(datasets.read(spans, rename={"a": None}))
     with pytest.raises(InputError, match=r"a\.jsonl:1: expected spans"):
         list(datasets.read(samples, format="spans"))
 

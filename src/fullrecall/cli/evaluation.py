@@ -24,7 +24,6 @@ from fullrecall.cli.source import (
 )
 from fullrecall.errors import InputError
 from fullrecall.evaluation.run import Options
-from fullrecall.read.trec import RunOrder
 from fullrecall.run.budget import Budget
 
 _JUDGING = "Judging claims"
@@ -48,7 +47,6 @@ def evaluate(
     price: str | None = None,
     retriever: str | None = None,
     run: Path | None = None,
-    order: RunOrder | None = None,
     references: Path | None = None,
     corpus: Path | None = None,
     id_key: str | None = None,
@@ -113,8 +111,7 @@ def evaluate(
     Reading the file:
     - `retriever`: Python function of the question, such as app:search or path/app.py:search, that
       returns what to score. Default: what the samples have.
-    - `run RUN`: TREC run to score: `query Q0 document rank score tag`.
-    - `order score|rank`: Column that orders the run. Default: score, as in trec_eval.
+    - `run RUN`: TREC run to score, ordered by score: `query Q0 document rank score tag`.
     - `references`: References of the samples in FILE, joined by ID, else by question; samples
       without references are left out.
     - `corpus`: Folder or file of what the retriever searches: samples whose references it no longer
@@ -148,9 +145,7 @@ def evaluate(
     reading: Any = {"rename": rename or (), "format": format, "id_key": id_key}
     if run is not None:
         reading |= {"retriever": retriever, "references": references}
-        samples = samples_of_run(paths, run, order, **reading)
-    elif order is not None:
-        raise wrong("--order", "needs --run")
+        samples = samples_of_run(paths, run, **reading)
     else:
         samples = samples_of(paths, **{**reading, "id_key": None if to_ask else id_key})
     if references is not None:

@@ -14,7 +14,6 @@ _IN_PYTHON = (
     (re.compile(r"rename=\{…: None\}"), "--rename COLUMN="),
     (re.compile(r"read\(path, format='(\w+)'\)"), r"--format \1"),
     (re.compile(r"pass format="), "pass --format"),
-    (re.compile(r"\border='(\w+)'"), r"--order \1"),
     (re.compile(r"read_trec\(qrels, run\)"), "--run"),
     (re.compile(r"or None to leave the column out"), "or leave the column out: OLD="),
     (re.compile(r", or pass a callable"), ""),

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall import read as datasets
-from fullrecall.cli.console import noting
 from fullrecall.cli.exits import wrong
 from fullrecall.errors import InputError
 from fullrecall.read.row_count import row_count
@@ -19,7 +18,6 @@ from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
     from fullrecall.read.traces import Joined
-    from fullrecall.read.trec import RunOrder
 
 _PAIR = r".+?=\w*"
 _NAMED_PAIR = r"(?P<old>.+?)=(?P<new>\w*)(?:,|$)"
@@ -53,10 +51,8 @@ def _named(joined: Iterable[Sample], references: Path) -> Iterator[Sample]:
         raise error.at(path=str(references)) from None
 
 
-def samples_of_run(
-    files: Sequence[Path], run: Path, order: RunOrder | None, **others: object
-) -> Iterator[Sample]:
-    """Yield the samples of a TREC run; what its reader warns of, before the first, is a note.
+def samples_of_run(files: Sequence[Path], run: Path, **others: object) -> Iterator[Sample]:
+    """Return the samples of a TREC run.
 
     Raises `typer.BadParameter` where any of the `others`, options of other files, is set.
     """
@@ -65,10 +61,7 @@ def samples_of_run(
             raise wrong(f"--{name.replace('_', '-')}", "must be left out with --run")
     if len(files) > 1:
         raise wrong("--run", f"expected one FILE of qrels, got {len(files)}")
-    samples = datasets.read_trec(files[0], run, order=order or "score")
-    with noting():
-        first = list(islice(samples, 1))
-    return chain(first, samples)
+    return datasets.read_trec(files[0], run)
 
 
 def expanded(files: Iterable[Path]) -> list[Path]:

@@ -22,8 +22,8 @@ from fullrecall.judges.falsification import falsified
 from fullrecall.judges.flow import arun, side_by_side
 from fullrecall.judges.judge import Flow, Judge
 from fullrecall.judges.translations import TRANSLATIONS
-from fullrecall.read.json_lines import json_lines
-from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, existing_file
+from fullrecall.read.containers import json_lines
+from fullrecall.read.text_files import FilePath, existing_file
 from fullrecall.report import Report
 from fullrecall.sample import Sample
 from fullrecall.scorers import ClaimRecall
@@ -274,7 +274,7 @@ def read_pairs(path: FilePath) -> Iterator[Pair]:
     not supported, and an empty one is left out. Raises `InputError` with the line.
     """
     name = existing_file(path)
-    with closing(json_lines(name, MAX_LINE_BYTES)) as rows:
+    with closing(json_lines(name)) as rows:
         for line, row in rows:
             try:
                 pair = _pair(row)

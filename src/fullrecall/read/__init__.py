@@ -13,16 +13,13 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.read.contexts import read_contexts
-    from fullrecall.read.csv_files import read_csv
     from fullrecall.read.documents import Document, Documents, documents_of
-    from fullrecall.read.formats import read
     from fullrecall.read.frames import from_rows
-    from fullrecall.read.json_lines import read_jsonl, write_jsonl
     from fullrecall.read.labels import read_labels
-    from fullrecall.read.parquet import read_parquet
+    from fullrecall.read.reading import read
     from fullrecall.read.traces import from_spans, read_spans, with_references
     from fullrecall.read.trec import from_qrels_run, read_trec
-    from fullrecall.read.writing import Written, write
+    from fullrecall.read.writing import Written, write, write_jsonl
 
 __all__ = [
     "Document",
@@ -34,10 +31,7 @@ __all__ = [
     "from_spans",
     "read",
     "read_contexts",
-    "read_csv",
-    "read_jsonl",
     "read_labels",
-    "read_parquet",
     "read_spans",
     "read_trec",
     "with_references",
@@ -54,16 +48,13 @@ _MODULES = {
     "from_qrels_run": "trec",
     "from_rows": "frames",
     "from_spans": "traces",
-    "read": "formats",
+    "read": "reading",
     "read_contexts": "contexts",
-    "read_csv": "csv_files",
-    "read_jsonl": "json_lines",
     "read_labels": "labels",
-    "read_parquet": "parquet",
     "read_spans": "traces",
     "read_trec": "trec",
     "with_references": "traces",
-    "write_jsonl": "json_lines",
+    "write_jsonl": "writing",
 }
 
 if not TYPE_CHECKING:

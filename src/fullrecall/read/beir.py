@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import InputError
-from fullrecall.read.json_lines import json_lines
-from fullrecall.read.parquet import parquet_rows
-from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, existing_file
+from fullrecall.read.containers import kind_of, rows_of_file
+from fullrecall.read.text_files import FilePath, existing_file
 from fullrecall.read.trec import judgments
 from fullrecall.sample import Sample
 
@@ -56,9 +55,8 @@ def _grades(path: Path) -> Mapping[str, Mapping[str, float]]:
 
 
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    is_parquet = path.suffix == ".parquet"
-    rows = parquet_rows(str(path)) if is_parquet else json_lines(str(path), MAX_LINE_BYTES)
-    return (row for _, row in rows)
+    kind = kind_of(path.name) or "jsonl"
+    return (row for _, row in rows_of_file(str(path), kind))
 
 
 def _existing(stem: Path, endings: tuple[str, ...]) -> Path | None:

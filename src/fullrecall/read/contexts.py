@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 from fullrecall.context import Context
 from fullrecall.errors import InputError
-from fullrecall.read.json_lines import json_lines
-from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, check_limit, existing_file
+from fullrecall.read.containers import json_lines
+from fullrecall.read.text_files import FilePath, existing_file
 
 _NAMES = {
     "_id": "id",
@@ -25,21 +25,19 @@ _NAMES = {
 _FIELDS = frozenset({"text", "id", "score", "metadata", "source", "start", "end"})
 
 
-def read_contexts(path: FilePath, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Context]:
+def read_contexts(path: FilePath) -> Iterator[Context]:
     """Return the contexts of a JSON Lines file: one object per line, blank lines skipped.
 
     An object has a `text`, an `id` or both, under these names or those of BEIR, LangChain and
     Pyserini; what else it has goes into the context's metadata. Raises `InputError` with the
     line's number for what is no context.
     """
-    check_limit(max_line_bytes)
-    name = existing_file(path)
-    return _contexts(name, max_line_bytes)
+    return _contexts(existing_file(path))
 
 
-def _contexts(name: str, max_line_bytes: int) -> Iterator[Context]:
+def _contexts(name: str) -> Iterator[Context]:
     try:
-        with closing(json_lines(name, max_line_bytes)) as rows:
+        with closing(json_lines(name)) as rows:
             for line, row in rows:
                 try:
                     yield _context(row)
@@ -49,7 +47,7 @@ def _contexts(name: str, max_line_bytes: int) -> Iterator[Context]:
         raise error.at(path=name) from None
 
 
-def _context(row: dict[str, object]) -> Context:
+def _context(row: Mapping[str, object]) -> Context:
     fields: dict[str, object] = {}
     more: dict[str, object] = {}
     for key, value in row.items():

@@ -1,139 +1,423 @@
-"""Files of samples by their format: what their name says, and how they begin."""
+"""The formats of other tools, one row of a table each: for reading, and for writing."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from functools import partial
-from importlib import import_module
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall.errors import InputError, ParameterError
-from fullrecall.hits import IdKey
-from fullrecall.read.beir import is_beir, read_beir, read_qrels
-from fullrecall.read.rows import Rename, in_file
-from fullrecall.read.strict_json import parsed
-from fullrecall.read.text_files import (
-    STANDARD_INPUT,
-    FilePath,
-    existing_file,
-    first_line,
-    whole_text,
+from fullrecall.errors import InputError
+from fullrecall.identifiers import shown
+from fullrecall.read.export_set import ExportSet
+from fullrecall.read.llama_index import (
+    embedding_qa,
+    labelled_rag,
+    rows_of_embedding_qa,
+    rows_of_labelled_rag,
 )
-from fullrecall.report.signature import is_report
+from fullrecall.read.strict_json import parsed
 from fullrecall.sample import Sample
-from fullrecall.traces.sources import RESOURCE_SPANS, is_span_row
+
+Row: TypeAlias = Mapping[str, Any]
+LabeledRows: TypeAlias = Iterator[tuple[str, object]]
+"""Rows, each with what names it in an error."""
 
 
-class _Reader(Protocol):
-    def __call__(
-        self, path: FilePath, /, *, rename: Rename | None = None, id_key: IdKey | None = None
-    ) -> Iterator[Sample]: ...
+class Format(NamedTuple):
+    """How a tool has samples. Only what it needs is set.
 
-
-_READERS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "jsonl": ("json_lines", "read_jsonl", {}),
-    "ndjson": ("json_lines", "read_jsonl", {}),
-    "json": ("json_files", "read_json", {}),
-    "csv": ("csv_files", "read_csv", {}),
-    "tsv": ("csv_files", "read_csv", {"delimiter": "\t"}),
-    "parquet": ("parquet", "read_parquet", {}),
-}
-"""The reader of each format, by its module, which is loaded when it is used, and its options."""
-
-_SPANS = "spans"
-"""The format of a file of spans, which by default is known by how the file begins."""
-
-
-def read(
-    path: FilePath,
-    *,
-    format: str | None = None,  # noqa: A002 - what it is; nothing here formats
-    rename: Rename | None = None,
-    id_key: IdKey | None = None,
-) -> Iterator[Sample]:
-    """Return the samples of a file, by the reader that its name's ending asks for.
-
-    The endings are `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` and `.parquet`, all but the last
-    also with `.gz`; `format` is one of them without the dot and overrides. A `.json` file holds
-    an array of rows, one of LlamaIndex's data sets, or SQuAD. Rows of ragas, LangSmith, deepeval,
-    HotpotQA and SQuAD are known by their columns. A folder is BEIR's or MTEB's: `queries` and
-    `qrels` (`format="test"` names another split). `format="trec"` reads qrels alone. `id_key` is
-    where a retrieved context has its ID: a dotted path or a function of it. `rename` maps the
-    file's columns to fields (`{"their_column": "our_field", "junk": None}`; None leaves the column
-    out). A file of spans (OTLP JSON, Phoenix, MLflow) is read as `read_spans` does, known by how
-    it begins or by `format="spans"`. Of a saved report, a file or a directory, the samples are
-    read. The path `-` is standard input, as JSON Lines unless `format` says otherwise.
-
-    Raises `InputError` where the file cannot be read, `ReportError` for a report that cannot be,
-    and `ParameterError` for an unknown format.
+    - `fields`: the names of ours, with theirs: the first of them is written, the first that a row
+      has is read.
+    - `recognizes`: whether a row is of this format, by its columns; of several the first counts.
+    - `read`: the fields of a row that names alone do not give, by our names.
+    - `rows_within`: the rows of a data set that is one object; None for any other object.
+    - `write`: what it makes of a set: rows, one object, a text, or the files of a folder by name.
+      Default: rows of `fields`.
+    - `container`: what it is written into, of `writing.CONTAINERS`; None where it is only read.
+    - `keeps`: the fields of a sample that it keeps; "grades", "alternatives" and "several" are of
+      the references.
+    - `note`: what else to say of what was written.
     """
-    judged = _judged(os.fsdecode(path), format)
-    if judged is not None:
-        return judged
-    if format is not None and format not in (*_READERS, _SPANS):
-        formats = ", ".join((*_READERS, _SPANS))
-        raise ParameterError(f"format must be one of {formats}, got {format!r}")
-    if format is None and is_report(os.fsdecode(path)):
-        if rename:
-            raise ParameterError("rename is for files of samples, and this one is a saved report")
-        from fullrecall.report import Report
 
-        return (row.sample for row in Report.open(os.fsdecode(path)))
-    name = existing_file(path)
-    if format is None and name == STANDARD_INPUT:
-        ending = "jsonl"
-    elif format is None:
-        ending = Path(name.lower().removesuffix(".gz")).suffix.removeprefix(".")
-        if ending not in _READERS or (ending == "parquet" and name.lower().endswith(".gz")):
-            raise InputError(
-                f"the name does not show the format: pass format=, one of {', '.join(_READERS)} "
-                "(TREC's pair of files is read with read_trec(qrels, run))",
-                path=name,
-            )
+    fields: Mapping[str, Sequence[str]] = MappingProxyType({})
+    recognizes: Callable[[AbstractSet[str]], bool] = lambda _: False
+    read: Callable[[Row], dict[str, Any]] | None = None
+    rows_within: Callable[[object], LabeledRows | None] = lambda _: None
+    write: Callable[[ExportSet, list[dict[str, Any]]], Any] = lambda _, rows: rows
+    container: str | None = None
+    keeps: frozenset[str] = frozenset()
+    note: str = ""
+
+    def fields_of(self, row: Row) -> dict[str, Any]:
+        """Return the fields of a row by our names."""
+        fields = {}
+        for own, names in self.fields.items():
+            name = next((name for name in names if row.get(name) is not None), None)
+            if name is not None:
+                fields[own] = row[name]
+        return fields if self.read is None else fields | self.read(row)
+
+    def value_of(self, samples: ExportSet) -> Any:
+        """Return what this format makes of a set."""
+        return self.write(samples, samples.rows(self.fields))
+
+
+IDS, CONTEXTS = "reference_context_ids", "reference_contexts"
+_JUDGED = frozenset({"user_input", IDS, "grades", "several"})
+_ANSWERED = frozenset({"user_input", "reference", "several"})
+_EVERYTHING = frozenset({*Sample.names(), "grades", "alternatives", "several"})
+_ANSWERS = frozenset({"answer", "output", "response", "expected", "expected_output", "result"})
+_SAMPLE_NAMES = frozenset(
+    {name for field, others in Sample.names().items() for name in (field, *others)}
+) - {"id"}
+
+
+def _with_columns(*columns: str) -> Callable[[AbstractSet[str]], bool]:
+    """Return what recognizes rows that have all of these columns."""
+    return lambda names: names >= set(columns)
+
+
+def _langsmith(row: Row) -> dict[str, Any]:
+    """Return the fields of an example: its outputs are what is expected."""
+    parts = {name: _object(row, name) for name in ("inputs", "outputs", "metadata")}
+    inputs, outputs, metadata = parts.values()
+    fields: dict[str, Any] = {"id": metadata.get("id") or row.get("id")}
+    if len(inputs) == 1:
+        fields["user_input"] = next(iter(inputs.values()))
     else:
-        ending = format
-    unnamed = format is None and name != STANDARD_INPUT
-    if ending == _SPANS or (unnamed and _holds_spans(name, ending)):
-        if rename:
-            raise ParameterError("rename is for files of samples, and this one holds spans")
-        from fullrecall.read.traces import read_spans
+        fields |= inputs
+    for name, value in outputs.items():
+        fields["reference" if name in _ANSWERS else name] = value
+    if metadata.get("group") is not None:
+        fields["group"] = metadata["group"]
+    # Beside them a user may have put what was retrieved; of an export's own columns none is known.
+    fields |= {name: value for name, value in row.items() if name in _SAMPLE_NAMES - {"metadata"}}
+    more = {name: value for name, value in metadata.items() if name not in ("id", "group")}
+    return {**fields, "metadata": more} if more else fields
 
-        return read_spans(name, id_key=id_key)
-    return _reader(ending)(name, rename=rename, id_key=id_key)
+
+def _object(row: Row, name: str) -> dict[str, Any]:
+    value = row.get(name)
+    value = parsed(value) if isinstance(value, str) and value.strip() else value or {}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} must be an object, got {shown(value)}", field=name)
+    return dict(value)
 
 
-def _judged(path: str, form: str | None) -> Iterator[Sample] | None:
-    """Return the questions of a folder of BEIR's, or of qrels; None for any other file."""
-    if form == "trec":
-        return in_file(path, read_qrels(path))
-    if Path(path).is_dir() and is_beir(Path(path)):
-        return in_file(path, read_beir(Path(path), form or "test"))
+_COLUMNS = {
+    "inputs": ("input_", "inputs."),
+    "outputs": ("output_", "outputs."),
+    "metadata": ("metadata_", "metadata."),
+}
+"""How the columns of LangSmith's CSV begin: one for each key."""
+
+
+def _langsmith_columns(row: Row) -> dict[str, Any]:
+    """Return the fields of an example as LangSmith's CSV has it: a column for each key."""
+    example = {name: value for name, value in row.items() if name in {*_SAMPLE_NAMES, "id"}}
+    for part, beginnings in _COLUMNS.items():
+        example[part] = {
+            name.removeprefix(beginning): value
+            for name, value in row.items()
+            for beginning in beginnings
+            if name.startswith(beginning) and value is not None
+        }
+    return _langsmith(example)
+
+
+def _has_langsmith_columns(names: AbstractSet[str]) -> bool:
+    beginnings = (_COLUMNS["inputs"], _COLUMNS["outputs"])
+    return all(any(str(name).startswith(under) for name in names) for under in beginnings)
+
+
+def _as_langsmith(samples: ExportSet, _: object) -> Any:
+    rows = []
+    for name, sample in samples.numbered():
+        kept = {n: v for n, v in sample.to_dict().items() if n.startswith("reference")}
+        extra = {"id": name, "group": sample.group, **sample.metadata}
+        metadata = {key: value for key, value in extra.items() if value is not None}
+        rows.append(
+            {"inputs": {"question": sample.user_input}, "outputs": kept, "metadata": metadata}
+        )
+    return rows
+
+
+_DEEPEVAL = {
+    "user_input": ("input",),
+    "reference": ("expected_output",),
+    "reference_contexts": ("context",),
+    "response": ("actual_output",),
+    "retrieved_contexts": ("retrieval_context",),
+    "id": ("name",),
+    "metadata": ("metadata", "additional_metadata"),
+}
+_OF_DEEPEVAL = frozenset({"expected_output", "actual_output", "retrieval_context"})
+_BESIDE = frozenset({
+    "source_file", "tools_called", "expected_tools", "comments", "custom_column_key_values",
+})  # fmt: skip
+"""What deepeval has beside the fields of a sample."""
+
+
+def _is_deepeval(names: AbstractSet[str]) -> bool:
+    known = {name for names in _DEEPEVAL.values() for name in names} | _BESIDE
+    return "input" in names and names <= known and not _OF_DEEPEVAL.isdisjoint(names)
+
+
+def _as_deepeval(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
+    for row, (name, sample) in zip(rows, samples.numbered(), strict=True):
+        del row["name"]
+        row["source_file"] = next(iter(samples.ids(sample)), None)
+        row["additional_metadata"] = {"id": name, **sample.metadata}
+    return rows
+
+
+def attributes_of(row: object) -> Row | None:
+    """Return the fields of a test case or golden of deepeval by its names; None for any other.
+
+    It is not dumped: that would make one text of a retrieved context and its source.
+    """
+    if type(row).__module__.partition(".")[0] != "deepeval":
+        return None
+    names = [name for names in _DEEPEVAL.values() for name in names]
+    values = {name: getattr(row, name, None) for name in names}
+    if values["retrieval_context"] is not None:
+        values["retrieval_context"] = [
+            {"text": item.context, "source": item.source} if hasattr(item, "source") else item
+            for item in values["retrieval_context"]
+        ]
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _hotpotqa(row: Row) -> dict[str, Any]:
+    """Return the pages of a question's supporting facts, and their sentences."""
+    facts, context = row["supporting_facts"], row["context"]
+    if isinstance(facts, Mapping):  # as Hugging Face has it, by columns
+        facts = list(zip(facts["title"], facts["sent_id"], strict=True))
+        context = list(zip(context["title"], context["sentences"], strict=True))
+    pages = dict(context)
+    groups = [
+        [{"text": pages[title][number].strip(), "source": title}]
+        for title, number in facts
+        if title in pages and 0 <= number < len(pages[title])
+    ]
+    titles = list(dict.fromkeys(title for title, _ in facts))
+    return {IDS: titles, CONTEXTS: groups}
+
+
+def _as_hotpotqa(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
+    """Return questions with their documents as pages of one sentence each."""
+    for row, (name, sample) in zip(rows, samples.numbered(), strict=True):
+        titles = list(samples.ids(sample))
+        row["supporting_facts"] = [[title, 0] for title in titles]
+        row["context"] = [[title, [samples.text(title, name)]] for title in titles]
+    return rows
+
+
+def _squad(row: Row) -> dict[str, Any]:
+    """Return a question's paragraph, which is the reference if it is answerable, and its answer.
+
+    A sample has one reference answer, the first; all that differ are in its metadata.
+    """
+    answers = row.get("answers") or {}
+    texts = (
+        answers.get("text", ()) if isinstance(answers, Mapping) else [a["text"] for a in answers]
+    )
+    texts = list(dict.fromkeys(texts))
+    fields: dict[str, Any] = {"metadata": {"answers": texts}} if len(texts) > 1 else {}
+    fields["reference"] = texts[0] if texts else None
+    return fields | {CONTEXTS: [row["context"]] if texts else []}
+
+
+def _as_squad(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
+    """Return a question with its paragraph, and where its answers stand in it.
+
+    Without an answer that stands there, the quote is the answer, or the paragraph.
+    """
+    for row, (name, sample) in zip(rows, samples.numbered(), strict=True):
+        ids, quotes = list(samples.ids(sample)), samples.contexts(sample)
+        paragraph = samples.text(ids[0], name) if ids else next(iter(quotes), "")
+        stated = [sample.reference or "", *(sample.metadata.get("answers") or ())]
+        answers = [text for text in dict.fromkeys(stated) if text and text in paragraph]
+        instead = [] if answers or not paragraph else quotes[:1] or [paragraph]
+        starts = [paragraph.find(answer) for answer in answers] or [0] * len(instead)
+        row["context"] = paragraph
+        row["answers"] = {"text": answers or instead, "answer_start": starts}
+    return rows
+
+
+def _squad_questions(dataset: object) -> LabeledRows | None:
+    """Return the questions of SQuAD's file, each with its paragraph."""
+    articles = dataset.get("data") if isinstance(dataset, Mapping) else None
+    if not isinstance(articles, list):
+        return None
+    return (
+        (
+            f"question {question.get('id')!r}",
+            {**question, "context": paragraph.get("context"), "title": article.get("title")},
+        )
+        for article in articles
+        if isinstance(article, dict)
+        for paragraph in article.get("paragraphs", ())
+        for question in paragraph.get("qas", ())
+    )
+
+
+def _as_mteb(samples: ExportSet, _: object) -> Any:
+    return {
+        "corpus": [{"_id": name, "title": "", "text": t} for name, t in samples.texts.items()],
+        "queries": [
+            {"_id": name, "text": sample.user_input} for name, sample in samples.numbered()
+        ],
+        "qrels": [
+            {"query-id": name, "corpus-id": document_id, "score": grade}
+            for name, document_id, grade in samples.judged()
+        ],
+    }
+
+
+def _as_beir(samples: ExportSet, _: object) -> Any:
+    lines = ["query-id\tcorpus-id\tscore"]
+    lines += [f"{name}\t{document}\t{grade:g}" for name, document, grade in samples.judged()]
+    return {**_as_mteb(samples, _), "qrels": "\n".join(lines) + "\n"}
+
+
+def _as_trec(samples: ExportSet, _: object) -> Any:
+    for name, document_id, _grade in samples.judged():
+        if any(c.isspace() for c in name + document_id):
+            raise InputError(f"TREC's files cannot hold the whitespace in {document_id or name!r}")
+    return "".join(f"{name} 0 {document} {grade:g}\n" for name, document, grade in samples.judged())
+
+
+def _own_rows(samples: ExportSet, _: object) -> Any:
+    """Return rows of one form, as columns need it, which `read` reads back."""
+    rows = []
+    for name, sample in samples.numbered():
+        fields = {"id": name, **sample.to_dict()}
+        if sample.reference_context_ids is not None:
+            fields[IDS] = [
+                {"any_of": list(r.any_of), "grade": r.grade} for r in sample.reference_context_ids
+            ]
+        if sample.reference_claims is not None:
+            fields["reference_claims"] = [
+                {"text": claim.text, "importance": "vital" if claim.vital else "okay"}
+                for claim in sample.reference_claims
+            ]
+        rows.append(fields)
+    names = dict.fromkeys(key for row in rows for key in row)
+    return [{key: row.get(key) for key in names} for row in rows]
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "ragas": Format(
+            {name: (name,) for name in ("user_input", "reference", CONTEXTS, IDS)},
+            container="json",
+            keeps=_ANSWERED | {IDS, CONTEXTS},
+        ),
+        "embedding_qa": Format(
+            rows_within=rows_of_embedding_qa,
+            write=embedding_qa,
+            container="json",
+            keeps=_JUDGED - {"grades"},
+        ),
+        "labelled_rag": Format(
+            {
+                "user_input": ("query",),
+                "reference": ("reference_answer",),
+                CONTEXTS: (CONTEXTS,),
+            },
+            rows_within=rows_of_labelled_rag,
+            write=labelled_rag,
+            container="json",
+            keeps=_ANSWERED | {CONTEXTS},
+        ),
+        "langsmith": Format(
+            recognizes=_with_columns("inputs", "outputs"),
+            read=_langsmith,
+            write=_as_langsmith,
+            container="json",
+            keeps=_EVERYTHING,
+        ),
+        "deepeval": Format(
+            _DEEPEVAL,
+            _is_deepeval,
+            write=_as_deepeval,
+            container="json",
+            keeps=_ANSWERED | {CONTEXTS},
+        ),
+        "hotpotqa": Format(
+            {"id": ("_id", "id"), "user_input": ("question",), "reference": ("answer",)},
+            _with_columns("question", "supporting_facts", "context"),
+            _hotpotqa,
+            write=_as_hotpotqa,
+            container="json",
+            keeps=_ANSWERED | {IDS},
+            note="each document is one page of one sentence",
+        ),
+        "squad": Format(
+            {"id": ("id",), "user_input": ("question",), "group": ("title",)},
+            _with_columns("question", "context", "answers"),
+            _squad,
+            _squad_questions,
+            _as_squad,
+            container="json",
+            keeps=_ANSWERED - {"several"} | {IDS},
+        ),
+        "langsmith_columns": Format(recognizes=_has_langsmith_columns, read=_langsmith_columns),
+        "beir": Format(write=_as_beir, container="folder", keeps=_JUDGED),
+        "mteb": Format(write=_as_mteb, container="folder", keeps=_JUDGED),
+        "trec": Format(write=_as_trec, container="text", keeps=_JUDGED - {"user_input"}),
+        "hugging_face": Format(write=_own_rows, container="dataset", keeps=_EVERYTHING),
+        "parquet": Format(write=_own_rows, container="parquet", keeps=_EVERYTHING),
+    }
+)
+"""The formats by name, in the order in which a row is looked at."""
+
+
+def fields_of(row: Row) -> Row:
+    """Return a row under the names that `Sample` takes, where it is of a known format."""
+    names = row.keys()
+    known = next((form for form in FORMATS.values() if form.recognizes(names)), None)
+    return _with_question(row if known is None else known.fields_of(row))
+
+
+def rows_within(dataset: object) -> LabeledRows | None:
+    """Return the rows of a data set that is one object; None for anything else."""
+    for form in FORMATS.values():
+        rows = form.rows_within(dataset)
+        if rows is not None:
+            return rows
     return None
 
 
-def _reader(ending: str) -> _Reader:
-    module, name, options = _READERS[ending]
-    reader: _Reader = getattr(import_module(f"fullrecall.read.{module}"), name)
-    return partial(reader, **options)
+_QUESTIONS = ("user_input", "question", "query", "input", "messages", "turns")
+_USERS = ("user", "human")
 
 
-def _holds_spans(path: str, ending: str) -> bool:
-    """Return whether a file holds spans and no samples, going by how it begins."""
-    if not Path(path).is_file():
-        return False  # a pipe is read once: what is looked at is gone
-    if ending == "parquet":
-        from fullrecall.read.parquet import parquet_columns
+def _with_question(row: Row) -> Row:
+    """Return a row of a conversation with its last question; the history goes into metadata."""
+    name = next((n for n in _QUESTIONS if _is_conversation(row.get(n))), None)
+    if name is None:
+        return row
+    messages = [_message(message) for message in row[name]]
+    user_turns = [at for at, message in enumerate(messages) if message["role"] in _USERS]
+    if not user_turns:
+        raise InputError(f"{name} has no message of a user", field=name)
+    last = user_turns[-1]
+    fields = {key: value for key, value in row.items() if key != name}
+    kept = fields.get("metadata") or {}
+    if isinstance(kept, Mapping) and last:
+        fields["metadata"] = {**kept, "history": messages[:last]}
+    return {**fields, "user_input": messages[last]["content"]}
 
-        return {"context.trace_id", "context.span_id"} <= set(parquet_columns(path))
-    if ending not in ("json", "jsonl", "ndjson"):
+
+def _is_conversation(value: object) -> bool:
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         return False
-    try:
-        begun = first_line(path).strip()
-        if begun == "{":  # indented over several lines
-            return f'"{RESOURCE_SPANS}"' in whole_text(path)[:1000]
-        row = parsed(begun)
-    except InputError:
-        return False  # its reader says what is wrong
-    return is_span_row(row[0] if isinstance(row, list) and row else row)
+    return all(isinstance(message, Mapping) and "content" in message for message in value)
+
+
+def _message(message: Row) -> dict[str, str]:
+    role = str(message.get("role") or message.get("type") or "").lower()
+    return {"role": role, "content": str(message["content"] or "")}

@@ -10,7 +10,7 @@ from fullrecall.dataframes import frame_rows, is_frame
 from fullrecall.errors import InputError
 from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
-from fullrecall.read.datasets import rows_in
+from fullrecall.read.formats import rows_within
 from fullrecall.read.rows import Columns, Rename, to_samples
 from fullrecall.sample import Sample
 
@@ -33,7 +33,7 @@ def from_rows(
     framed = is_frame(rows)
     columns = Columns(rename, id_key=id_key, lists_are_texts=framed)
     cell = without_gaps if _is_hugging_face(rows) or framed else _unwrapped
-    labeled = None if framed else rows_in(rows)
+    labeled = None if framed else rows_within(rows)
     samples = to_samples(labeled or enumerate(rows_of(rows), start=1), columns, cell=cell)
     return _explained(samples) if _package(rows) == "dask" else samples
 

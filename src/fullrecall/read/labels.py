@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
 from fullrecall.calibration.labels import Label, as_label, as_probability
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
-from fullrecall.read.csv_files import sheet_rows
-from fullrecall.read.json_lines import json_lines
-from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, existing_file
-from fullrecall.views.spreadsheet import bare
+from fullrecall.read.sheets import sheet_rows
+from fullrecall.read.text_files import FilePath, existing_file
 
 _TEXTS = ("item", "sample", "claim", "rater")
 
@@ -43,9 +41,8 @@ def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
 
 
 def _labels(name: str, rater: str) -> Iterator[Label]:
-    is_csv = name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
     first_lines: dict[tuple[str, ...], int] = {}
-    with closing(_csv_rows(name) if is_csv else json_lines(name, MAX_LINE_BYTES)) as rows:
+    with closing(sheet_rows(name, (("label",), ("item", "claim", "target")))) as rows:
         for line, row in rows:
             try:
                 label = _label(row, rater)
@@ -62,12 +59,7 @@ def _labels(name: str, rater: str) -> Iterator[Label]:
             yield label
 
 
-def _csv_rows(name: str) -> Generator[tuple[int, dict[str, object]], None, None]:
-    for line, row in sheet_rows(name, (("label",), ("item", "claim", "target"))):
-        yield line, {column: bare(cell) for column, cell in row.items()}
-
-
-def _label(row: dict[str, object], rater: str) -> Label:
+def _label(row: Mapping[str, object], rater: str) -> Label:
     if "label" not in row:
         raise InputError(
             f"no label: expected the field label, got {', '.join(row) or 'no fields'}",

@@ -2,61 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from threading import Lock
 from typing import Any
 
 from fullrecall.dataframes import map_cell
-from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.hits import IdKey
-from fullrecall.read.frames import without_gaps
-from fullrecall.read.rows import Columns, Rename, in_file, to_samples
-from fullrecall.read.text_files import STANDARD_INPUT, FilePath, existing_file
-from fullrecall.sample import Sample
+from fullrecall.errors import InputError, MissingExtraError
+from fullrecall.read.rows import Columns
 
 _BUFFER = 2**16
+_BATCH_ROWS = 256
 _ROWS_TOGETHER = 2**14
 _OPENING = Lock()
 """Held while Arrow's default pool is another: two that change it at once would leave it changed."""
 
 
-def read_parquet(
-    path: FilePath,
-    *,
-    rename: Rename | None = None,
-    id_key: IdKey | None = None,
-    batch_size: int = 256,
-) -> Iterator[Sample]:
-    """Return the samples of a Parquet file, `batch_size` rows in memory at a time.
-
-    Columns that `rename` leaves out are not read. Needs pyarrow: raises `MissingExtraError`
-    without it, and `InputError` with the row's number (from 1).
-    """
-    if batch_size < 1:
-        raise ParameterError(f"batch_size must be at least 1, got {batch_size!r}")
-    _check_pyarrow()
-    name, columns = existing_file(path), Columns(rename, id_key=id_key)
-    if name == STANDARD_INPUT:
-        raise InputError("cannot be Parquet, which is not read in order: name a file", path=name)
-    rows = parquet_rows(name, columns, batch_size)
-    return in_file(name, to_samples(rows, columns, cell=without_gaps))
-
-
-def parquet_columns(path: str) -> list[str]:
-    """Return the names of a file's columns; none where it cannot be read."""
-    _check_pyarrow()
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return list(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        return []
-
-
 def parquet_rows(
-    path: str, columns: Columns | None = None, batch_size: int = 256
-) -> Iterator[tuple[int, dict[str, object]]]:
+    path: str, columns: Columns | None = None
+) -> Generator[tuple[int, dict[str, object]], None, None]:
     """Yield the numbered rows of a file, those columns alone that `columns` keeps.
 
     Raises `InputError` for what is no Parquet file.
@@ -73,7 +36,7 @@ def parquet_rows(
             if columns is not None:
                 columns.check_header(header)
                 kept_columns = [column for column in header if columns.field(column) is not None]
-            yield from arrow_rows(_batches(file, kept_columns, batch_size))
+            yield from arrow_rows(_batches(file, kept_columns))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"not a Parquet file that can be read: {error}") from error
 
@@ -98,14 +61,14 @@ def _file(opened: Any) -> Any:
             pa.set_memory_pool(pool)
 
 
-def _batches(file: Any, columns: list[str], batch_size: int) -> Iterator[Any]:
+def _batches(file: Any, columns: list[str]) -> Iterator[Any]:
     """Yield the batches of a file; what was unpacked of one group is gone when the next begins."""
     import pyarrow as pa
 
     arrows, systems = pa.default_memory_pool(), pa.system_memory_pool()
     for groups in _together(file.metadata):
         for batch in file.iter_batches(
-            batch_size, row_groups=groups, columns=columns, use_threads=False
+            _BATCH_ROWS, row_groups=groups, columns=columns, use_threads=False
         ):
             arrows.release_unused()
             yield batch
@@ -141,7 +104,8 @@ def arrow_rows(batches: Iterable[Any]) -> Iterator[tuple[int, dict[str, object]]
             yield number, row
 
 
-def _check_pyarrow() -> None:
+def check_pyarrow() -> None:
+    """Raise `MissingExtraError` without pyarrow."""
     try:
         import pyarrow.parquet  # noqa: F401 - heavy, so loaded when first used
     except ImportError:

@@ -9,7 +9,7 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import IdKey, check_id_key, id_at
 from fullrecall.identifiers import shown
 from fullrecall.read.cells import AMBIGUOUS, LISTS, ambiguous, list_cell
-from fullrecall.read.forms import attributes_of, fields_of
+from fullrecall.read.formats import attributes_of, fields_of
 from fullrecall.sample import Sample
 
 Rename: TypeAlias = Mapping[str, str | None]

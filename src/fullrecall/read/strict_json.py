@@ -64,11 +64,25 @@ def _value_at(text: str, position: int, line: int = 1) -> tuple[object, int]:
     raise InputError(problem, line=line, field=field)
 
 
-def array_items(text: str) -> Iterator[tuple[int, object]]:
-    """Yield the items of the array that `text` is, each with the line on which it begins.
+def values_in(text: str) -> Iterator[tuple[int, object]]:
+    """Yield the items of an array, or values one after another, with the lines they begin on.
 
     One at a time, so that every item before a malformed one has been yielded.
     """
+    position = _skip_blank(text, 0)
+    if text.startswith("[", position):
+        yield from _array_items(text)
+        return
+    line = 1 + text.count("\n", 0, position)
+    while position < len(text):
+        value, end = _value_at(text, position)
+        yield line, value
+        end = _skip_blank(text, end)
+        line += text.count("\n", position, end)
+        position = end
+
+
+def _array_items(text: str) -> Iterator[tuple[int, object]]:
     position = _skip_blank(text, text.index("[") + 1)
     line = 1 + text.count("\n", 0, position)
     closed = text.startswith("]", position)

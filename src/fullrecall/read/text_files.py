@@ -9,12 +9,12 @@ import stat
 import sys
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -26,7 +26,7 @@ MAX_TEXT_BYTES = 512 * 2**20
 """The longest text that comes into memory as a whole: a JSON array, a file in UTF-16."""
 
 MAX_LINE_BYTES = 64 * 2**20
-"""The longest line, or CSV record, that is read unless the caller allows more."""
+"""The longest line, or CSV record, that is read."""
 
 _TRUNCATED = "the gzip data end in the middle: the file is truncated, fetch it again"
 _GZIP_MARK = b"\x1f\x8b"
@@ -53,20 +53,14 @@ def existing_file(path: FilePath) -> str:
     return name
 
 
-def check_limit(max_line_bytes: int) -> None:
-    """Raise `ParameterError` unless `max_line_bytes` is a positive number."""
-    if max_line_bytes < 1:
-        raise ParameterError(f"max_line_bytes must be at least 1, got {max_line_bytes!r}")
-
-
-def text_lines(
-    path: str, max_line_bytes: int = MAX_LINE_BYTES
-) -> Generator[tuple[int, str], None, None]:
+def text_lines(path: str, limit: int | None = None) -> Generator[tuple[int, str], None, None]:
     """Yield each line of a UTF-8 file with its number (from 1) and its line ending.
 
-    No more than `max_line_bytes` of a line come into memory. Raises `InputError`, which has the
-    line but not the path, at the first line that cannot be read, after all lines before it.
+    No more than `limit` bytes of a line come into memory; the default is `MAX_LINE_BYTES`. Raises
+    `InputError`, which has the line but not the path, at the first line that cannot be read,
+    after all lines before it.
     """
+    max_line_bytes = MAX_LINE_BYTES if limit is None else limit
     offset = 0
     with _opened(path) as file:
         number = 1
@@ -79,9 +73,10 @@ def text_lines(
             number += 1
 
 
-def first_line(path: str) -> str:
+def first_line(path: str, limit: int) -> str:
     """Return the first line of a UTF-8 file that is not blank; "" where there is none."""
-    return next((text for _, text in text_lines(path) if text.strip()), "")
+    with closing(text_lines(path, limit)) as lines:
+        return next((text for _, text in lines if text.strip()), "")
 
 
 def whole_text(path: str) -> str:
@@ -93,9 +88,8 @@ def whole_text(path: str) -> str:
 def too_long(max_line_bytes: int, line: int) -> InputError:
     """Return the error for a line, or a CSV record, that outgrows the limit."""
     return InputError(
-        f"the row that begins here is longer than max_line_bytes={max_line_bytes:,}: if that is "
-        "meant, pass a larger max_line_bytes to read_jsonl or read_csv; if not, a line break or "
-        "a closing quote is missing",
+        f"the row that begins here is longer than {max_line_bytes:,} bytes: a line break or a "
+        "closing quote is missing; rows that are meant to be so long are read from Parquet",
         line=line,
     )
 

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import InputError
 from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
+from fullrecall.read.containers import kind_of, rows_of_file
 from fullrecall.read.frames import rows_of
-from fullrecall.read.json_lines import json_lines
-from fullrecall.read.parquet import parquet_rows
-from fullrecall.read.strict_json import parsed
-from fullrecall.read.text_files import (
-    MAX_LINE_BYTES,
-    FilePath,
-    existing_file,
-    first_line,
-    whole_text,
-)
+from fullrecall.read.rows import in_file
+from fullrecall.read.text_files import FilePath, existing_file
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
 from fullrecall.traces.sources import spans_in
@@ -43,8 +35,10 @@ def read_spans(
     `InputError` with the line for what is not a span.
     """
     file = existing_file(path)
+    # Other kinds are of JSON by their content, whatever their names.
+    kind = "parquet" if kind_of(file) == "parquet" else "json"
     reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
-    return _samples(_lines(file), reading, file)
+    return in_file(file, samples_of_spans(rows_of_file(file, kind), reading))
 
 
 def from_spans(
@@ -70,7 +64,7 @@ def from_spans(
     Raises `InputError` with the item's number (from 1) for what is not a span.
     """
     reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
-    return _samples(enumerate(rows_of(spans), start=1), reading, None)
+    return samples_of_spans(enumerate(rows_of(spans), start=1), reading)
 
 
 class Joined:
@@ -173,13 +167,9 @@ def _folded(question: str) -> str:
     return " ".join(question.split())
 
 
-def _samples(
-    rows: Iterable[tuple[int, object]], reading: Reading, path: str | None
-) -> Iterator[Sample]:
-    try:
-        traces = _traces(rows, reading)
-    except InputError as error:
-        raise error.at(path=path) from error.__cause__
+def samples_of_spans(rows: Iterable[tuple[int, object]], reading: Reading) -> Iterator[Sample]:
+    """Yield one sample per trace of numbered rows; raise `InputError` for what is no span."""
+    traces = _traces(rows, reading)
     # Phoenix gives the newest first.
     order = sorted(traces, key=lambda name: min(step.start for step in traces[name]))
     for trace_id in order:
@@ -199,29 +189,3 @@ def _traces(rows: Iterable[tuple[int, object]], reading: Reading) -> dict[str, l
     if not traces:
         raise InputError("holds no spans")
     return traces
-
-
-def _lines(path: str) -> Iterator[tuple[int, object]]:
-    if path.lower().endswith(".parquet"):
-        yield from parquet_rows(path)
-    elif not Path(path).is_file() or _is_one_value(first_line(path)):  # a pipe is read once
-        yield from _in_text(whole_text(path))
-    else:
-        yield from json_lines(path, MAX_LINE_BYTES)
-
-
-def _in_text(text: str) -> Iterator[tuple[int, object]]:
-    lines = text.split("\n")  # and nowhere else: a text may have a U+2028
-    if _is_one_value(next((line for line in lines if line.strip()), "")):
-        value = parsed(text)
-        yield from enumerate(value if isinstance(value, list) else [value], start=1)
-        return
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield number, parsed(line, number)
-
-
-def _is_one_value(line: str) -> bool:
-    """Return whether a JSON value over several lines, or an array, begins with this line."""
-    begun = line.strip()
-    return begun[:1] == "[" or begun == "{"

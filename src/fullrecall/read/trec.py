@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from array import array
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import pairwise
 from math import isfinite, isnan
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from fullrecall.context import as_number
 from fullrecall.errors import InputError, ParameterError
@@ -18,16 +16,14 @@ from fullrecall.read.text_files import FilePath, existing_file, text_lines
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 
-RunOrder = Literal["rank", "score"]
 Ties = Literal["given", "trec_eval"]
 
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _QRELS_COLUMNS = 4
 _RUN_COLUMNS = 6
-_FEWEST = 2  # documents that have an order
 
 
-def read_trec(qrels: FilePath, run: FilePath, *, order: RunOrder = "score") -> Iterator[Sample]:
+def read_trec(qrels: FilePath, run: FilePath) -> Iterator[Sample]:
     """Return one sample per query, in the order in which `qrels` first names them.
 
     A line of `qrels` is `query iteration document grade`, or tab-separated under BEIR's header
@@ -35,22 +31,16 @@ def read_trec(qrels: FilePath, run: FilePath, *, order: RunOrder = "score") -> I
     them out. A line of `run` is `query Q0 document rank score tag`. Both may be gzipped, and both
     come into memory as a whole, since their lines may be in any order.
 
-    A query that the run lacks has a retrieval with an error, so it is unscored and counted. Queries
-    that only the run has follow at the end with no reference IDs: undefined. (trec_eval leaves
-    out both; its `-c` counts the former as 0.)
+    Documents are ordered as trec_eval orders them: the highest score first, in single precision,
+    and of equal scores the document that sorts last; the rank column is ignored. A query that the
+    run lacks has a retrieval with an error, so it is unscored and counted. Queries that only the
+    run has follow at the end with no reference IDs: undefined. (trec_eval leaves out both; its
+    `-c` counts the former as 0.)
 
-    `order="score"` does what trec_eval does: the highest score first, in single precision, and of
-    equal scores the document that sorts last; the rank column is ignored. A `UserWarning` counts
-    the queries whose ranks say otherwise. `order="rank"` goes by the rank column; it needs a rank
-    on every line, and equal ranks keep the file's order.
-
-    Raises `InputError` for a line that is none, a document judged twice with different grades, an
-    empty file, and with `order="rank"` for a query whose ranks are all equal; `ParameterError`
-    for another `order`.
+    Raises `InputError` for a line that is none, a document judged twice with different grades, and
+    an empty file.
     """
-    if order not in get_args(RunOrder):
-        raise ParameterError(f"order must be 'score' or 'rank', got {order!r}")
-    return _from_files(existing_file(qrels), existing_file(run), order)
+    return _from_files(existing_file(qrels), existing_file(run))
 
 
 def from_qrels_run(qrels: object, run: object, *, ties: Ties = "given") -> Iterator[Sample]:
@@ -69,128 +59,57 @@ def from_qrels_run(qrels: object, run: object, *, ties: Ties = "given") -> Itera
     """
     if ties not in get_args(Ties):
         raise ParameterError(f'ties must be "given" or "trec_eval", got {ties!r}')
-    by_query, scores_of = _queries(qrels, "qrels"), _queries(run, "run")
-    return _joined(by_query, scores_of, lambda scores: _ranked(scores, ties), "run")
+    return _joined(_queries(qrels, "qrels"), _queries(run, "run"), ties, "run")
 
 
-def _from_files(qrels: str, run: str, order: RunOrder) -> Iterator[Sample]:
+def _from_files(qrels: str, run: str) -> Iterator[Sample]:
     judged = judgments(qrels)
-    rankings = _read_run(run, order)
-    _check_ranks(rankings, run, order)
-    yield from _joined(judged, rankings, lambda ranking: ranking.ordered(order), f"run {run}")
+    yield from _joined(judged, _read_run(run), "trec_eval", f"run {run}")
 
 
-_Retrieved = TypeVar("_Retrieved")
+class _Ranking(NamedTuple):
+    """What a run holds for one query: documents, of which one may stand twice, with scores."""
+
+    documents: list[str]
+    scores: Sequence[float]
+
+    def ordered(self, ties: Ties) -> list[str]:
+        """Return the documents, the highest score first."""
+        documents, scores = self
+        if ties == "given":
+            order = sorted(range(len(documents)), key=scores.__getitem__, reverse=True)
+            return [documents[n] for n in order]
+        # "f", single precision, is what trec_eval keeps scores in: it decides what is a tie.
+        best = sorted(zip(array("f", scores), documents, strict=True), reverse=True)
+        return [document for _, document in best]
+
+
+def _ranking(scores: Mapping[Any, Any]) -> _Ranking:
+    """Return a query's documents and scores; `ValueError` for what is no score or ID."""
+    documents = [as_id(document) for document in scores]
+    return _Ranking(documents, [as_number(score, "a score") for score in scores.values()])
 
 
 def _joined(
-    judged: Mapping[str, Any],
-    retrieved: dict[str, _Retrieved],
-    ranked: Callable[[_Retrieved], list[str]],
-    run: str,
+    judged: Mapping[str, Any], retrieved: dict[str, Any], ties: Ties, run: str
 ) -> Iterator[Sample]:
     """Yield the sample of each judged query, then of those that only the run has."""
     for query in [*judged, *(query for query in retrieved if query not in judged)]:
-        ranking: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "retrieval": Retrieval(error=f"query {query!r} is not in the {run}")
         }
         if query in retrieved:
             try:
-                ranking = {"retrieved_context_ids": ranked(retrieved.pop(query))}
+                results = retrieved.pop(query)
+                ranking = results if isinstance(results, _Ranking) else _ranking(results)
+                fields = {"retrieved_context_ids": ranking.ordered(ties)}
             except ValueError as error:
                 raise InputError(f"run: query {query!r}: {error}", field="run") from None
         try:
-            sample = Sample(id=query, reference_context_ids=judged.get(query, []), **ranking)
+            sample = Sample(id=query, reference_context_ids=judged.get(query, []), **fields)
         except InputError as error:
             raise InputError(f"qrels: query {query!r}: {error.problem}", field="qrels") from None
         yield sample
-
-
-def _check_ranks(rankings: dict[str, _Ranking], run: str, order: RunOrder) -> None:
-    """Refuse ranks that order nothing; warn where the other column says otherwise."""
-    if order == "rank":
-        constant = next((query for query, ranking in rankings.items() if ranking.is_constant), None)
-        if constant is not None:
-            raise InputError(
-                f"query {constant!r} has rank {rankings[constant].ranks[0]} on all of its "
-                f"{len(rankings[constant].documents)} lines, so the ranks order nothing: pass "
-                "order='score'",
-                path=run,
-            )
-    differing = [query for query, ranking in rankings.items() if ranking.disagrees]
-    if differing:
-        other = "rank" if order == "score" else "score"
-        warnings.warn(
-            f"{run}: rank and score disagree in {len(differing):,} of {len(rankings):,} queries "
-            f"(first: {shown(differing[0])}); ordered by {order}, change it with order='{other}'",
-            UserWarning,
-            stacklevel=2,
-        )
-
-
-class _Ranking:
-    """What a run holds for one query. Arrays, since a run has millions of lines."""
-
-    __slots__ = ("documents", "has_ranks", "has_scores", "ranks", "scores")
-
-    def __init__(self) -> None:
-        self.documents: list[str] = []
-        self.ranks: array[int] = array("q")
-        # "f", single precision, is what trec_eval keeps scores in: it decides what is a tie.
-        self.scores: array[float] = array("f")
-        self.has_ranks = True
-        self.has_scores = True
-
-    def add(self, document: str, rank: str, score: str, order: RunOrder) -> None:
-        """Add a line; `InputError` where the column that orders is no number."""
-        self.documents.append(document)
-        try:
-            self.ranks.append(_rank(rank))
-        except InputError:
-            if order == "rank":
-                raise
-            self.ranks.append(0)
-            self.has_ranks = False
-        try:
-            self.scores.append(_score(score))
-        except InputError:
-            if order == "score":
-                raise
-            self.scores.append(0.0)
-            self.has_scores = False
-
-    def ordered(self, order: RunOrder) -> list[str]:
-        """Return the documents, best first."""
-        documents = self.documents
-        if order == "score":
-            return _by_score(self.scores, documents)
-        return [documents[n] for n in sorted(range(len(documents)), key=self.ranks.__getitem__)]
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether several lines have one rank."""
-        return len(self.ranks) >= _FEWEST and min(self.ranks) == max(self.ranks)
-
-    @property
-    def disagrees(self) -> bool:
-        """Whether ranks and scores both order the documents, and not alike.
-
-        Ties in part are no disagreement; scores that are all equal, where ranks differ, are.
-        """
-        if (
-            not (self.has_ranks and self.has_scores)
-            or len(self.ranks) < _FEWEST
-            or self.is_constant
-        ):
-            return False
-        if min(self.scores) == max(self.scores):
-            return True
-        in_order = sorted(range(len(self.ranks)), key=self.ranks.__getitem__)
-        return any(
-            self.scores[worse] > self.scores[better]
-            for better, worse in pairwise(in_order)
-            if self.ranks[better] < self.ranks[worse]
-        )
 
 
 def judgments(path: str) -> dict[str, dict[str, float]]:
@@ -213,18 +132,18 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
     return judged
 
 
-def _read_run(path: str, order: RunOrder) -> dict[str, _Ranking]:
+def _read_run(path: str) -> dict[str, _Ranking]:
     rankings: dict[str, _Ranking] = {}
     with closing(_lines(path)) as lines:
         for line, text in lines:
             try:
-                query, document, rank, score = _result(text)
-                ranking = rankings.get(query)
-                if ranking is None:
-                    ranking = rankings[query] = _Ranking()
-                ranking.add(document, rank, score, order)
+                query, document, score = _result(text)
             except InputError as error:
                 raise error.at(path=path, line=line) from None
+            if query not in rankings:
+                rankings[query] = _Ranking([], array("f"))  # of millions of lines: no objects
+            rankings[query].documents.append(document)
+            rankings[query].scores.append(score)  # type: ignore[attr-defined]
     if not rankings:
         raise InputError("holds no results", path=path)
     return rankings
@@ -275,8 +194,8 @@ def _judge(grades: dict[str, float], query: str, document: str, grade: float) ->
         )
 
 
-def _result(text: str) -> tuple[str, str, str, str]:
-    """Return the query, the document, the rank and the score of a line of a run."""
+def _result(text: str) -> tuple[str, str, float]:
+    """Return the query, the document and the score of a line of a run."""
     fields = _split(text, _RUN_COLUMNS)
     if len(fields) != _RUN_COLUMNS:
         hint = ": this looks like qrels, which come first" if len(fields) == _QRELS_COLUMNS else ""
@@ -284,32 +203,15 @@ def _result(text: str) -> tuple[str, str, str, str]:
             f"expected a line `query Q0 document rank score tag`, got {len(fields)} columns in "
             f"{shown(text.strip())}{hint}"
         )
-    query, _, document, rank, score, _ = fields
-    # Interned: the same documents come back for query after query.
-    return query, sys.intern(document), rank, score
-
-
-def _rank(text: str) -> int:
+    query, _, document, _, score_text, _ = fields
     try:
-        rank = int(text)
-    except ValueError:
-        rank = None
-    if rank is None or abs(rank) >= 2**63:
-        raise InputError(
-            f"a rank must be a whole number, got {shown(text)} (the columns are `query Q0 document "
-            "rank score tag`); without ranks, pass order='score'"
-        )
-    return rank
-
-
-def _score(text: str) -> float:
-    try:
-        score = float(text)
+        score = float(score_text)
     except ValueError:
         score = float("nan")
     if isnan(score):
-        raise InputError(f"a score must be a number, got {shown(text)}")
-    return score
+        raise InputError(f"a score must be a number, got {shown(score_text)}")
+    # Interned: the same documents come back for query after query.
+    return query, sys.intern(document), score
 
 
 def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
@@ -340,19 +242,3 @@ def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
             raise InputError(f"{name}: two queries are named {key!r}", field=name)
         by_id[key] = documents
     return by_id
-
-
-def _ranked(scores: Mapping[Any, Any], ties: Ties) -> list[str]:
-    """Return the documents, the highest score first; `ValueError` for what is no score or ID."""
-    documents = [as_id(document) for document in scores]
-    numbers = [as_number(score, "a score") for score in scores.values()]
-    if ties == "given":
-        order = sorted(range(len(documents)), key=numbers.__getitem__, reverse=True)
-        return [documents[n] for n in order]
-    return _by_score(numbers, documents)
-
-
-def _by_score(scores: Iterable[float], documents: Sequence[str]) -> list[str]:
-    """Return documents as trec_eval has them: ties fall in single precision, the last ID first."""
-    best = sorted(zip(array("f", scores), documents, strict=True), reverse=True)
-    return [document for _, document in best]

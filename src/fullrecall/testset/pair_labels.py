@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.read.csv_files import sheet_rows
-from fullrecall.read.json_lines import json_lines
-from fullrecall.read.text_files import MAX_LINE_BYTES, existing_file
+from fullrecall.read.sheets import sheet_rows
 from fullrecall.views.exports import written, written_table
-from fullrecall.views.spreadsheet import bare, table
+from fullrecall.views.spreadsheet import table
 
 RELEVANT, NOT_RELEVANT = "relevant", "not_relevant"
 LABELS = (RELEVANT, NOT_RELEVANT)
@@ -88,12 +86,8 @@ def _label(label: Any, line: int) -> bool | None:
 
 def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
     try:
-        if path.suffix == ".jsonl":
-            for line, values in json_lines(existing_file(path), MAX_LINE_BYTES):
-                yield line, str(values.get("item")), values.get("label")
-        else:
-            for line, cells in sheet_rows(path, (("label",), ("item",))):
-                yield line, bare(cells["item"]), cells["label"]
+        for line, row in sheet_rows(path, (("label",), ("item",))):
+            yield line, str(row.get("item")), row.get("label")
     except InputError as error:
         raise error.at(path=str(path)) from None
 

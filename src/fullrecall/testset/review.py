@@ -13,14 +13,14 @@ from typing import Any
 from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.read.csv_files import sheet_rows
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of
+from fullrecall.read.sheets import sheet_rows
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import existing_file, whole_text
 from fullrecall.sample import Claim, Sample
 from fullrecall.testset.acceptance import GOOD, allowed_bad, lower_bound, reviews_needed
 from fullrecall.views.exports import written
-from fullrecall.views.spreadsheet import BOM, bare, table
+from fullrecall.views.spreadsheet import BOM, table
 
 _AROUND = 200
 _KIND = "fullrecall review"
@@ -244,16 +244,15 @@ def _of_page(path: Path) -> tuple[str, int, list[dict[str, Any]]]:
 def _of_sheet(path: Path, samples: Sequence[Sample]) -> tuple[str, int, list[dict[str, Any]]]:
     needed = (("decision",), ("id",), ("set",), ("planned",))
     try:
-        rows: list[dict[str, Any]] = [row for _, row in sheet_rows(path, needed)]
+        rows = [dict(row) for _, row in sheet_rows(path, needed)]
     except InputError as error:
         raise error.at(path=str(path)) from None
     if not rows:
         raise InputError("holds no decisions", path=str(path))
     before = {str(sample.id): sample for sample in samples}
     for row in rows:
-        row["id"] = bare(row["id"] or "")
         sample = before.get(row["id"])
-        question, answer = bare(row.get("question") or ""), bare(row.get("answer") or "")
+        question, answer = row.get("question") or "", row.get("answer") or ""
         if sample is None or not question:
             continue
         if (question, answer) != (sample.user_input, sample.reference or ""):
