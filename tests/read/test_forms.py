@@ -201,9 +201,11 @@ def test_one_id_under_expected_is_no_answer(text: str) -> None:
     assert one({"expected": text}, rename={"expected": "reference"}).reference == text
 
 
-@pytest.mark.parametrize("text", ["Paris", "Paris, Rome", "It was built in 1889.", "Jean-Luc Picard"])
+@pytest.mark.parametrize(
+    "text", ["Paris", "Paris, Rome", "It was built in 1889.", "Jean-Luc Picard"]
+)
 def test_words_under_expected_are_an_answer(text: str) -> None:
-    """An ID rarely is a word alone."""
+    """IDs have digits or separators."""
     assert one({"expected": text}).reference == text
 
 
