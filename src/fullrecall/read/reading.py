@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -102,11 +102,15 @@ def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
 
             yield from samples_of_spans(chain([first], rows), Reading(id_key=columns.id_key))
             return
+        read = chain([first], rows)
         inner = rows_within(row)
-        if inner is None and kind == "json" and _is_by_columns(row):
-            raise InputError(_BY_COLUMNS)
+        if inner is not None or (kind == "json" and _is_by_columns(row)):
+            more = list(islice(rows, 1))  # where other rows follow, it is one of them
+            read = inner if inner is not None and not more else chain([first], more, rows)
+            if inner is None and not more:
+                raise InputError(_BY_COLUMNS)
         cell = without_gaps if kind == "parquet" else None
-        yield from to_samples(inner or chain([first], rows), columns, cell=cell)
+        yield from to_samples(read, columns, cell=cell)
 
 
 _BY_COLUMNS = (
