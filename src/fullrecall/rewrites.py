@@ -73,7 +73,7 @@ class Match(NamedTuple):
     retrieved_core: Words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rewrite:
     """What makes the IDs of both sides alike: `what` names it in a few words.
 
@@ -89,6 +89,9 @@ class Rewrite:
     matches: Mapping[str, Sequence[Match]]
     is_chance: bool = field(default=False, compare=False)
     """Whether so many references could fit the lists of other samples as well."""
+
+    def __repr__(self) -> str:
+        return f"Rewrite({self.sentence})" if self.pairs else "Rewrite()"
 
     @cached_property
     def what(self) -> str:

@@ -13,12 +13,16 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.command_line import SAMPLES, TEXTS, command, row_of, run
 
 from fullrecall import IdRecall, Report, evaluate
+from fullrecall.cli import job
+from fullrecall.errors import RunStopped
 from fullrecall.read import read
+from fullrecall.usage import Spent
 
 
 def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:
@@ -219,3 +223,24 @@ def test_an_interrupt_at_any_moment_leaves_no_traceback(
         assert process.returncode in (0, 130, -signal.SIGINT)
         assert "Traceback" not in told
         assert "Exception ignored" not in told
+
+
+def test_what_a_run_spent_is_told_though_it_scored_nothing(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that ends before its first row still says what it sent, and what ended it."""
+
+    def stopping(_: Any, scorers: Any, **__: Any) -> Report:
+        stopped = RunStopped("no such model")
+        stopped.report = Report([scorer.method for scorer in scorers])
+        stopped.report.spent = Spent(calls=7)
+        stopped.report.stopped = "no such model"
+        raise stopped
+
+    monkeypatch.setattr(job, "evaluate", stopping)
+    result = run("evaluate", file(SAMPLES), "--json")
+    printed = json.loads(result.stdout)
+    assert result.exit_code == 2
+    assert printed["spent"]["calls"] == 7
+    assert printed["complete"] is False
+    assert "no such model" in result.stderr

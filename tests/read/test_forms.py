@@ -193,6 +193,22 @@ def test_what_may_be_an_answer_or_an_id_is_an_error() -> None:
     assert one({"Gold": "d1"}, rename={"Gold": "reference"}).reference == "d1"
 
 
+@pytest.mark.parametrize("text", ["d1", "doc_7", "docs/a.md", "42", "faq-a, faq-b", "#4;#5"])
+def test_one_id_under_expected_is_no_answer(text: str) -> None:
+    """It was scored as the claim of an answer, 0.0, without a word."""
+    with pytest.raises(InputError, match="may be an answer or an ID"):
+        one({"expected": text})
+    assert one({"expected": text}, rename={"expected": "reference"}).reference == text
+
+
+@pytest.mark.parametrize(
+    "text", ["Paris", "Paris, Rome", "It was built in 1889.", "Jean-Luc Picard"]
+)
+def test_words_under_expected_are_an_answer(text: str) -> None:
+    """IDs have digits or separators."""
+    assert one({"expected": text}).reference == text
+
+
 @pytest.mark.parametrize("library", [pd, pl])
 def test_frames_whose_lists_became_texts(library: Any) -> None:
     """As `read_csv` of pandas or polars gives them."""

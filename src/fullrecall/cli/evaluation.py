@@ -138,7 +138,8 @@ def evaluate(
     paths, joined = expanded(files), None
     if output is not None:
         inputs = [*paths, run, references]
-        check_output(output, endings=REPORTS, inputs=inputs, replace=replace)
+        way_out = "pass --replace to replace it, or name another file"
+        check_output(output, endings=REPORTS, inputs=inputs, replace=replace, way_out=way_out)
     check_key(sign, output)
     to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rename": rename or (), "format": format, "id_key": id_key}

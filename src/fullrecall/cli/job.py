@@ -126,7 +126,9 @@ def _scored(job: Job, samples: Iterable[Sample]) -> Outcome:
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
         outcome.report.stopped = ending(stopped)
-        outcome.report = getattr(stopped, "report", None) or outcome.report
+        report = getattr(stopped, "report", None)
+        if report is not None:  # one without rows is false, and still says what was spent
+            outcome.report = report
     if job.output is not None and saved is None:
         try:
             EXPORTS[job.output.suffix](outcome.report, job.output, measures=job.measures)

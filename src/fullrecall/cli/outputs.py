@@ -42,6 +42,7 @@ def check_output(
     *,
     inputs: Iterable[Path | None] = (),
     replace: bool = False,
+    way_out: str = "name another file",
 ) -> None:
     """Raise `typer.BadParameter` where `path` cannot be, or must not be, what is written.
 
@@ -67,12 +68,7 @@ def check_output(
     if not _is_ours(path):
         raise wrong(option, f"{path} exists and is not a saved report: name another file")
     if not replace:
-        way = (
-            "pass --replace to replace it, or name another"
-            if endings is REPORTS
-            else "name another"
-        )
-        raise wrong(option, f"{path} exists: {way} file")
+        raise wrong(option, f"{path} exists: {way_out}")
 
 
 def _check_pyarrow(option: str) -> None:

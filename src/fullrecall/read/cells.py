@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +24,9 @@ _IDS = frozenset({"retrieved_context_ids", "reference_context_ids", "forbidden_i
 _PASSAGES = frozenset({"reference_contexts", "forbidden_contexts"})
 _SEPARATORS = (";", "|", "\n", ",")
 _LONGEST_ID = 200
+_MARKED = re.compile(r"[\d_/#:]|\w[-.]\w")
+"""What IDs have within, and words mostly have not."""
+
 _FEWEST_WORDS = 4
 _NOTHING = frozenset({"null", "none", "nan", "na", "n/a", "nat", "<na>"})
 """What tables write where nothing is given: not an ID."""
@@ -119,8 +123,9 @@ def _is_id(text: object) -> bool:
 def ambiguous(column: str, name: str, value: Any) -> tuple[str, Any]:
     """Return what a column such as `expected` or `relevant` means by its value, and the value.
 
-    A list of IDs is what must be retrieved, a list of texts too; one text is an answer, unless
-    the column is `relevant`. Raises `InputError` for what may be either.
+    A list of IDs is what must be retrieved, a list of texts too. One text is an answer, but in a
+    column `relevant`. Raises `InputError` for what may be either: a word in `gold`, and one such
+    as `doc_7` or `42` in `expected`.
     """
     if isinstance(value, str) and value.strip()[:1] == "[":
         value = _bracketed(column, value.strip())
@@ -130,7 +135,8 @@ def ambiguous(column: str, name: str, value: Any) -> tuple[str, Any]:
             return (
                 ("reference_contexts", [value]) if ids is None else ("reference_context_ids", ids)
             )
-        if name == "gold" and separated_ids(value) is not None:
+        ids = separated_ids(value) if name in ("gold", "expected") else None
+        if ids is not None and (name == "gold" or all(map(_MARKED.search, ids))):
             raise InputError(
                 f"{column}: {shown(value)} may be an answer or an ID: say which, with rename="
                 f"{{{column!r}: 'reference'}} or rename={{{column!r}: 'reference_ids'}}",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, overload
 
+from fullrecall.counts import counted
 from fullrecall.result import Status
 from fullrecall.table.part import SCORED
 from fullrecall.table.row import Row
@@ -63,7 +64,7 @@ class MissedTargets(Sequence[Missed]):
     __hash__ = None  # type: ignore[assignment] # it is as large as what it shows
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} missed targets>"
+        return f"<{counted(len(self), 'missed target')}>"
 
     def _count(self, score: int) -> int:
         count = 0

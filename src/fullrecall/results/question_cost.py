@@ -116,7 +116,8 @@ def _samples(table: Table) -> Iterator[Sample]:
 
 
 def _parts(cost: QuestionCost) -> Iterator[str]:
-    yield f"{cost.contexts:.3g} contexts"
+    number = f"{cost.contexts:.3g}"
+    yield f"{number} {'context' if number == '1' else 'contexts'}"
     if cost.tokens is not None:
         yield f"about {cost.tokens:,.0f} tokens"
     if cost.seconds is not None and cost.seconds.p50 >= _FELT:
