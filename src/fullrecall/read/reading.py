@@ -102,15 +102,15 @@ def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
 
             yield from samples_of_spans(chain([first], rows), Reading(id_key=columns.id_key))
             return
-        read = chain([first], rows)
         inner = rows_within(row)
-        if inner is not None or (kind == "json" and _is_by_columns(row)):
-            more = list(islice(rows, 1))  # where other rows follow, it is one of them
-            read = inner if inner is not None and not more else chain([first], more, rows)
-            if inner is None and not more:
-                raise InputError(_BY_COLUMNS)
+        columnar = inner is None and kind == "json" and _is_by_columns(row)
+        # Where other rows follow, a row that looks like a whole data set is one of them.
+        more = list(islice(rows, 1)) if inner is not None or columnar else []
+        if columnar and not more:
+            raise InputError(_BY_COLUMNS)
+        listed = chain([first], more, rows) if inner is None or more else inner
         cell = without_gaps if kind == "parquet" else None
-        yield from to_samples(read, columns, cell=cell)
+        yield from to_samples(listed, columns, cell=cell)
 
 
 _BY_COLUMNS = (
