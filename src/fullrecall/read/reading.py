@@ -95,7 +95,7 @@ def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
         if first is None:
             return
         _, row = first
-        if is_span_row(row):
+        if kind not in ("csv", "tsv") and is_span_row(row):
             _check_columns(columns, "holds spans")
             from fullrecall.read.traces import samples_of_spans
             from fullrecall.traces.trace import Reading
