@@ -25,6 +25,7 @@ from fullrecall.measures import Recall
 from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
 from fullrecall.results import Gate, Outcome
+from fullrecall.retrieval import Retrieval
 from fullrecall.usage import Usage
 
 CLAIM = Finding(
@@ -301,12 +302,16 @@ HOSTILE = st.sampled_from([
 ])  # fmt: skip
 
 
-def of_metadata(metadata: dict[str, Any], place: str = "sample") -> Report:
+def of_metadata(metadata: dict[str, Any], owner: str = "sample") -> Report:
     """Return a report whose sample, or a context of it, has this metadata."""
-    own = {"metadata": metadata} if place == "sample" else {}
-    context = Context("text", id="a", metadata=None if own else metadata)
-    sample = Sample(retrieved_contexts=[context], expected_ids=["a"], **own)  # type: ignore[arg-type]
-    return evaluate([sample], IdRecall(), progress=False)
+    plain, odd = Context("text", id="a"), Context("text", id="a", metadata=metadata)
+    fields: dict[str, Any] = {
+        "sample": {"metadata": metadata, "retrieved_contexts": [plain]},
+        "context": {"retrieved_contexts": [odd]},
+        "record": {"retrieval": Retrieval([odd])},
+        "forbidden": {"retrieved_contexts": [plain], "forbidden_contexts": [odd]},
+    }[owner]
+    return evaluate([Sample(expected_ids=["a"], **fields)], IdRecall(), progress=False)
 
 
 def saved(report: Report, path: Path, **options: Any) -> Report:
@@ -332,18 +337,18 @@ class TestEqual:
     @given(
         value=HOSTILE,
         around=st.sampled_from([lambda v: v, lambda v: [v], lambda v: {"in": [1, v]}]),
-        place=st.sampled_from(["sample", "context"]),
+        owner=st.sampled_from(["sample", "context", "record", "forbidden"]),
     )
     def test_other_metadata_is_refused(
         self,
         tmp_path_factory: pytest.TempPathFactory,
         value: object,
         around: Callable[[object], object],
-        place: str,
+        owner: str,
     ) -> None:
         """Its place is named, the old file stays, and `default=str` saves it as text."""
         path = tmp_path_factory.getbasetemp() / "hostile.jsonl"
-        report = of_metadata({"odd": around(value)}, place)
+        report = of_metadata({"odd": around(value)}, owner)
         path.write_text("mine")
         with pytest.raises(ReportError, match=r"metadata\.odd"):
             report.save(path, replace=True)

@@ -75,16 +75,7 @@ class EvidenceRecord(Record):
     @property
     def item(self) -> Evidence:
         """The evidence that was saved."""
-        return Evidence(
-            self.rank,
-            self.start,
-            self.end,
-            self.target_start,
-            self.target_end,
-            self.similarity,
-            self.quote,
-            self.verified,
-        )
+        return Evidence(**dict(self))
 
 
 class PartRecord(Record):
@@ -307,49 +298,51 @@ def plain_method(method: Method) -> dict[str, Any]:
     }
 
 
+_DEFAULTS: dict[type[Record], dict[str, Any]] = {
+    record: {
+        name: dict(default) if isinstance(default, Record) else default
+        for name, field in record.model_fields.items()
+        if not field.is_required()
+        for default in [field.get_default(call_default_factory=True)]
+    }
+    for record in (EvidenceRecord, PartRecord, FindingRecord, ResultRecord)
+}
+"""What a record has of each field that is left out."""
+
+
+def _saved(record: type[Record], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a record's fields without those that it has by default."""
+    defaults = _DEFAULTS[record]
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in defaults or value != defaults[name]
+    }
+
+
 def plain_finding(finding: Finding) -> dict[str, Any]:
     """Return a finding as plain JSON values that `FindingRecord` reads."""
     target = finding.target
-    fields: dict[str, Any] = {"target": list(target.any_of)}
-    if target.grade != 1.0:
-        fields["grade"] = target.grade
-    if target.size != 1.0:
-        fields["size"] = target.size
-    fields["steps"] = [list(step) for step in finding.steps]
-    fields["ranks"] = list(finding.ranks)
-    if finding.evidence:
-        fields["evidence"] = [
-            {
-                name: value
-                for name, value in zip(Evidence._fields, item, strict=True)
-                if value is not None
-            }
-            for item in finding.evidence
-        ]
-    if finding.verdict:
-        fields["verdict"] = finding.verdict
-    if finding.agreement is not None:
-        fields["agreement"] = finding.agreement
-    if finding.judge:
-        fields["judge"] = finding.judge
-    if finding.unverified:
-        fields["unverified"] = finding.unverified
-    if finding.contested:
-        fields["contested"] = finding.contested
-    if finding.parts:
-        fields["parts"] = [_plain_part(part) for part in finding.parts]
-    return fields
-
-
-def _plain_part(part: Part) -> dict[str, Any]:
-    fields: dict[str, Any] = {"label": part.label}
-    if part.evidence:
-        fields["evidence"] = list(part.evidence)
-    if part.together:
-        fields["together"] = True
-    if part.vote:
-        fields["vote"] = part.vote
-    return fields
+    return _saved(
+        FindingRecord,
+        {
+            "target": list(target.any_of),
+            "grade": target.grade,
+            "size": target.size,
+            "steps": [list(step) for step in finding.steps],
+            "ranks": list(finding.ranks),
+            "evidence": [_saved(EvidenceRecord, item._asdict()) for item in finding.evidence],
+            "verdict": finding.verdict,
+            "agreement": finding.agreement,
+            "judge": finding.judge,
+            "unverified": finding.unverified,
+            "contested": finding.contested,
+            "parts": [
+                _saved(PartRecord, {**part._asdict(), "evidence": list(part.evidence)})
+                for part in finding.parts
+            ],
+        },
+    )
 
 
 def plain_result(result: Result, score: float | None) -> dict[str, Any]:
@@ -361,20 +354,22 @@ def plain_result(result: Result, score: float | None) -> dict[str, Any]:
 
 def plain_found(result: Result) -> dict[str, Any]:
     """Return the same without the score."""
-    fields: dict[str, Any] = {"status": str(result.status)}
-    if result.retrieved or len(result.findings):
-        fields["retrieved"] = result.retrieved
-    if len(result.findings):
-        fields["findings"] = [plain_finding(finding) for finding in result.findings]
-    if result.note:
-        fields["note"] = result.note
-    if result.unmeasured:
-        fields["unmeasured"] = [list(item) for item in result.unmeasured]
-    if any(result.usage):
-        fields["usage"] = result.usage._asdict()
-    if result.ranks is not None:
-        fields["ranks"] = list(result.ranks)
-    return fields
+    findings = [plain_finding(finding) for finding in result.findings]
+    retrieved = {"retrieved": result.retrieved} if result.retrieved or findings else {}
+    return {
+        "status": str(result.status),
+        **retrieved,
+        **_saved(
+            ResultRecord,
+            {
+                "findings": findings,
+                "note": result.note,
+                "unmeasured": [list(item) for item in result.unmeasured],
+                "usage": result.usage._asdict(),
+                "ranks": None if result.ranks is None else list(result.ranks),
+            },
+        ),
+    }
 
 
 def plain_row(
@@ -396,7 +391,7 @@ def plain_sample(sample: Sample, *, default: Callable[[Any], Any] | None = None)
     """Return a sample as plain JSON values; raises what `plain_row` does."""
     fields = sample.to_dict()
     try:
-        for where, holder in _with_metadata(fields):
+        for where, holder in _with_metadata(fields, "sample"):
             metadata = holder["metadata"]
             if default is None:
                 check_plain(metadata, f"{where}.metadata")
@@ -407,23 +402,15 @@ def plain_sample(sample: Sample, *, default: Callable[[Any], Any] | None = None)
     return fields
 
 
-def _with_metadata(fields: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a sample and its contexts where they have metadata, the only values of any type."""
-    if "metadata" in fields:
-        yield "sample", fields
-    listed = [("retrieved_contexts", fields.get("retrieved_contexts", ()))]
-    listed += [
-        (f"retrieval_stages[{n}].contexts", stage["contexts"])
-        for n, stage in enumerate(fields.get("retrieval_stages", ()))
-    ]
-    listed += [
-        (f"reference_contexts[{n}]", group)
-        for n, group in enumerate(fields.get("reference_contexts", ()))
-    ]
-    for name, contexts in listed:
-        for position, context in enumerate(contexts):
-            if "metadata" in context:
-                yield f"sample.{name}[{position}]", context
+def _with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a sample, and all contexts in it, that have metadata: the only values of any type."""
+    is_mapping = isinstance(value, dict)
+    if is_mapping and "metadata" in value:
+        yield where, value
+    for key, item in value.items() if is_mapping else enumerate(value):
+        if (type(item) is dict or type(item) is list) and key != "metadata":
+            path = f"{where}.{key}" if is_mapping else f"{where}[{key}]"
+            yield from _with_metadata(item, path)
 
 
 _KEPT = frozenset({str, bool, type(None)})

@@ -448,7 +448,7 @@ class Sample(_Given):
             elif name == "reference_context_ids":
                 single = _given_single(self)
                 _put_references(self, None if single is None else single.references())
-            elif name in _CONVERT:
+            elif name in _FIELDS:
                 object.__setattr__(self, name, {} if name == "metadata" else None)
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -457,10 +457,7 @@ class Sample(_Given):
     @classmethod
     def names(cls) -> dict[str, tuple[str, ...]]:
         """Return each field with the other names under which `Sample` takes it."""
-        return {
-            field: tuple(other for other, ours in _OTHER_NAMES.items() if ours == field)
-            for field in _CONVERT
-        }
+        return {name: field.other_names for name, field in _FIELDS.items()}
 
     def with_retrieval(self, retrieval: Retrieval | Iterable[ContextLike]) -> Sample:
         """Return this sample with another retrieval, or with the contexts of one.
@@ -468,7 +465,7 @@ class Sample(_Given):
         `response` is that of the retrieval, where it has one. Raises `InputError` for items that
         are not contexts.
         """
-        fields = {name: getattr(self, name) for name in _CONVERT}
+        fields = {name: getattr(self, name) for name in _FIELDS}
         fields |= {"retrieved_contexts": None, "retrieved_context_ids": None, "retrieval": None}
         if isinstance(retrieval, Retrieval):
             if retrieval.other_ids is not None:
@@ -552,11 +549,11 @@ class Sample(_Given):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""
         fields: dict[str, Any] = {}
-        for name in _CONVERT:
+        for name, field in _FIELDS.items():
             value = getattr(self, name)
             if value is None or value == {}:
                 continue
-            value = _PLAIN[name](value) if name in _PLAIN else value
+            value = value if field.plain is None else field.plain(value)
             fields[name] = list(value) if isinstance(value, tuple) else value
         if self.retrieved_contexts is not None:
             del fields["retrieved_context_ids"]
@@ -580,26 +577,64 @@ _UNKNOWN_VIEW: dict[View, str] = {
 """Why a record does not have a view."""
 
 
-_CONVERT: dict[str, Callable[[Any], object]] = {
-    "id": as_id,
-    "user_input": _one_text,
-    "retrieved_contexts": as_contexts,
-    "retrieved_context_ids": as_listed_ids,
-    "reference": _one_text,
-    "reference_contexts": _reference_contexts,
-    "reference_context_ids": _reference_ids,
-    "reference_claims": _claims,
-    "reference_entities": _texts,
-    "forbidden_ids": _ids,
-    "forbidden_contexts": _forbidden_contexts,
-    "superseded": _superseded,
-    "answerable": _truth,
-    "response": _one_text,
-    "group": as_id,
-    "retrieval": _retrieval,
-    "metadata": as_metadata,
+class _Field(NamedTuple):
+    """How a field of a sample is declared.
+
+    - `convert`: what brings a user's value into its one form.
+    - `other_names`: those of ragas (old), LangChain, LlamaIndex, deepeval, TREC.
+    - `plain`: what turns it into plain JSON values, where it does not consist of them.
+    """
+
+    convert: Callable[[Any], object]
+    other_names: tuple[str, ...] = ()
+    plain: Callable[[Any], object] | None = None
+
+
+def _plain_contexts(contexts: Iterable[Context]) -> list[dict[str, Any]]:
+    return [context.to_dict() for context in contexts]
+
+
+def _plain_claims(claims: Iterable[Claim]) -> list[object]:
+    return [
+        claim.text if claim.vital else {"text": claim.text, "importance": "okay"}
+        for claim in claims
+    ]
+
+
+_FIELDS: dict[str, _Field] = {
+    "id": _Field(as_id, ("sample_id", "query_id", "qid")),
+    "user_input": _Field(_one_text, ("question", "query", "input")),
+    "retrieved_contexts": _Field(
+        as_contexts,
+        ("contexts", "documents", "retrieved_documents", "source_documents", "retrieval_context"),
+        _plain_contexts,
+    ),
+    "retrieved_context_ids": _Field(as_listed_ids, ("retrieved_ids",)),
+    "reference": _Field(
+        _one_text, ("ground_truth", "ground_truths", "reference_answer", "expected_output")
+    ),
+    "reference_contexts": _Field(
+        _reference_contexts,
+        ("expected_texts",),
+        lambda groups: [_plain_contexts(group) for group in groups],
+    ),
+    "reference_context_ids": _Field(
+        _reference_ids, ("expected_ids", "reference_ids"), _plain_references
+    ),
+    "reference_claims": _Field(_claims, plain=_plain_claims),
+    "reference_entities": _Field(_texts),
+    "forbidden_ids": _Field(_ids),
+    "forbidden_contexts": _Field(_forbidden_contexts, plain=_plain_contexts),
+    "superseded": _Field(_superseded),
+    "answerable": _Field(_truth),
+    "response": _Field(_one_text, ("answer", "prediction", "output", "actual_output")),
+    "group": _Field(as_id),
+    "retrieval": _Field(_retrieval, plain=Retrieval.to_dict),
+    "metadata": _Field(as_metadata),
 }
-"""Each field of a `Sample` with what brings a user's value into its one form."""
+"""Each field of a `Sample`, once."""
+
+_OTHER_NAMES = {other: name for name, field in _FIELDS.items() for other in field.other_names}
 
 
 def _slot(owner: type, name: str) -> Any:
@@ -639,11 +674,8 @@ _NOTHING: tuple[object, ...] = (None, {})
 
 _get_others = [
     _slot(Sample, name).__get__
-    for name in (
-        *("retrieved_contexts", "reference", "reference_contexts", "reference_claims"),
-        *("reference_entities", "forbidden_ids", "forbidden_contexts", "superseded"),
-        *("answerable", "response", "retrieval", "metadata"),
-    )
+    for name in _FIELDS
+    if name not in ("id", "user_input", "group", "retrieved_context_ids", "reference_context_ids")
 ]
 
 
@@ -662,69 +694,19 @@ def _put_reference_ids(sample: Sample, converted: tuple[Reference, ...] | Single
     (_put_single if type(converted) is SingleIds else _put_references)(sample, converted)
 
 
-_Field: TypeAlias = tuple[str, Callable[[Any], Any], Callable[[Sample, Any], None]]
-
-_FIELDS: dict[str, _Field] = {
-    name: (name, convert, _slot(Sample, name).__set__) for name, convert in _CONVERT.items()
+_SETTERS: dict[str, Callable[[Sample, Any], None]] = {
+    **{name: _slot(Sample, name).__set__ for name in _FIELDS},
+    "retrieved_context_ids": _put_listed,
+    "reference_context_ids": _put_reference_ids,
 }
-"""The same with what sets the field of a frozen sample."""
-
-_FIELDS["retrieved_context_ids"] = ("retrieved_context_ids", as_listed_ids, _put_listed)
-_FIELDS["reference_context_ids"] = ("reference_context_ids", _reference_ids, _put_reference_ids)
+"""What sets a field of a frozen sample to what was given."""
 
 _READ_ALWAYS = tuple(
-    _slot(Sample, name).__set__
-    for name in (
-        "id",
-        "group",
-        "retrieval",
-        "retrieved_contexts",
-        "answerable",
-    )
+    _SETTERS[name] for name in ("id", "group", "retrieval", "retrieved_contexts", "answerable")
 )
 """What sets the fields that are read of every sample, and are cheaper to set than to make up."""
 
 _FORBIDDING = frozenset({"forbidden_ids", "forbidden_contexts", "superseded"})
-
-_PLAIN: dict[str, Callable[[Any], object]] = {
-    "retrieved_contexts": lambda contexts: [context.to_dict() for context in contexts],
-    "retrieval": Retrieval.to_dict,
-    "forbidden_contexts": lambda contexts: [context.to_dict() for context in contexts],
-    "reference_contexts": lambda groups: [[one.to_dict() for one in group] for group in groups],
-    "reference_context_ids": _plain_references,
-    "reference_claims": lambda claims: [
-        claim.text if claim.vital else {"text": claim.text, "importance": "okay"}
-        for claim in claims
-    ],
-}
-"""What turns a field into plain JSON values, where it does not consist of them."""
-
-_OTHER_NAMES = {
-    "sample_id": "id",
-    "query_id": "id",
-    "qid": "id",
-    "question": "user_input",
-    "query": "user_input",
-    "input": "user_input",
-    "contexts": "retrieved_contexts",
-    "documents": "retrieved_contexts",
-    "retrieved_documents": "retrieved_contexts",
-    "source_documents": "retrieved_contexts",
-    "retrieval_context": "retrieved_contexts",
-    "retrieved_ids": "retrieved_context_ids",
-    "ground_truth": "reference",
-    "ground_truths": "reference",
-    "reference_answer": "reference",
-    "expected_output": "reference",
-    "expected_texts": "reference_contexts",
-    "expected_ids": "reference_context_ids",
-    "reference_ids": "reference_context_ids",
-    "answer": "response",
-    "prediction": "response",
-    "output": "response",
-    "actual_output": "response",
-}
-"""Names that other tools use: ragas (old), LangChain, LlamaIndex, deepeval, TREC."""
 
 _CARRIED = frozenset({
     "multi_responses", "rubrics", "persona_name", "query_style", "query_length",
@@ -733,23 +715,29 @@ _CARRIED = frozenset({
 """Columns of ragas and LlamaIndex data sets that no scorer uses: kept in `metadata`."""
 
 
-_PLANS: dict[tuple[str, ...], tuple[_Field, ...]] = {}
+_Plan: TypeAlias = tuple[tuple[str, Callable[[Any], object], Callable[[Sample, Any], None]], ...]
+
+_PLANS: dict[tuple[str, ...], _Plan] = {}
 """What becomes of fields of these names: the rows of a data set mostly have the same."""
 
 _MOST_PLANS = 100
 
 
-def _planned(arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[_Field, ...]]:
+def _planned(arguments: dict[str, Any]) -> tuple[dict[str, Any], _Plan]:
     """Return fields, by their own names where names alone do not tell, and what becomes of each."""
     names = tuple(arguments)
     own = [_OTHER_NAMES.get(name, name) for name in names]
     if len(set(own)) < len(own) or not _FIELDS.keys() >= set(own):
         arguments = _translated(arguments)
-        return arguments, tuple([_FIELDS[name] for name in arguments])
+        return arguments, _plan(arguments)
     if len(_PLANS) >= _MOST_PLANS:
         _PLANS.clear()
-    plan = _PLANS[names] = tuple([_FIELDS[name] for name in own])
+    plan = _PLANS[names] = _plan(own)
     return arguments, plan
+
+
+def _plan(names: Iterable[str]) -> _Plan:
+    return tuple([(name, _FIELDS[name].convert, _SETTERS[name]) for name in names])
 
 
 def _translated(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -757,13 +745,13 @@ def _translated(arguments: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [
         name
         for name in arguments
-        if name not in _CONVERT and name not in _OTHER_NAMES and name not in _CARRIED
+        if name not in _FIELDS and name not in _OTHER_NAMES and name not in _CARRIED
     ]
     if unknown:
         raise _unknown(unknown)
-    fields = {name: value for name, value in arguments.items() if name in _CONVERT}
+    fields = {name: value for name, value in arguments.items() if name in _FIELDS}
     for name, value in arguments.items():
-        if value is None or name in _CONVERT:
+        if value is None or name in _FIELDS:
             continue
         if name in _CARRIED:
             fields["metadata"] = {**(fields.get("metadata") or {}), name: value}
@@ -783,10 +771,10 @@ def _unknown(names: list[str]) -> InputError:
     from difflib import get_close_matches
 
     first = min(names)
-    near = get_close_matches(first, [*_CONVERT, *_OTHER_NAMES], n=1)
+    near = get_close_matches(first, [*_FIELDS, *_OTHER_NAMES], n=1)
     meant = f" (did you mean {near[0]!r}?)" if near else ""
     return InputError(
-        f"unknown field {listed(names)}{meant}. A sample takes {', '.join(_CONVERT)}; and for "
+        f"unknown field {listed(names)}{meant}. A sample takes {', '.join(_FIELDS)}; and for "
         f"these the names {', '.join(_OTHER_NAMES)}. Anything else belongs in metadata",
         field=first,
     )
@@ -794,7 +782,7 @@ def _unknown(names: list[str]) -> InputError:
 
 def _problem(problems: Mapping[str, str]) -> InputError:
     """Return the error that names all values of the wrong form, in the order of the fields."""
-    first = [name for name in _CONVERT if name in problems]
+    first = [name for name in _FIELDS if name in problems]
     return InputError("; ".join(f"{name}: {problems[name]}" for name in first), field=first[0])
 
 

@@ -146,6 +146,13 @@ class TestLlamaIndexFiles:
         """The key `examples` makes a LabelledRag set."""
         assert list(read(write("a.json", '{"examples": [{"query": "q"}]}'))) == [SAMPLE]
 
+    @pytest.mark.parametrize("own", [{"examples": ["x"]}, {"data": ["x"]}])
+    def test_a_column_of_that_name_is_one(self, write: Write, own: dict[str, list[str]]) -> None:
+        """Where other rows follow, the first is no data set, and none is lost."""
+        row = json.dumps({"question": "q", **own}) + "\n"
+        path = write("a.jsonl", row * 3)
+        assert list(read(path, rename=dict.fromkeys(own))) == [SAMPLE] * 3
+
     def test_rename_has_no_use_there(self, write: Write, until_error: UntilError) -> None:
         """A renaming that would do nothing is an error, as everywhere."""
         path = write("a.json", '{"examples": [{"query": "q"}]}')

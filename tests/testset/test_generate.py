@@ -345,6 +345,18 @@ def test_closed_book_is_a_label(author: Any, documents: dict[str, str]) -> None:
     assert labels.count(True) > 20
 
 
+@pytest.mark.parametrize("number", [[1], {"n": 1}, None, "1", 1.5])
+def test_a_reply_that_numbers_by_anything_else_labels_nothing(
+    author: Any, documents: dict[str, str], number: object
+) -> None:
+    """What is no whole number names no question; the run goes on."""
+    text = json.dumps({"answers": [{"id": number, "answer": "1502"}]})
+    author.reply = lambda request: text if request.schema_name == "answers" else None
+    testset = made(author, documents, 4, closed_book=True)
+    assert len(testset) == 4
+    assert all("answered_without_documents" not in s.metadata["testset"] for s in testset.samples)
+
+
 def test_users_queries_choose_the_passages_and_the_style(
     author: Any, documents: dict[str, str]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
         if first is None:
             return
         _, row = first
-        if is_span_row(row):
+        if kind not in ("csv", "tsv") and is_span_row(row):
             _check_columns(columns, "holds spans")
             from fullrecall.read.traces import samples_of_spans
             from fullrecall.traces.trace import Reading
@@ -109,10 +109,14 @@ def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
             yield from samples_of_judgments(chain([first], rows))
             return
         inner = rows_within(row)
-        if inner is None and kind == "json" and _is_by_columns(row):
+        columnar = inner is None and kind == "json" and _is_by_columns(row)
+        # Where other rows follow, a row that looks like a whole data set is one of them.
+        more = list(islice(rows, 1)) if inner is not None or columnar else []
+        if columnar and not more:
             raise InputError(_BY_COLUMNS)
+        listed = chain([first], more, rows) if inner is None or more else inner
         cell = without_gaps if kind == "parquet" else None
-        yield from to_samples(inner or chain([first], rows), columns, cell=cell)
+        yield from to_samples(listed, columns, cell=cell)
 
 
 _BY_COLUMNS = (

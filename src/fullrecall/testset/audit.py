@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +20,7 @@ from fullrecall.sample import Sample
 from fullrecall.testset import content, duplicates, leak, reading
 from fullrecall.testset.acceptance import at_least_by_chance
 from fullrecall.testset.content import Problem
+from fullrecall.testset.draft import difficulty_of
 from fullrecall.testset.execution import ModelOptions, Unpack, carried_out, check_options
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.seeds import Passage
@@ -335,7 +336,7 @@ class _Measured:
         numbers = [corpus.numbers[name] for name in names if name in corpus.numbers]
         rank = corpus.ranking.rank(question, numbers)
         self.rows.append((covered, len(run), rank))
-        self.difficulty[_difficulty(rank)] += 1
+        self.difficulty[difficulty_of(rank)] += 1
         if len(run) >= leak.REJECTED_RUN and not corpus.has_outside(run, names):
             yield Problem.COPIED, " ".join(run)
 
@@ -359,12 +360,6 @@ class _Measured:
             sum(rank == 1 for rank in ranks) / count,
             sum(rank <= 10 for rank in ranks) / count,  # noqa: PLR2004 - as it is named
         )
-
-
-def _difficulty(rank: int | None) -> str:
-    if rank == 1:
-        return "easy"
-    return "medium" if rank is not None and rank <= 10 else "hard"  # noqa: PLR2004 - as documented
 
 
 def _sources(sample: Sample) -> Iterator[str]:
@@ -422,11 +417,3 @@ def _crowding(referred: Counter[str]) -> Iterator[tuple[Problem, str]]:
     name, most = referred.most_common(1)[0]
     if most / total > max(_CROWDED, 2 / len(referred)):
         yield Problem.CROWDED, f"{most:,} of {total:,} are in {name!r}"
-
-
-def by_problem(issues: Iterable[Issue]) -> dict[Problem, list[Issue]]:
-    """Return issues by their problem."""
-    grouped: defaultdict[Problem, list[Issue]] = defaultdict(list)
-    for issue in issues:
-        grouped[issue.problem].append(issue)
-    return dict(grouped)

@@ -52,7 +52,6 @@ _WHOLE = 0.9
 _LISTED = 0.6
 _FEWEST_LINES = 5
 _QUOTED_WORDS = 8
-_ONE_SCRIPT = 0.7
 _SHORT_NAME = 3
 _ENTRY = re.compile(
     r"(?:\.[ .]{2,}|\t|\s{3,})\s*[\divxlc]+$"
@@ -82,9 +81,8 @@ def of_wording(sample: Sample, names: Sequence[str], texts: Mapping[str, str]) -
         if not is_word and (name in question or (is_file and _has_words(question, stem))):
             yield Problem.NAMES, name
     there = "\n".join(texts[name][:5_000] for name in names if name in texts)
-    theirs, own = leak.script(there), leak.script(question)
-    if own.name and theirs.share >= _ONE_SCRIPT <= own.share and own.name != theirs.name:
-        yield Problem.SCRIPT, f"{own.name.lower()}, not {theirs.name.lower()}"
+    if scripts := leak.other_script(question, there):
+        yield Problem.SCRIPT, scripts
 
 
 def _has_words(question: str, stem: str) -> bool:

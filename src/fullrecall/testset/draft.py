@@ -26,6 +26,14 @@ Difficulty: TypeAlias = Literal["easy", "medium", "hard"]
 
 DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "medium", "hard")
 
+
+def difficulty_of(rank: int | None) -> Difficulty:
+    """Return how far down BM25 ranks a passage; None is a rank below all."""
+    if rank == 1:
+        return "easy"
+    return "medium" if rank is not None and rank <= 10 else "hard"  # noqa: PLR2004 - as documented
+
+
 ABSTAINS = "The documents do not say."
 """The reference answer of an unanswerable question."""
 
@@ -113,9 +121,7 @@ class Draft:
     @property
     def difficulty(self) -> Difficulty:
         """How far down BM25 ranks the passage: easy at rank 1, medium to 10, else hard."""
-        if self.rank == 1:
-            return "easy"
-        return "medium" if self.rank is not None and self.rank <= 10 else "hard"  # noqa: PLR2004
+        return difficulty_of(self.rank)
 
     def sample(self, made_by: Mapping[str, Any]) -> Sample:
         """Return the question as a sample; `made_by` goes into its metadata."""

@@ -46,7 +46,7 @@ from fullrecall.testset.following import anchor
 from fullrecall.testset.inspection import inspected
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.seeds import FEWEST_WORDS, Collection, Seed
-from fullrecall.testset.verification import Check, reply, same_verdicts
+from fullrecall.testset.verification import Check, items_in, reply, same_verdicts, values_by_number
 from fullrecall.testset.vocabulary import content_words, words
 from fullrecall.usage import Spent
 
@@ -195,7 +195,7 @@ def generate(
     Raises `ParameterError` for arguments out of range, and `InputError` for documents that
     cannot be read or hold no passage of at least 15 words.
     """
-    run = _Generation.of(
+    run = _Generation(
         documents, model, n, kinds, checker, queries, difficulty, closed_book, seed, on_plan
     )
     check_options(options)
@@ -218,7 +218,7 @@ async def agenerate(
     **options: Unpack[ModelOptions],
 ) -> TestSet:
     """Return what `generate` does, without blocking the event loop."""
-    run = _Generation.of(
+    run = _Generation(
         documents, model, n, kinds, checker, queries, difficulty, closed_book, seed, on_plan
     )
     check_options(options)
@@ -248,12 +248,12 @@ def _shares(
 class _Generation:
     """One run of `generate`: what it was asked for, and what it has so far."""
 
-    documents: Documents
+    origin: DocumentsLike | Documents
     model: ChatModel
-    checker: ChatModel
     n: int
-    shares: Mapping[QuestionKind, float]
-    queries: tuple[str, ...]
+    kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind]
+    checked_by: ChatModel | None
+    queries: Sequence[str]
     difficulty: Difficulty | None
     closed_book: bool
     seed: int
@@ -263,25 +263,13 @@ class _Generation:
     problems: Counter[str] = field(default_factory=Counter)
     earlier_questions: Questions = field(default_factory=Questions)
 
-    @classmethod
-    def of(  # noqa: PLR0917 - those of `generate`, in its order
-        cls,
-        documents: DocumentsLike | Documents,
-        model: ChatModel,
-        n: int,
-        kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind],
-        checker: ChatModel | None,
-        queries: Sequence[str],
-        difficulty: Difficulty | None,
-        closed_book: bool,  # noqa: FBT001 - an option of `generate`
-        seed: int,
-        on_plan: OnPlan | None,
-    ) -> _Generation:
-        """Return a run; raise `ParameterError` for an argument out of its range."""
+    def __post_init__(self) -> None:
+        """Raise `ParameterError` for an argument out of its range."""
+        n, queries, difficulty = self.n, self.queries, self.difficulty
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise ParameterError(f"n must be a whole number of at least 1, got {n!r}")
-        checker = checker or model
-        for name, value in (("model", model), ("checker", checker)):
+        self.checker = self.checked_by or self.model
+        for name, value in (("model", self.model), ("checker", self.checker)):
             if not isinstance(value, ChatModel):
                 raise ParameterError(f"{name}: expected a ChatModel, got {type(value).__name__}")
         if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
@@ -289,10 +277,7 @@ class _Generation:
         if difficulty is not None and difficulty not in DIFFICULTIES:
             choices = ", ".join(DIFFICULTIES)
             raise ParameterError(f"difficulty: choose one of {choices}, got {difficulty!r}")
-        return cls(
-            documents_of(documents), model, checker, n, _shares(kinds), tuple(queries), difficulty,
-            closed_book, seed, on_plan,
-        )  # fmt: skip
+        self.documents, self.shares = documents_of(self.origin), _shares(self.kinds)
 
     def plan(self) -> Plan[Any, TestSet]:
         """Ask for drafts until there are enough; then label what was accepted."""
@@ -517,25 +502,15 @@ class _Generation:
 
 
 def _questions(text: str) -> list[Mapping[str, Any]]:
-    for value in reversed(json_values(text)):
-        items = value.get("questions") if isinstance(value, Mapping) else value
-        if isinstance(items, list):
-            parsed: list[Mapping[str, Any]] = [
-                item for item in items if isinstance(item, Mapping) and item.get("question")
-            ]
-            if parsed:
-                return parsed
-    return []
+    items = items_in(text, "questions")
+    if not items:  # some models send the list alone
+        lists = [value for value in json_values(text) if isinstance(value, list)]
+        items = [item for item in (lists or [[]])[-1] if isinstance(item, Mapping)]
+    return [item for item in items if item.get("question")]
 
 
 def _answers(text: str) -> dict[int, str]:
-    answers: dict[int, str] = {}
-    for value in json_values(text):
-        items = value.get("answers") if isinstance(value, Mapping) else None
-        for item in items if isinstance(items, list) else ():
-            if isinstance(item, Mapping) and isinstance(item.get("answer"), str):
-                answers[item.get("id", 0)] = item["answer"]
-    return answers
+    return values_by_number(text, "answers", "answer", str)
 
 
 def _tells(answer: str | None, draft: Draft) -> bool | None:

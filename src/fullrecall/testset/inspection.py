@@ -6,24 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fullrecall.judges.evidence import locate
 from fullrecall.testset import leak
-from fullrecall.testset.draft import (
-    ABSTAINS,
-    KINDS,
-    Backed,
-    Defect,
-    Draft,
-    QuestionKind,
-    Quote,
-    Rejection,
-)
+from fullrecall.testset.draft import ABSTAINS, KINDS, Backed, Defect, Draft, QuestionKind, Rejection
 from fullrecall.testset.seeds import Passage, Seed
+from fullrecall.testset.verification import located
 from fullrecall.testset.vocabulary import words
 
 _LONGEST_QUESTION = 80
-_ONE_SCRIPT = 0.7
-"""A text is in a script if this share of its letters is."""
 
 
 def inspected(
@@ -87,28 +76,12 @@ def _backed(
     backed = []
     for claim in claims:
         quoted = claim.get("quote")
-        quote = _located(quoted, passages, claim.get("document"))
+        quote = located(quoted, claim.get("document"), passages)
         if quote is None:
             shown = quoted if isinstance(quoted, str) else ""
             return Rejection(Defect.QUOTE, shown[:200])
         backed.append(Backed(_text(claim, "claim"), quote))
     return tuple(dict.fromkeys(backed))
-
-
-def _located(quoted: Any, passages: Sequence[Passage], number: Any) -> Quote | None:
-    """Return where the quote stands in the passage named; in the only one, whatever is named."""
-    if not isinstance(quoted, str) or not quoted.strip():
-        return None
-    if len(passages) == 1:
-        number = 1
-    if not isinstance(number, int) or not 1 <= number <= len(passages):
-        return None
-    passage = passages[number - 1]
-    span = locate(quoted, passage.text)
-    if span is None:
-        return None
-    start, end = passage.start + span.start, passage.start + span.end
-    return Quote(passage.source, start, end, passage.text[span.start : span.end])
 
 
 def _worded(draft: Draft, seed: Seed) -> Draft:
@@ -120,10 +93,8 @@ def _worded(draft: Draft, seed: Seed) -> Draft:
     points = leak.pointing(draft.question)
     if points:
         return replace(draft, rejection=Rejection(Defect.POINTS, points))
-    theirs, own = leak.script("\n".join(texts)), leak.script(draft.question)
-    if own.name and theirs.share >= _ONE_SCRIPT <= own.share and own.name != theirs.name:
-        detail = f"{own.name.lower()}, not {theirs.name.lower()}"
-        return replace(draft, rejection=Rejection(Defect.SCRIPT, detail))
+    if scripts := leak.other_script(draft.question, "\n".join(texts)):
+        return replace(draft, rejection=Rejection(Defect.SCRIPT, scripts))
     flags = leak.hints(draft.question)
     if leak.is_flagged(draft.question, len(run)):
         flags.insert(0, f"copies {' '.join(run)!r}")

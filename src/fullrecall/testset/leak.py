@@ -100,6 +100,18 @@ def script(text: str) -> Script:
     return Script(name, count / counts.total())
 
 
+_ONE_SCRIPT = 0.7
+"""A text is in a script if this share of its letters is."""
+
+
+def other_script(question: str, text: str) -> str:
+    """Return the scripts of a question and a text where they differ; empty where they do not."""
+    theirs, own = script(text), script(question)
+    if own.name and theirs.share >= _ONE_SCRIPT <= own.share and own.name != theirs.name:
+        return f"{own.name.lower()}, not {theirs.name.lower()}"
+    return ""
+
+
 _JAPANESE = frozenset({"HIRAGANA", "KATAKANA", "CJK"})
 
 

@@ -12,7 +12,7 @@ from fullrecall.judges.judge import Ask, Flow
 from fullrecall.judges.replies import json_values
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.testset import instructions
-from fullrecall.testset.draft import Backed, Defect, Draft, Rejection
+from fullrecall.testset.draft import Backed, Defect, Draft, Quote, Rejection
 from fullrecall.testset.seeds import Passage
 
 _REASKS = 1
@@ -70,11 +70,8 @@ class Check(NamedTuple):
             return Rejection(Defect.UNCLEAR)
         if draft.kind == "unanswerable":
             evidence = self._evidence(verdict)
-            return (
-                Rejection(Defect.ANSWERABLE, evidence[0][2])
-                if verdict["answerable"] and evidence
-                else None
-            )
+            answers = verdict["answerable"] and evidence
+            return Rejection(Defect.ANSWERABLE, evidence[0].text) if answers else None
         if not verdict["answerable"]:
             return Rejection(Defect.UNANSWERED)
         if verdict["several"]:
@@ -96,7 +93,7 @@ class Check(NamedTuple):
         """Compare the model's own answer with the draft's: their quotes must meet, and numbers."""
         evidence = self._evidence(verdict)
         if draft.claims and not any(
-            _meet(quoted_span, backed) for quoted_span in evidence for backed in draft.claims
+            _meet(quote, backed.quote) for quote in evidence for backed in draft.claims
         ):
             return Rejection(Defect.DIFFERENT, str(verdict["answer"])[:200])
         ours, theirs = set(_NUMBER.findall(draft.answer)), set(_NUMBER.findall(verdict["answer"]))
@@ -104,28 +101,40 @@ class Check(NamedTuple):
             return Rejection(Defect.DIFFERENT, str(verdict["answer"])[:200])
         return None
 
-    def _evidence(self, verdict: Mapping[str, Any]) -> list[tuple[str, range, str]]:
+    def _evidence(self, verdict: Mapping[str, Any]) -> list[Quote]:
         """Return where the quotes of the model's own answer stand."""
-        evidence = []
-        for quoted in verdict["quotes"]:
-            number = quoted.get("document") if isinstance(quoted, Mapping) else None
-            text = quoted.get("quote") if isinstance(quoted, Mapping) else None
-            if len(self.passages) == 1:
-                number = 1
-            if isinstance(number, int) and 1 <= number <= len(self.passages) and text:
-                passage = self.passages[number - 1]
-                located = locate(str(text), passage.text)
-                if located is not None:
-                    start = passage.start
-                    span = range(start + located.start, start + located.end)
-                    evidence.append((passage.source, span, str(text)))
-        return evidence
+        quoted = [item for item in verdict["quotes"] if isinstance(item, Mapping)]
+        quotes = [
+            located(item.get("quote"), item.get("document"), self.passages) for item in quoted
+        ]
+        return [quote for quote in quotes if quote is not None]
 
 
-def _meet(quoted_span: tuple[str, range, str], backed: Backed) -> bool:
-    source, span, _ = quoted_span
-    quote = backed.quote
-    return source == quote.source and span.start < quote.end and quote.start < span.stop
+def located(quoted: object, number: object, passages: Sequence[Passage]) -> Quote | None:
+    """Return where a quote stands in the passage of a 1-based number; None where it does not.
+
+    Of a single passage the number says nothing.
+    """
+    if not isinstance(quoted, str) or not quoted.strip():
+        return None
+    if len(passages) == 1:
+        number = 1
+    if not isinstance(number, int) or not 1 <= number <= len(passages):
+        return None
+    passage = passages[number - 1]
+    span = locate(quoted, passage.text)
+    if span is None:
+        return None
+    start, end = passage.start + span.start, passage.start + span.end
+    return Quote(passage.source, start, end, passage.text[span.start : span.end])
+
+
+def _meet(evidence: Quote, quote: Quote) -> bool:
+    return (
+        evidence.source == quote.source
+        and evidence.start < quote.end
+        and quote.start < evidence.end
+    )
 
 
 class _Read(NamedTuple):
@@ -136,10 +145,9 @@ class _Read(NamedTuple):
 
     @classmethod
     def of(cls, text: str, questions: int, statements: int) -> _Read:
-        objects = [value for value in json_values(text) if isinstance(value, Mapping)]
         return cls(
-            _by_number(_items(objects, "questions"), _QUESTION, questions),
-            _by_number(_items(objects, "statements"), _STATEMENT, statements),
+            _by_number(items_in(text, "questions"), _QUESTION, questions),
+            _by_number(items_in(text, "statements"), _STATEMENT, statements),
         )
 
     def lacks(self, question: int, statements: Iterable[int]) -> bool:
@@ -156,7 +164,9 @@ _QUESTION = {
 _STATEMENT = {"supported": bool, "documents": list}
 
 
-def _items(objects: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
+    """Return the objects of a reply's last list of a name: before it a model may have thought."""
+    objects = [value for value in json_values(text) if isinstance(value, Mapping)]
     lists = [value[name] for value in objects if isinstance(value.get(name), list)]
     return [item for items in lists[-1:] for item in items if isinstance(item, Mapping)]
 
@@ -203,12 +213,15 @@ def _is_kept(completion: Completion, whole: Any) -> bool:
     return completion.failure is None and whole(completion.text)
 
 
+def values_by_number(text: str, name: str, part: str, kind: type) -> dict[int, Any]:
+    """Return one part of the objects of a reply's last list of a name, by the number of each."""
+    return {
+        item["id"]: item[part]
+        for item in items_in(text, name)
+        if type(item.get("id")) is int and isinstance(item.get(part), kind)
+    }
+
+
 def same_verdicts(text: str) -> dict[int, bool]:
     """Return what a reply says of each context or question, by its number."""
-    verdicts: dict[int, bool] = {}
-    for value in json_values(text):
-        items = value.get("contexts") if isinstance(value, Mapping) else None
-        for item in items if isinstance(items, list) else ():
-            if isinstance(item, Mapping) and isinstance(item.get("same"), bool):
-                verdicts[item.get("id", 0)] = item["same"]
-    return verdicts
+    return values_by_number(text, "contexts", "same", bool)
