@@ -256,11 +256,14 @@ def _squad_questions(dataset: object) -> LabeledRows | None:
             f"question {question.get('id')!r}",
             {**question, "context": paragraph.get("context"), "title": article.get("title")},
         )
-        for article in articles
-        if isinstance(article, dict)
-        for paragraph in article.get("paragraphs", ())
-        for question in paragraph.get("qas", ())
+        for article in _mappings(articles)
+        for paragraph in _mappings(article.get("paragraphs"))
+        for question in _mappings(paragraph.get("qas"))
     )
+
+
+def _mappings(items: object) -> list[Row]:
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 
 def _as_mteb(samples: ExportSet, _: object) -> Any:
@@ -378,8 +381,16 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 def fields_of(row: Row) -> Row:
     """Return a row under the names that `Sample` takes, where it is of a known format."""
     names = row.keys()
-    known = next((form for form in FORMATS.values() if form.recognizes(names)), None)
-    return _with_question(row if known is None else known.fields_of(row))
+    form_name = next((name for name, form in FORMATS.items() if form.recognizes(names)), None)
+    if form_name is None:
+        return _with_question(row)
+    try:
+        return _with_question(FORMATS[form_name].fields_of(row))
+    except InputError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # of a stranger's nesting
+        problem = f"has the columns of {form_name}, and not its form ({error}): rename them"
+        raise InputError(f"the row {problem}") from None
 
 
 def rows_within(dataset: object) -> LabeledRows | None:
