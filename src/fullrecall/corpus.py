@@ -86,7 +86,20 @@ class CorpusIndex:
 def anchors_of(sample: Sample) -> Mapping[str, Mapping[str, Any]]:
     """Return the digest and the quote of each reference that has them, by its ID."""
     anchors = sample.metadata.get(ANCHORS)
-    return anchors if isinstance(anchors, Mapping) else {}
+    kept = anchors.items() if isinstance(anchors, Mapping) else ()
+    return {name: anchor for name, anchor in kept if isinstance(anchor, Mapping)}
+
+
+def origin_of(sample: Sample) -> Mapping[str, Any]:
+    """Return what a test set says of how a sample was made, and of what was judged for it."""
+    origin = sample.metadata.get("testset")
+    return origin if isinstance(origin, Mapping) else {}
+
+
+def texts_in(metadata: Mapping[str, Any], name: str) -> list[str]:
+    """Return a list of texts in metadata; none where anything else stands there."""
+    listed = metadata.get(name)
+    return [text for text in listed if isinstance(text, str)] if isinstance(listed, list) else []
 
 
 def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LABELS) -> str | None:

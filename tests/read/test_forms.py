@@ -129,8 +129,9 @@ COLUMNS = [
 ]
 ODD: list[Any] = [
     None, 1, 1.5, True, "", "a", "{", [], ["a"], [["T", 0]], [["T", "0"]], [["T", ["S."]]],
-    [[[1], 0]], [{"text": "a"}], [{"answer": "a"}], [{"text": [1]}], {}, {"text": 1}, {"text": ["a"]},
-    {"title": ["T"], "sent_id": [0]}, {"title": ["T"], "sentences": []}, {1: 2}, object(),
+    [[[1], 0]], [{"text": "a"}], [{"answer": "a"}], [{"text": [1]}], {}, {"text": 1},
+    {"text": ["a"]}, {"title": ["T"], "sent_id": [0]}, {"title": ["T"], "sentences": []},
+    {1: 2}, object(),
 ]  # fmt: skip
 
 

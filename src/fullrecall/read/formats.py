@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
+from fullrecall.corpus import texts_in
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.read.export_set import ExportSet
@@ -237,7 +238,7 @@ def _as_squad(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
     for row, (name, sample) in zip(rows, samples.numbered(), strict=True):
         ids, quotes = list(samples.ids(sample)), samples.contexts(sample)
         paragraph = samples.text(ids[0], name) if ids else next(iter(quotes), "")
-        stated = [sample.reference or "", *(sample.metadata.get("answers") or ())]
+        stated = [sample.reference or "", *texts_in(sample.metadata, "answers")]
         answers = [text for text in dict.fromkeys(stated) if text and text in paragraph]
         instead = [] if answers or not paragraph else quotes[:1] or [paragraph]
         starts = [paragraph.find(answer) for answer in answers] or [0] * len(instead)
