@@ -63,12 +63,23 @@ def test_it_cannot_tell_the_same_from_the_same() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_retrievers_have_their_functions_names_and_k_is_recall() -> None:
+    """As short as `evaluate --retriever searches.py:half --k 1`."""
+    arguments = ["choose", "q.jsonl", "-r", "searches.py:half", "-r", "searches.py:all_of_them"]
+    done = CliRunner().invoke(app, [*arguments, "--k", "1", "--json"])
+    choice = json.loads(done.stdout)
+    assert choice["label"] == "id_recall@1"
+    assert {each["name"] for each in choice["standings"]} == {"half", "all_of_them"}
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (HALF, "expected at least 2, got 1"),
         ((*HALF, *HALF), "'half' is named twice"),
-        ((*HALF, "-r", "searches.py:none"), "expected NAME="),
+        ((*HALF, "-r", "=searches.py:none"), "expected NAME="),
+        ((*HALF, *ALL, "--k", "5", "-m", "ndcg@5"), "expected one measure, got 2"),
         ((*HALF, *ALL, "--handicap", "half=much"), "expected a number"),
         ((*HALF, *ALL, "--handicap", "other=0.1"), "handicap of 'other'"),
         ((*HALF, *ALL, "--state", "q.jsonl"), "name another file"),

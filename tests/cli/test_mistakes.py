@@ -183,7 +183,7 @@ WRONG_USAGE = {
     ),
     "several k": (["diagnose", "{file}", "--k", "1,5"], "must be one k, got '1,5'"),
     "page over samples": (["diagnose", "{file}", "--html", "{file}"], "name another file"),
-    "racer": (["choose", "{file}", "-r", "a:b"], "such as bm25=app.py:f, got 'a:b'"),
+    "racer": (["choose", "{file}", "-r", "=a:b"], "bm25=app.py:f, got '=a:b'"),
     "one racer": (["choose", "{file}", "-r", "a=json:loads"], "expected at least 2, got 1"),
     "handicap": (
         ["choose", "{file}", "-r", "a=json:loads", "-r", "b=json:dumps", "--handicap", "a=much"],

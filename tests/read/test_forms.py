@@ -342,3 +342,24 @@ def test_a_frames_columns_are_named_before_it_is_evaluated() -> None:
         evaluate(frame, IdRecall(), progress=False)
     samples = from_rows(frame, rename={"Frage": "user_input"})
     assert evaluate(samples, IdRecall(), progress=False).summary()[0].mean == 1.0
+
+
+@pytest.mark.parametrize("ending", ["tsv", "jsonl", "parquet"])
+def test_beir_with_one_file_of_judgments(tmp_path: Path, ending: str) -> None:
+    """In a folder with the questions, and alone: then without them."""
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "Where?"}\n', encoding="utf-8")
+    rows = [
+        {"query-id": "q1", "corpus-id": "d1", "score": 2},
+        {"query-id": "q1", "corpus-id": "d2", "score": 1},
+    ]
+    qrels = tmp_path / f"qrels.{ending}"
+    if ending == "parquet":
+        pd.DataFrame(rows).to_parquet(qrels)
+    elif ending == "tsv":
+        pd.DataFrame(rows).to_csv(qrels, sep="\t", index=False)
+    else:
+        pd.DataFrame(rows).to_json(qrels, orient="records", lines=True)
+    for source, question in ((tmp_path, "Where?"), (qrels, None)):
+        (sample,) = read(source)
+        assert (sample.id, sample.user_input, ids(sample)) == ("q1", question, ["d1", "d2"])
+        assert [group.grade for group in sample.reference_context_ids] == [2.0, 1.0]

@@ -13,7 +13,7 @@ import typer
 
 from fullrecall.cli.console import fail, write, write_json
 from fullrecall.cli.exits import wrong
-from fullrecall.cli.options import Kind, MeasureText, number
+from fullrecall.cli.options import CutText, Kind, MeasureText, cut, number
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
@@ -30,6 +30,7 @@ def choose(
     files: list[Path],
     *,
     retrievers: list[str],
+    k: CutText | None = None,
     measure: list[MeasureText] | None = None,
     scorer: Annotated[ScorerName, Kind("NAME", scorer_name)] | None = None,
     state: Path | None = None,
@@ -46,14 +47,15 @@ def choose(
     on.
 
     Examples:
-      fullrecall choose questions.jsonl -r bm25=app.py:bm25 -r dense=app.py:dense
+      fullrecall choose questions.jsonl -r app.py:bm25 -r app.py:dense --k 10
       fullrecall choose questions.jsonl -r a=app:a -r b=app:b --state race.json
       fullrecall choose questions.jsonl -r a=app:a -r b=app:b --handicap a=0.05
 
     - `files FILE`: Questions with their references, in one file or several, as for evaluate.
-    - `retrievers NAME=MODULE:FUNCTION`: Retriever to ask, such as bm25=app.py:search; at least
-      two.
-    - `measure`: Measure to choose by, such as recall@5. Default: the score itself.
+    - `retrievers [NAME=]MODULE:FUNCTION`: Retriever to ask, such as bm25=app.py:search; at least
+      two. Its name is the function's by default.
+    - `k`: Choose by recall of the first K contexts. Default: of all retrieved contexts.
+    - `measure`: Measure to choose by, such as ndcg@10.
     - `scorer`: id_recall, text_recall, span_recall, entity_recall, claim_recall. Default: the
       first that the first sample has fields for.
     - `state FILE.json`: Go on from this file, and keep what this call finds: with more questions,
@@ -62,8 +64,9 @@ def choose(
     - `confidence`: Confidence in the name.
     - `max_concurrency`: Maximum concurrent calls; 1 measures seconds one by one.
     """
-    if measure and len(measure) > 1:
-        raise wrong("--measure", f"expected one, got {len(measure)}")
+    measures = cut(() if k is None else (k,), measure)
+    if len(measures) > 1:
+        raise wrong("--k, --measure", f"expected one measure, got {len(measures)}")
     racing = _retrievers(retrievers)
     handicaps = {name: number(value, "--handicap") for name, value in map(_pair, handicap or ())}
     samples = [unretrieved(sample) for sample in chain.from_iterable(map(read, files))]
@@ -75,7 +78,7 @@ def choose(
             samples,
             used,
             racing,
-            measure[0] if measure else None,
+            measures[0] if measures else None,
             file=state,
             handicaps=handicaps,
             progress=not (quiet or as_json),
@@ -92,17 +95,22 @@ def choose(
 def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
     racing: dict[str, RetrieverLike] = {}
     for text in named:
-        name, source = _pair(text, "--retriever", "NAME=MODULE:FUNCTION such as bm25=app.py:f")
+        name, source = _pair(text, "--retriever") if "=" in text else (_function(text), text)
         if name in racing:
-            raise wrong("--retriever", f"{name!r} is named twice")
+            raise wrong("--retriever", f"{name!r} is named twice: name each, NAME={source}")
         racing[name] = retriever_of(source)
     if len(racing) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise wrong("--retriever", f"expected at least 2, got {len(racing)}")
     return racing
 
 
-def _pair(text: str, option: str = "--handicap", form: str = "NAME=0…1") -> tuple[str, str]:
+def _function(source: str) -> str:
+    return source.rpartition(":")[2]
+
+
+def _pair(text: str, option: str = "--handicap") -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
+        form = "NAME=0…1" if option == "--handicap" else "NAME=MODULE:FUNCTION, bm25=app.py:f"
         raise wrong(option, f"expected {form}, got {text!r}")
     return name, value

@@ -1,8 +1,8 @@
-"""BEIR's and MTEB's folders: questions, and judgments by split."""
+"""BEIR's and MTEB's folders: questions, and judgments, of one split or several."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,19 @@ _QRELS = (".tsv", ".tsv.gz", *_ENDINGS)
 
 def is_beir(folder: Path) -> bool:
     """Return whether a folder has questions and judgments as BEIR or MTEB has them."""
-    return _existing(folder / "queries", _ENDINGS) is not None and (folder / "qrels").is_dir()
+    has_judgments = (folder / "qrels").is_dir() or _existing(folder / "qrels", _QRELS) is not None
+    return has_judgments and _existing(folder / "queries", _ENDINGS) is not None
 
 
 def read_beir(folder: Path, split: str) -> Iterator[Sample]:
     """Yield the questions that a split judges, in the order of the judgments.
 
-    Raises `InputError` for a split that is not there, and for a judged query without a text.
+    A folder with one file of judgments has no splits. Raises `InputError` for a split that is not
+    there, and for a judged query without a text.
     """
     questions_path = _existing(folder / "queries", _ENDINGS)
-    qrels = _existing(folder / "qrels" / split, _QRELS)
+    has_splits = (folder / "qrels").is_dir()
+    qrels = _existing(folder / "qrels" / split if has_splits else folder / "qrels", _QRELS)
     if questions_path is None or qrels is None:
         there = sorted(path.name.partition(".")[0] for path in (folder / "qrels").iterdir())
         raise InputError(f"no judgments of the split {split!r}: choose one of {', '.join(there)}")
@@ -40,15 +43,32 @@ def read_beir(folder: Path, split: str) -> Iterator[Sample]:
 
 def read_qrels(path: FilePath) -> Iterator[Sample]:
     """Yield one sample for each query of TREC's or BEIR's qrels, without its question."""
-    for query, grades in judgments(existing_file(path)).items():
-        yield Sample(id=query, reference_context_ids=grades)
+    yield from _judged(judgments(existing_file(path)))
+
+
+def is_judgment(row: Mapping[Any, Any]) -> bool:
+    """Return whether a row judges a document for a query, as BEIR and MTEB write it."""
+    return {"query-id", "corpus-id"} <= row.keys()
+
+
+def samples_of_judgments(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Sample]:
+    """Yield one sample for each query of numbered rows, without its question."""
+    yield from _judged(_grades_of(row for _, row in rows))
+
+
+def _judged(grades: Mapping[str, Mapping[str, float]]) -> Iterator[Sample]:
+    for query, own in grades.items():
+        yield Sample(id=query, reference_context_ids=own)
 
 
 def _grades(path: Path) -> Mapping[str, Mapping[str, float]]:
-    if path.name.endswith((".tsv", ".tsv.gz")):
-        return judgments(str(path))
+    is_table = path.name.endswith((".tsv", ".tsv.gz"))
+    return judgments(str(path)) if is_table else _grades_of(_rows(path))
+
+
+def _grades_of(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Mapping[str, float]]:
     judged: dict[str, dict[str, float]] = {}
-    for row in _rows(path):
+    for row in rows:
         grades = judged.setdefault(str(row["query-id"]), {})
         grades[str(row["corpus-id"])] = float(row.get("score", 1))
     return judged

@@ -11,12 +11,13 @@ from typing import Any
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import IdKey
-from fullrecall.read.beir import is_beir, read_beir, read_qrels
+from fullrecall.read.beir import is_beir, is_judgment, read_beir, read_qrels, samples_of_judgments
 from fullrecall.read.containers import KINDS, Rows, kind_of, rows_of_file
 from fullrecall.read.formats import rows_within
 from fullrecall.read.frames import without_gaps
 from fullrecall.read.rows import FIELDS, Columns, Rename, in_file, to_samples
 from fullrecall.read.text_files import STANDARD_INPUT, FilePath, existing_file
+from fullrecall.read.trec import is_qrels
 from fullrecall.report.signature import is_report
 from fullrecall.sample import Sample
 from fullrecall.traces.sources import is_span_row
@@ -42,12 +43,12 @@ def read(
     a comma or a line break; an empty one is not given. Text is UTF-8, or has a byte order mark.
 
     A folder is BEIR's or MTEB's: `queries` and `qrels` (`format="test"` names another split).
-    `format="trec"` reads qrels alone. `id_key` is where a retrieved context has its ID: a dotted
-    path or a function of it. `rename` maps the file's columns to fields (`{"their_column":
-    "our_field", "junk": None}`; None leaves the column out). Spans (OTLP JSON, Phoenix, MLflow)
-    are read as `read_spans` does, known by the first row or by `format="spans"`. Of a saved
-    report, a file or a directory, the samples are read. The path `-` is standard input, as JSON
-    Lines unless `format` says otherwise.
+    Qrels alone are known by BEIR's header, else read by `format="trec"`. `id_key` is where a
+    retrieved context has its ID: a dotted path or a function of it. `rename` maps the file's
+    columns to fields (`{"their_column": "our_field", "junk": None}`; None leaves the column out).
+    Spans (OTLP JSON, Phoenix, MLflow) are read as `read_spans` does, known by the first row or by
+    `format="spans"`. Of a saved report, a file or a directory, the samples are read. The path `-`
+    is standard input, as JSON Lines unless `format` says otherwise.
 
     Raises `InputError`, with the file, the line and the field, where the file cannot be read,
     after all samples before it; `ReportError` for a report that cannot be, `ParameterError` for an
@@ -79,6 +80,8 @@ def read(
             "(TREC's pair of files is read with read_trec(qrels, run))",
             path=name,
         )
+    if kind == "tsv" and is_qrels(name):
+        return in_file(name, read_qrels(name))
     columns = Columns(rename, id_key=id_key, lists_are_texts=kind in ("csv", "tsv"))
     return in_file(name, _samples(rows_of_file(name, kind, columns), kind, columns))
 
@@ -101,6 +104,9 @@ def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
             from fullrecall.traces.trace import Reading
 
             yield from samples_of_spans(chain([first], rows), Reading(id_key=columns.id_key))
+            return
+        if is_judgment(row):
+            yield from samples_of_judgments(chain([first], rows))
             return
         inner = rows_within(row)
         columnar = inner is None and kind == "json" and _is_by_columns(row)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from fullrecall.context import as_number
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import as_id, shown
-from fullrecall.read.text_files import FilePath, existing_file, text_lines
+from fullrecall.read.text_files import STANDARD_INPUT, FilePath, existing_file, text_lines
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 
@@ -163,6 +163,15 @@ def _split(text: str, columns: int) -> list[str]:
     if len(fields) != columns and "\t" in text:
         return [field.strip() for field in text.rstrip("\r\n").split("\t")]
     return fields
+
+
+def is_qrels(path: str) -> bool:
+    """Return whether a file begins by BEIR's header."""
+    if path == STANDARD_INPUT:
+        return False
+    with closing(_lines(path)) as lines:
+        _, text = next(lines, (0, ""))
+    return _is_beir_header(_split(text, len(_BEIR_HEADER)))
 
 
 def _is_beir_header(fields: list[str]) -> bool:

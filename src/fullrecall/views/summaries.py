@@ -12,7 +12,7 @@ from fullrecall.measures import DEFAULT_KS, Budget
 from fullrecall.results.bounds import CONFIDENCE, upper_bound
 from fullrecall.views import markdown
 from fullrecall.views.sheet import Cell, Line, Section, Sheet, lines_of
-from fullrecall.views.text import NOTHING, between, one_line, shown
+from fullrecall.views.text import NOTHING, between, chance, one_line, shown
 
 if TYPE_CHECKING:
     from fullrecall.findings import Evidence, Finding
@@ -252,7 +252,7 @@ def smallest_k_sheet(smallest: SmallestK) -> Sheet:
     lines = [
         Line(
             Cell(cut_text(each.k), "strong" if each.k == smallest.k else ""),
-            [shown(each.mean), f"{each.p_adjusted:.4f}"],
+            [shown(each.mean), chance(each.p_adjusted)],
         )
         for each in smallest.tested
     ]

@@ -45,9 +45,14 @@ def signed_between(interval: Interval | None) -> str:
     return f"{signed(interval.low)} to {signed(interval.high)}"
 
 
+_LEAST_SHOWN = 0.0001
+
+
 def chance(p: float | None) -> str:
-    """Return a p-value with four decimals; nothing where there is none."""
-    return "" if p is None else f"{p:.4f}"
+    """Return a p-value with four decimals, never 0; nothing where there is none."""
+    if p is None:
+        return ""
+    return f"{p:.4f}" if p >= _LEAST_SHOWN else f"<{_LEAST_SHOWN}"
 
 
 def one_line(text: str, limit: int) -> str:
