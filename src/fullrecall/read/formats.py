@@ -249,15 +249,15 @@ def _as_squad(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
 
 def _squad_questions(dataset: object) -> LabeledRows | None:
     """Return the questions of SQuAD's file, each with its paragraph."""
-    articles = dataset.get("data") if isinstance(dataset, Mapping) else None
-    if not isinstance(articles, list):
+    articles = _mappings(dataset.get("data")) if isinstance(dataset, Mapping) else []
+    if not any("paragraphs" in article for article in articles):
         return None
     return (
         (
             f"question {question.get('id')!r}",
             {**question, "context": paragraph.get("context"), "title": article.get("title")},
         )
-        for article in _mappings(articles)
+        for article in articles
         for paragraph in _mappings(article.get("paragraphs"))
         for question in _mappings(paragraph.get("qas"))
     )
