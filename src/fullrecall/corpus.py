@@ -131,7 +131,7 @@ def _stale_span(sample: Sample, index: CorpusIndex) -> str | None:
         placed = [context for context in group if context.source is not None]
         moved = [context for context in placed if _has_moved(context, index)]
         if moved:
-            return f"{STALE}: {_place(moved[0])} has other words than when it was labeled"
+            return f"{STALE}: {_span_name(moved[0])} has other words than when it was labeled"
         if placed and not any(context.source in index for context in placed):
             return f"{STALE}: {placed[0].source!r} is not in the corpus"
     return None
@@ -149,7 +149,7 @@ def _has_moved(context: Context, index: CorpusIndex) -> bool:
     return text_digest(text[context.start : context.end]) != text_digest(context.text)
 
 
-def _place(context: Context) -> str:
+def _span_name(context: Context) -> str:
     return f"{context.source}[{context.start}:{context.end}]"
 
 
