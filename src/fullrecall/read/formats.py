@@ -79,10 +79,24 @@ def _with_columns(*columns: str) -> Callable[[AbstractSet[str]], bool]:
     return lambda names: names >= set(columns)
 
 
+_PARTS = {
+    "inputs": ("input_", "inputs."),
+    "outputs": ("output_", "outputs."),
+    "metadata": ("metadata_", "metadata."),
+}
+"""The parts of LangSmith's examples, and how the columns of its CSV begin: one for each key."""
+
+
+def _is_langsmith(names: AbstractSet[str]) -> bool:
+    return all(
+        part in names or any(str(name).startswith(_PARTS[part]) for name in names)
+        for part in ("inputs", "outputs")
+    )
+
+
 def _langsmith(row: Row) -> dict[str, Any]:
     """Return the fields of an example: its outputs are what is expected."""
-    parts = {name: _object(row, name) for name in ("inputs", "outputs", "metadata")}
-    inputs, outputs, metadata = parts.values()
+    inputs, outputs, metadata = (_part(row, name) for name in _PARTS)
     fields: dict[str, Any] = {"id": metadata.get("id") or row.get("id")}
     if len(inputs) == 1:
         fields["user_input"] = next(iter(inputs.values()))
@@ -98,38 +112,20 @@ def _langsmith(row: Row) -> dict[str, Any]:
     return {**fields, "metadata": more} if more else fields
 
 
-def _object(row: Row, name: str) -> dict[str, Any]:
+def _part(row: Row, name: str) -> dict[str, Any]:
+    """Return a part of an example: an object, its JSON, or what the columns of CSV make up."""
     value = row.get(name)
+    if value is None:
+        return {
+            column.removeprefix(beginning): cell
+            for column, cell in row.items()
+            for beginning in _PARTS[name]
+            if column.startswith(beginning) and cell is not None
+        }
     value = parsed(value) if isinstance(value, str) and value.strip() else value or {}
     if not isinstance(value, Mapping):
         raise InputError(f"{name} must be an object, got {shown(value)}", field=name)
     return dict(value)
-
-
-_COLUMNS = {
-    "inputs": ("input_", "inputs."),
-    "outputs": ("output_", "outputs."),
-    "metadata": ("metadata_", "metadata."),
-}
-"""How the columns of LangSmith's CSV begin: one for each key."""
-
-
-def _langsmith_columns(row: Row) -> dict[str, Any]:
-    """Return the fields of an example as LangSmith's CSV has it: a column for each key."""
-    example = {name: value for name, value in row.items() if name in {*_SAMPLE_NAMES, "id"}}
-    for part, beginnings in _COLUMNS.items():
-        example[part] = {
-            name.removeprefix(beginning): value
-            for name, value in row.items()
-            for beginning in beginnings
-            if name.startswith(beginning) and value is not None
-        }
-    return _langsmith(example)
-
-
-def _has_langsmith_columns(names: AbstractSet[str]) -> bool:
-    beginnings = (_COLUMNS["inputs"], _COLUMNS["outputs"])
-    return all(any(str(name).startswith(under) for name in names) for under in beginnings)
 
 
 def _as_langsmith(samples: ExportSet, _: object) -> Any:
@@ -337,7 +333,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
             keeps=_ANSWERED | {CONTEXTS},
         ),
         "langsmith": Format(
-            recognizes=_with_columns("inputs", "outputs"),
+            recognizes=_is_langsmith,
             read=_langsmith,
             write=_as_langsmith,
             container="json",
@@ -368,7 +364,6 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
             container="json",
             keeps=_ANSWERED - {"several"} | {IDS},
         ),
-        "langsmith_columns": Format(recognizes=_has_langsmith_columns, read=_langsmith_columns),
         "beir": Format(write=_as_beir, container="folder", keeps=_JUDGED),
         "mteb": Format(write=_as_mteb, container="folder", keeps=_JUDGED),
         "trec": Format(write=_as_trec, container="text", keeps=_JUDGED - {"user_input"}),
