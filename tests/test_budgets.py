@@ -1,6 +1,7 @@
 """Budgets: what a measure counts of the calls, tokens and seconds that were paid for."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -400,3 +401,22 @@ def test_amounts_that_are_none(wrong: Callable[[], object]) -> None:
     """A budget of nothing, or of a part of a call, is an error."""
     with pytest.raises(ParameterError):
         wrong()
+
+
+def test_missed_targets_are_those_that_a_budget_does_not_pay_for() -> None:
+    """As many as recall lacks, counted by columns and one by one."""
+    rng = random.Random(7)
+    report = evaluate([_random_sample(rng) for _ in range(150)], IdRecall(), progress=False)
+    for budget in (calls(1), calls(3), tokens(5), seconds(0.4)):
+        missed, values = report.missed(budget), report.values(Recall @ budget)
+        listed = list(missed)
+        assert len(missed) == len(listed)
+        by_sample = Counter(each.sample for each in listed)
+        for row, value in zip(report.rows, values.tolist(), strict=True):
+            targets = len(row.results[0].findings)
+            if value == value:  # noqa: PLR0124 - NaN: undefined, or not known
+                assert by_sample[row.label] == round(targets * (1 - value))
+            else:
+                assert not by_sample[row.label]
+    with pytest.raises(ParameterError, match="must be a whole number"):
+        report.missed(0)

@@ -248,16 +248,17 @@ class Report:
         whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
-    def missed(self, k: int | None = None, *, score: str | None = None) -> Sequence[Missed]:
+    def missed(self, k: Cut | None = None, *, score: str | None = None) -> Sequence[Missed]:
         """Return every target that was not found, sample by sample, for each score or for one.
 
-        Within `k` ranks, or in all that was retrieved if it is None. Only scored samples count:
-        what was not measured was not missed. A sequence that is read of the report as it is drawn;
-        its length is counted at once.
+        Within `k` ranks or a budget such as `calls(2)`, in all that was retrieved if it is None.
+        Only scored samples count: what was not measured was not missed. A sequence that is read of
+        the report as it is drawn; its length is counted at once.
         """
+        from fullrecall.measures.budgets import check_cut
         from fullrecall.results.missed import MissedTargets
 
-        return MissedTargets(self.table, k if k is None else check_k(k), score)
+        return MissedTargets(self.table, k if k is None else check_cut(k), score)
 
     def leaked(self, k: int | None = None) -> list[Leaked]:
         """Return every forbidden context that was retrieved, with its rank and its step.

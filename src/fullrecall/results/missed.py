@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple, overload
 
 from fullrecall.counts import counted
-from fullrecall.result import Status
+from fullrecall.measures import Recall
+from fullrecall.measures.budgets import Budget, Cut
+from fullrecall.result import Result, Status
+from fullrecall.table import paid
 from fullrecall.table.part import SCORED
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
 
 
 class Missed(NamedTuple):
-    """A target that one scorer did not find in full within `k`.
+    """A target that one scorer did not find in full within `k`, which may be a budget.
 
     `credit` is what it earned of 1.0 within k; `rank` where it does stand beyond k, None if it
     was not retrieved at all.
@@ -31,9 +35,9 @@ class Missed(NamedTuple):
 class MissedTargets(Sequence[Missed]):
     """What a report missed: read of its table by each pass over it, and never held whole."""
 
-    def __init__(self, table: Table, k: int | None, score: str | None) -> None:
+    def __init__(self, table: Table, k: Cut | None, score: str | None) -> None:
         self._table = table
-        self._k = k
+        self._measure = Recall if k is None else Recall @ k
         names = [method.name for method in table.methods]
         self._scores = [n for n, name in enumerate(names) if score in (None, name)]
 
@@ -67,24 +71,35 @@ class MissedTargets(Sequence[Missed]):
         return f"<{counted(len(self), 'missed target')}>"
 
     def _count(self, score: int) -> int:
-        count = 0
-        for part in self._table.parts:
+        count, budget = 0, self._measure.k
+        for owner, part in enumerate(self._table.parts):
             columns = part.columns(score)
-            missing = columns.outcomes.targets - columns.outcomes.found_within(self._k)
-            count += int(missing[columns.status == SCORED].sum())
+            outcomes, counts = columns.outcomes, columns.status == SCORED
+            if isinstance(budget, Budget):
+                costs = self._table.costs(owner)
+                outcomes, is_known = paid.within(replace(outcomes, costs=costs), budget)
+                counts &= is_known
+            missing = outcomes.targets - outcomes.found_within(self._measure.top)
+            count += int(missing[counts].sum())
         return count
 
     def _of(self, row: Row) -> Iterator[Missed]:
         for score in self._scores:
             result = row.results[score]
-            if result.status is Status.SCORED:
-                for finding in result.ranked:
-                    if not finding.found_at(self._k):
-                        yield Missed(
-                            row.label,
-                            row.sample.user_input,
-                            result.method.name,
-                            finding.target.label,
-                            finding.credit_at(self._k),
-                            finding.rank,
-                        )
+            if result.status is not Status.SCORED or not self._is_known(result):
+                continue
+            rank_of = {finding.target: finding.rank for finding in result.ranked}
+            for finding in result.paid(self._measure):
+                if not finding.found_at(self._measure.top):
+                    yield Missed(
+                        row.label,
+                        row.sample.user_input,
+                        result.method.name,
+                        finding.target.label,
+                        finding.credit_at(self._measure.top),
+                        rank_of[finding.target],
+                    )
+
+    def _is_known(self, result: Result) -> bool:
+        """Return whether it is known what a budget pays for."""
+        return not isinstance(self._measure.k, Budget) or result[self._measure] is not None
