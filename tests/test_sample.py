@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import pickle
 from types import MappingProxyType
@@ -281,3 +282,35 @@ class TestForms:
         sample = Sample(user_input="q")
         with pytest.raises(AttributeError):
             sample.user_input = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        ("retrieved_contexts", [{"text": "x", "id": "a", "metadata": {"page": 1}}]),
+        ("retrieved_context_ids", ["a"]),
+        ("reference_contexts", ["x"]),
+        ("reference_context_ids", [["a", "b"], "c"]),
+        ("reference_claims", ["Paris is large."]),
+        ("reference_entities", ["Paris"]),
+        ("forbidden_ids", ["a"]),
+        ("forbidden_contexts", ["x"]),
+        ("metadata", {"page": 1}),
+    ],
+)
+def test_what_a_sample_was_made_of_may_change_afterwards(name: str, items: object) -> None:
+    """Pipelines reuse and clear their lists: a sample has what stood in them when it was made."""
+    sample = Sample(**{name: items})
+    before = copy.deepcopy(sample.to_dict()[name])
+    assert before
+
+    def empty(value: object) -> None:
+        if isinstance(value, (list, dict)):
+            for item in value.values() if isinstance(value, dict) else value:
+                empty(item)
+            value.clear()
+
+    empty(items)
+    assert items in ([], {})
+    assert sample.to_dict()[name] == before
+    assert Sample(**{name: before}) == sample

@@ -86,7 +86,20 @@ class CorpusIndex:
 def anchors_of(sample: Sample) -> Mapping[str, Mapping[str, Any]]:
     """Return the digest and the quote of each reference that has them, by its ID."""
     anchors = sample.metadata.get(ANCHORS)
-    return anchors if isinstance(anchors, Mapping) else {}
+    kept = anchors.items() if isinstance(anchors, Mapping) else ()
+    return {name: anchor for name, anchor in kept if isinstance(anchor, Mapping)}
+
+
+def origin_of(sample: Sample) -> Mapping[str, Any]:
+    """Return what a test set says of how a sample was made, and of what was judged for it."""
+    origin = sample.metadata.get("testset")
+    return origin if isinstance(origin, Mapping) else {}
+
+
+def texts_in(metadata: Mapping[str, Any], name: str) -> list[str]:
+    """Return a list of texts in metadata; none where anything else stands there."""
+    listed = metadata.get(name)
+    return [text for text in listed if isinstance(text, str)] if isinstance(listed, list) else []
 
 
 def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LABELS) -> str | None:
@@ -118,7 +131,7 @@ def _stale_span(sample: Sample, index: CorpusIndex) -> str | None:
         placed = [context for context in group if context.source is not None]
         moved = [context for context in placed if _has_moved(context, index)]
         if moved:
-            return f"{STALE}: {_place(moved[0])} has other words than when it was labeled"
+            return f"{STALE}: {_span_name(moved[0])} has other words than when it was labeled"
         if placed and not any(context.source in index for context in placed):
             return f"{STALE}: {placed[0].source!r} is not in the corpus"
     return None
@@ -136,7 +149,7 @@ def _has_moved(context: Context, index: CorpusIndex) -> bool:
     return text_digest(text[context.start : context.end]) != text_digest(context.text)
 
 
-def _place(context: Context) -> str:
+def _span_name(context: Context) -> str:
     return f"{context.source}[{context.start}:{context.end}]"
 
 

@@ -225,7 +225,7 @@ class MethodRecord(Record):
     kind: str = ""
 
     @model_validator(mode="after")
-    def _plain(self) -> Self:
+    def _check_parameters(self) -> Self:
         check_plain(self.parameters, "parameters")
         return self
 
@@ -451,7 +451,7 @@ def _converted(value: object, default: Callable[[Any], Any], where: str) -> Any:
         fields = {
             name: _converted(item, default, f"{where}.{name}")
             for name, item in (
-                (key if isinstance(key, str) else _made(key, default, where), item)
+                (key if isinstance(key, str) else _default_value(key, default, where), item)
                 for key, item in value.items()
             )
         }
@@ -463,11 +463,11 @@ def _converted(value: object, default: Callable[[Any], Any], where: str) -> Any:
     try:
         check_plain(value, where)
     except ReportError:
-        return _made(value, default, where)
+        return _default_value(value, default, where)
     return value
 
 
-def _made(value: object, default: Callable[[Any], Any], where: str) -> Any:
+def _default_value(value: object, default: Callable[[Any], Any], where: str) -> Any:
     """Return what `default` makes of a value; raises `ReportError` unless that is plain."""
     try:
         converted = default(value)

@@ -104,9 +104,9 @@ def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
         distinct.pop("", None)
         return _new_tuple(SingleIds, (tuple(distinct), None))  # without a call of its own
     if isinstance(value, Mapping):
-        plain = _plain_grades(value)
-        if plain is not None:
-            return plain
+        singles = _plain_grades(value)
+        if singles is not None:
+            return singles
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
     else:
         items = as_list(value, ordered=False)
@@ -553,7 +553,7 @@ class Sample(_Given):
             value = getattr(self, name)
             if value is None or value == {}:
                 continue
-            value = value if field.plain is None else field.plain(value)
+            value = value if field.to_json is None else field.to_json(value)
             fields[name] = list(value) if isinstance(value, tuple) else value
         if self.retrieved_contexts is not None:
             del fields["retrieved_context_ids"]
@@ -582,12 +582,12 @@ class _Field(NamedTuple):
 
     - `convert`: what brings a user's value into its one form.
     - `other_names`: those of ragas (old), LangChain, LlamaIndex, deepeval, TREC.
-    - `plain`: what turns it into plain JSON values, where it does not consist of them.
+    - `to_json`: what turns it into plain JSON values, where it does not consist of them.
     """
 
     convert: Callable[[Any], object]
     other_names: tuple[str, ...] = ()
-    plain: Callable[[Any], object] | None = None
+    to_json: Callable[[Any], object] | None = None
 
 
 def _plain_contexts(contexts: Iterable[Context]) -> list[dict[str, Any]]:
@@ -621,15 +621,15 @@ _FIELDS: dict[str, _Field] = {
     "reference_context_ids": _Field(
         _reference_ids, ("expected_ids", "reference_ids"), _plain_references
     ),
-    "reference_claims": _Field(_claims, plain=_plain_claims),
+    "reference_claims": _Field(_claims, to_json=_plain_claims),
     "reference_entities": _Field(_texts),
     "forbidden_ids": _Field(_ids),
-    "forbidden_contexts": _Field(_forbidden_contexts, plain=_plain_contexts),
+    "forbidden_contexts": _Field(_forbidden_contexts, to_json=_plain_contexts),
     "superseded": _Field(_superseded),
     "answerable": _Field(_truth),
     "response": _Field(_one_text, ("answer", "prediction", "output", "actual_output")),
     "group": _Field(as_id),
-    "retrieval": _Field(_retrieval, plain=Retrieval.to_dict),
+    "retrieval": _Field(_retrieval, to_json=Retrieval.to_dict),
     "metadata": _Field(as_metadata),
 }
 """Each field of a `Sample`, once."""

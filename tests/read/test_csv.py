@@ -51,17 +51,13 @@ class TestCells:
         assert list(read(path)) == [Sample(id="007", user_input='["a"]')]
 
     @pytest.mark.parametrize(
-        "column",
+        ("column", "cell"),
         [
-            "retrieved_contexts", "contexts", "documents", "retrieval_context",
-            "retrieved_context_ids", "retrieved_ids", "reference_contexts", "expected_texts",
-            "reference_context_ids", "expected_ids", "reference_ids", "reference_claims",
-            "reference_entities", "metadata",
+            ("contexts", "d 1;d 2"), ("retrieved_ids", "null"), ("expected_texts", "d1,d2;d3"),
+            ("reference_ids", "['a' 'b']"), ("reference_claims", "[a]"),
+            ("metadata", "[... 'a']"),
         ],
     )  # fmt: skip
-    @pytest.mark.parametrize(
-        "cell", ["d 1;d 2", "null", "d1,d2;d3", "['a' 'b']", "[a]", "[... 'a']"]
-    )
     def test_a_list_that_may_mean_another_is_an_error(
         self, write: Write, until_error: UntilError, column: str, cell: str
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,57 @@ def test_langsmith_as_json_lines_and_csv(tmp_path: Path) -> None:
         assert ids(sample) == ["d1"]
         assert sample.response is None
         assert sample.metadata["split"] == "x"
+
+
+COLUMNS = [
+    ["_id", "question", "answer", "supporting_facts", "context"],
+    ["id", "question", "context", "answers", "title"],
+    ["inputs", "outputs", "metadata", "id"],
+    ["input_question", "output_answer", "metadata_split"],
+    ["input", "expected_output", "context", "retrieval_context", "name"],
+]
+ODD: list[Any] = [
+    None, 1, 1.5, True, "", "a", "{", [], ["a"], [["T", 0]], [["T", "0"]], [["T", ["S."]]],
+    [[[1], 0]], [{"text": "a"}], [{"answer": "a"}], [{"text": [1]}], {}, {"text": 1},
+    {"text": ["a"]}, {"title": ["T"], "sent_id": [0]}, {"title": ["T"], "sentences": []},
+    {1: 2}, object(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", COLUMNS, ids=lambda columns: columns[-2])
+def test_a_row_of_another_form_is_an_input_error(columns: list[str]) -> None:
+    """Whatever a stranger nests under a tool's names: an error that names the line, no crash."""
+    draw = random.Random(1)
+    lines = []
+    for _ in range(400):
+        row = {draw.choice([name, name, name, 7]): draw.choice(ODD) for name in columns}
+        try:
+            list(from_rows([row]))
+        except InputError as error:
+            lines.append(error.line)
+    assert len(lines) > 100
+    assert set(lines) == {1}
+
+
+def test_a_row_that_only_looks_like_hotpotqa_is_named(tmp_path: Path) -> None:
+    """The message says which form was meant, and renaming is the way out."""
+    row = {"question": "q", "supporting_facts": ["a"], "context": "c"}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"a\.jsonl:1: .*columns of hotpotqa, and not its form"):
+        list(read(path))
+    renamed = {"question": "user_input", "supporting_facts": "reference_ids", "context": None}
+    (sample,) = read(path, rename=renamed)
+    assert ids(sample) == ["a"]
+
+
+@pytest.mark.parametrize("odd", [3, ["x"], [{"paragraphs": 3}], [{"paragraphs": [{"qas": ["x"]}]}]])
+def test_squads_file_with_anything_else_within(odd: object, tmp_path: Path) -> None:
+    """What is no article, paragraph or question is none."""
+    path = tmp_path / "squad.json"
+    path.write_text(json.dumps({"data": odd}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"holds no samples|unknown field 'data'"):
+        list(read(path))
 
 
 def test_deepevals_goldens() -> None:

@@ -146,6 +146,11 @@ class TestLlamaIndexFiles:
         """The key `examples` makes a LabelledRag set."""
         assert list(read(write("a.json", '{"examples": [{"query": "q"}]}'))) == [SAMPLE]
 
+    def test_a_lone_sample_of_objects_is_no_set_of_columns(self, write: Write) -> None:
+        """Metadata and graded IDs are objects in a single sample, too."""
+        row = {"metadata": {"a": 1}, "reference_ids": {"d1": 2}}
+        assert list(read(write("a.json", json.dumps([row])))) == [Sample(**row)]
+
     @pytest.mark.parametrize("own", [{"examples": ["x"]}, {"data": ["x"]}])
     def test_a_column_of_that_name_is_one(self, write: Write, own: dict[str, list[str]]) -> None:
         """Where other rows follow, the first is no data set, and none is lost."""

@@ -117,3 +117,12 @@ def test_json_lines_by_the_ending(tmp_path: Path) -> None:
     write(PLAIN, "ragas", tmp_path / "set.jsonl")
     lines = (tmp_path / "set.jsonl").read_text().splitlines()
     assert [json.loads(line)["user_input"] for line in lines] == [s.user_input for s in PLAIN]
+
+
+@pytest.mark.parametrize("odd", [3, True, "text", [1], {"model": [1]}, None])
+@pytest.mark.parametrize("name", WRITABLE)
+def test_metadata_of_any_form_is_no_hindrance(name: str, odd: Any) -> None:
+    """Users keep what they like under the names that this library and other tools use."""
+    sample = Sample(id="q", user_input="q?", reference="r", reference_context_ids=["d0"],
+                    metadata={"testset": odd, "answers": odd})  # fmt: skip
+    assert write([sample], name, documents=DOCUMENTS).format == name

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from fullrecall import Sample
-from fullrecall.corpus import CorpusIndex, anchors_of, stale_label
+from fullrecall.corpus import ANCHORS, CorpusIndex, anchors_of, stale_label
 from fullrecall.errors import InputError
 from fullrecall.read import Document, documents_of
 from fullrecall.testset import LabelStatus, anchor, follow
+from fullrecall.testset.gain import unjudged
 
 WORDS = [f"w{n}ord" for n in range(4000)]
 
@@ -231,3 +232,15 @@ def test_the_table_begins_with_what_needs_a_look(tmp_path: Path) -> None:
     lines = (tmp_path / "labels.csv").read_text("utf-8-sig").splitlines()
     assert [line.split(",")[0] for line in lines[:4]] == ["status", "changed", "gone", "same"]
     assert str(done).splitlines()[0] == "10 references of 10 samples"
+
+
+@pytest.mark.parametrize("odd", [3, True, "text", [1], {"a": 3}, {"a": {"digest": 3, "quote": 5}}])
+def test_metadata_of_any_form_is_no_anchor(odd: Any) -> None:
+    """What a user keeps under that name, and is none, leaves the label without one."""
+    sample = Sample(id="q", reference_context_ids=["a"], retrieved_context_ids=["a"],
+                    metadata={ANCHORS: odd, "testset": odd})  # fmt: skip
+    corpus = {"a": "The mill dates from 1502."}
+    (label,) = follow([sample], corpus, old=corpus).labels
+    assert label.status is LabelStatus.SAME
+    assert unjudged([sample], 1).samples == 0
+    assert stale_label(anchor([sample], corpus)[0], CorpusIndex.of(documents_of(corpus))) is None

@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import threading
+import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +18,7 @@ import pytest
 from langchain_classic.smith import RunEvalConfig, run_on_dataset
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.config import ContextThreadPoolExecutor
@@ -24,9 +26,9 @@ from langsmith import Client, aevaluate, evaluate
 from langsmith.evaluation import evaluate_comparative, evaluate_existing
 from langsmith.schemas import Example
 
-from fullrecall import IdRecall
+from fullrecall import ClaimRecall, IdRecall, LLMJudge
 from fullrecall.measures import Recall, nDCG
-from langchain_fullrecall import RecallStringEvaluator, report_of
+from langchain_fullrecall import LangChainChatModel, RecallStringEvaluator, report_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -327,6 +329,73 @@ def test_what_is_stored_scores_as_it_did_live(
     assert [(each["score"], each["comment"]) for each in kept.feedback] == [(0.5, comment)] * runs
     report = report_of(live.experiment_name, one, client=client)
     assert {row.results[0].score for row in report} == {0.5}
+
+
+def run_by(route: str, evaluators: list[Any], client: Client) -> str:
+    """Run an experiment to its end; return its name."""
+
+    async def atarget(inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"documents": await Letters().ainvoke(inputs["question"])}
+
+    async def arun() -> str:
+        outcome = await aevaluate(atarget, data="d", evaluators=evaluators, client=client)
+        async for _ in outcome:
+            pass
+        return outcome.experiment_name
+
+    if route == "aevaluate":
+        return asyncio.run(arun())
+    outcome = evaluate(
+        lambda inputs: {"documents": Letters().invoke(inputs["question"])},
+        data="d", evaluators=evaluators, client=client,
+    )  # fmt: skip
+    outcome.wait()
+    return outcome.experiment_name
+
+
+@pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
+def test_a_judges_calls_lie_under_the_evaluators_trace(server: Any, route: str) -> None:
+    """And the feedback names that trace, so that a score leads to what the judge was asked."""
+    kept, client = server
+    kept.examples = [
+        Example(id=uuid4(), inputs={"question": "ab"}, outputs={"reference": "Paris is large."})
+    ]
+    model = LangChainChatModel(FakeListChatModel(responses=["nothing"]))
+    run_by(route, [RecallStringEvaluator(ClaimRecall(judge=LLMJudge(model)))], client)
+    judge_calls = [run for run in kept.runs.values() if run["run_type"] == "llm"]
+    sources = {each["feedback_source"]["metadata"]["__run"]["run_id"] for each in kept.feedback}
+    assert judge_calls
+    assert {run["trace_id"] for run in judge_calls} == sources
+    for source in sources:
+        assert kept.runs[source]["session_name"] == "evaluators"
+
+
+def test_nothing_that_langsmith_deprecated_is_used(server: Any) -> None:
+    """But for `list_runs`: what replaces it needs a newer server than the oldest one supported."""
+    _, client = server
+
+    def deprecated(action: Any, *arguments: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            action(*arguments)
+        return [
+            str(each.message).partition(" ")[0]
+            for each in caught
+            if issubclass(each.category, DeprecationWarning)
+            and "langchain_fullrecall" in each.filename
+        ]
+
+    def compare(*names: str) -> None:
+        list(evaluate_comparative(names, evaluators=evaluator().each(), client=client))  # type: ignore[call-overload]
+
+    recall = evaluator()
+    assert deprecated(run_by, "evaluate", [recall], client) == []
+    assert deprecated(run_by, "aevaluate", [recall], client) == []
+    first, second, third = (run_by("evaluate", [], client) for _ in range(3))
+    assert deprecated(compare, first, second) == []
+    again = {"evaluators": [recall], "client": client}
+    assert deprecated(lambda: evaluate_existing(first, **again).wait()) == []
+    assert set(deprecated(lambda: report_of(third, recall, client=client))) == {"list_runs()"}
 
 
 def test_two_experiments_are_compared(server: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
+from fullrecall.corpus import texts_in
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.read.export_set import ExportSet
@@ -78,10 +79,24 @@ def _with_columns(*columns: str) -> Callable[[AbstractSet[str]], bool]:
     return lambda names: names >= set(columns)
 
 
+_PARTS = {
+    "inputs": ("input_", "inputs."),
+    "outputs": ("output_", "outputs."),
+    "metadata": ("metadata_", "metadata."),
+}
+"""The parts of LangSmith's examples, and how the columns of its CSV begin: one for each key."""
+
+
+def _is_langsmith(names: AbstractSet[str]) -> bool:
+    return all(
+        part in names or any(str(name).startswith(_PARTS[part]) for name in names)
+        for part in ("inputs", "outputs")
+    )
+
+
 def _langsmith(row: Row) -> dict[str, Any]:
     """Return the fields of an example: its outputs are what is expected."""
-    parts = {name: _object(row, name) for name in ("inputs", "outputs", "metadata")}
-    inputs, outputs, metadata = parts.values()
+    inputs, outputs, metadata = (_part(row, name) for name in _PARTS)
     fields: dict[str, Any] = {"id": metadata.get("id") or row.get("id")}
     if len(inputs) == 1:
         fields["user_input"] = next(iter(inputs.values()))
@@ -97,38 +112,20 @@ def _langsmith(row: Row) -> dict[str, Any]:
     return {**fields, "metadata": more} if more else fields
 
 
-def _object(row: Row, name: str) -> dict[str, Any]:
+def _part(row: Row, name: str) -> dict[str, Any]:
+    """Return a part of an example: an object, its JSON, or what the columns of CSV make up."""
     value = row.get(name)
+    if value is None:
+        return {
+            column.removeprefix(beginning): cell
+            for column, cell in row.items()
+            for beginning in _PARTS[name]
+            if column.startswith(beginning) and cell is not None
+        }
     value = parsed(value) if isinstance(value, str) and value.strip() else value or {}
     if not isinstance(value, Mapping):
         raise InputError(f"{name} must be an object, got {shown(value)}", field=name)
     return dict(value)
-
-
-_COLUMNS = {
-    "inputs": ("input_", "inputs."),
-    "outputs": ("output_", "outputs."),
-    "metadata": ("metadata_", "metadata."),
-}
-"""How the columns of LangSmith's CSV begin: one for each key."""
-
-
-def _langsmith_columns(row: Row) -> dict[str, Any]:
-    """Return the fields of an example as LangSmith's CSV has it: a column for each key."""
-    example = {name: value for name, value in row.items() if name in {*_SAMPLE_NAMES, "id"}}
-    for part, beginnings in _COLUMNS.items():
-        example[part] = {
-            name.removeprefix(beginning): value
-            for name, value in row.items()
-            for beginning in beginnings
-            if name.startswith(beginning) and value is not None
-        }
-    return _langsmith(example)
-
-
-def _has_langsmith_columns(names: AbstractSet[str]) -> bool:
-    beginnings = (_COLUMNS["inputs"], _COLUMNS["outputs"])
-    return all(any(str(name).startswith(under) for name in names) for under in beginnings)
 
 
 def _as_langsmith(samples: ExportSet, _: object) -> Any:
@@ -237,7 +234,7 @@ def _as_squad(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
     for row, (name, sample) in zip(rows, samples.numbered(), strict=True):
         ids, quotes = list(samples.ids(sample)), samples.contexts(sample)
         paragraph = samples.text(ids[0], name) if ids else next(iter(quotes), "")
-        stated = [sample.reference or "", *(sample.metadata.get("answers") or ())]
+        stated = [sample.reference or "", *texts_in(sample.metadata, "answers")]
         answers = [text for text in dict.fromkeys(stated) if text and text in paragraph]
         instead = [] if answers or not paragraph else quotes[:1] or [paragraph]
         starts = [paragraph.find(answer) for answer in answers] or [0] * len(instead)
@@ -248,8 +245,8 @@ def _as_squad(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
 
 def _squad_questions(dataset: object) -> LabeledRows | None:
     """Return the questions of SQuAD's file, each with its paragraph."""
-    articles = dataset.get("data") if isinstance(dataset, Mapping) else None
-    if not isinstance(articles, list):
+    articles = _mappings(dataset.get("data")) if isinstance(dataset, Mapping) else []
+    if not any("paragraphs" in article for article in articles):
         return None
     return (
         (
@@ -257,10 +254,13 @@ def _squad_questions(dataset: object) -> LabeledRows | None:
             {**question, "context": paragraph.get("context"), "title": article.get("title")},
         )
         for article in articles
-        if isinstance(article, dict)
-        for paragraph in article.get("paragraphs", ())
-        for question in paragraph.get("qas", ())
+        for paragraph in _mappings(article.get("paragraphs"))
+        for question in _mappings(paragraph.get("qas"))
     )
+
+
+def _mappings(items: object) -> list[Row]:
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 
 def _as_mteb(samples: ExportSet, _: object) -> Any:
@@ -333,7 +333,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
             keeps=_ANSWERED | {CONTEXTS},
         ),
         "langsmith": Format(
-            recognizes=_with_columns("inputs", "outputs"),
+            recognizes=_is_langsmith,
             read=_langsmith,
             write=_as_langsmith,
             container="json",
@@ -364,7 +364,6 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
             container="json",
             keeps=_ANSWERED - {"several"} | {IDS},
         ),
-        "langsmith_columns": Format(recognizes=_has_langsmith_columns, read=_langsmith_columns),
         "beir": Format(write=_as_beir, container="folder", keeps=_JUDGED),
         "mteb": Format(write=_as_mteb, container="folder", keeps=_JUDGED),
         "trec": Format(write=_as_trec, container="text", keeps=_JUDGED - {"user_input"}),
@@ -378,8 +377,16 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 def fields_of(row: Row) -> Row:
     """Return a row under the names that `Sample` takes, where it is of a known format."""
     names = row.keys()
-    known = next((form for form in FORMATS.values() if form.recognizes(names)), None)
-    return _with_question(row if known is None else known.fields_of(row))
+    form_name = next((name for name, form in FORMATS.items() if form.recognizes(names)), None)
+    if form_name is None:
+        return _with_question(row)
+    try:
+        return _with_question(FORMATS[form_name].fields_of(row))
+    except InputError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # of a stranger's nesting
+        problem = f"has the columns of {form_name}, and not its form ({error}): rename them"
+        raise InputError(f"the row {problem}") from None
 
 
 def rows_within(dataset: object) -> LabeledRows | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fullrecall.context import Context
+from fullrecall.corpus import origin_of
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, as_list, shown
 from fullrecall.read.export_set import ExportSet
@@ -114,6 +115,5 @@ def labelled_rag(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
 
 
 def _writer(sample: Sample) -> dict[str, str]:
-    origin = sample.metadata.get("testset")
-    model = origin.get("model") if isinstance(origin, Mapping) else None
+    model = origin_of(sample).get("model")
     return {"model_name": str(model) if model else "", "type": "ai"}

@@ -126,13 +126,17 @@ _BY_COLUMNS = (
 )
 
 
+_MAPPINGS = frozenset({"metadata", "retrieval", "superseded", "reference_context_ids"})
+"""The fields that may be an object in a single sample."""
+
+
 def _is_by_columns(row: Mapping[Any, Any]) -> bool:
     """Whether each field holds a whole column: as pandas writes it, or as a dict of lists."""
     values = list(row.values())
     if not values or not row.keys() <= FIELDS.keys():
         return False
     if all(isinstance(value, dict) for value in values):
-        return True
+        return not {FIELDS[name] for name in row} <= _MAPPINGS
     lengths = {len(value) if isinstance(value, list) else -1 for value in values}
     # Of a single sample, IDs and contexts are lists too, but its texts are not.
     return len(lengths) == 1 and any(

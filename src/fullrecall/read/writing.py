@@ -76,11 +76,11 @@ def write(
         context = item if isinstance(item, Context) else _as_context(item)
         texts[str(context.id)] = context.text or ""
     exported, form = ExportSet(list(from_rows(samples)), alternatives, texts), FORMATS[format]
-    made, save = CONTAINERS[str(form.container)](form.value_of(exported))
-    notes = [*_notes(exported, form), *_corpus_notes(made)]
+    value, save = CONTAINERS[str(form.container)](form.value_of(exported))
+    notes = [*_notes(exported, form), *_corpus_notes(value)]
     if path is not None:
         save(Path(path))
-    return Written(format, made, (*notes, *filter(None, (form.note,))))
+    return Written(format, value, (*notes, *filter(None, (form.note,))))
 
 
 def _as_context(item: Any) -> Context:
@@ -125,8 +125,8 @@ def _notes(exported: ExportSet, form: Format) -> Iterator[str]:
             yield f"{called} are left out"
 
 
-def _corpus_notes(made: object) -> Iterator[str]:
-    if isinstance(made, Mapping) and made.get("corpus", True) in ([], {}):
+def _corpus_notes(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping) and value.get("corpus", True) in ([], {}):
         yield "the corpus is empty: pass documents= to fill it"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from fullrecall.corpus import origin_of, texts_in
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.measures import Recall
 from fullrecall.sample import Sample
@@ -157,11 +158,11 @@ def unjudged(samples: Iterable[Sample], k: int) -> Unjudged:
     """
     first = holes = count = 0
     for sample in samples:
-        origin = sample.metadata.get("testset", {})
+        origin = origin_of(sample)
         if "judged" not in origin or sample.retrieved_contexts is None:
             continue
         count += 1
-        judged, targets = set(origin["judged"]), Targets(sample)
+        judged, targets = set(texts_in(origin, "judged")), Targets(sample)
         for context in sample.retrieved_contexts[:k]:
             first += 1
             is_known = (context.id or context.text) in judged or context.text in judged

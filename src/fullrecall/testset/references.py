@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fullrecall.context import Context
+from fullrecall.corpus import origin_of
 from fullrecall.sample import Reference, Sample
 from fullrecall.testset.assessment import Judged
 from fullrecall.testset.pool import Pool, Targets
@@ -30,7 +31,7 @@ def extended(
     samples = []
     for number, sample in enumerate(parsed_samples):
         origin = {
-            **sample.metadata.get("testset", {}),
+            **origin_of(sample),
             "judged": list(dict.fromkeys(judged[number])),
         }
         fields = sample.to_dict()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.context import Context
+from fullrecall.corpus import origin_of, texts_in
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of
@@ -168,8 +169,7 @@ def _texts(
 
 def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return a sample as the page and the sheet show it; quotes stand beside their claims."""
-    origin = sample.metadata.get("testset", {})
-    origin = origin if isinstance(origin, Mapping) else {}
+    origin = origin_of(sample)
     groups = sample.reference_contexts or ()
     claims = [claim.text for claim in sample.reference_claims or ()]
     quotes = [[_shown(context, texts) for context in group] for group in groups]
@@ -180,7 +180,7 @@ def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
         "question": sample.user_input or "",
         "answer": sample.reference or "",
         "kind": str(origin.get("kind", "question")),
-        "flags": [str(flag) for flag in origin.get("flags", ())],
+        "flags": [str(flag) for flag in texts_in(origin, "flags")],
         "claims": claims,
         "quotes": quotes + [[]] * (len(claims) - len(quotes)),
     }
