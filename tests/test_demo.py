@@ -214,6 +214,7 @@ def test_the_hybrid_reranks_what_the_others_returned(demo: Run) -> None:
 
 
 @pytest.mark.frameworks
+@pytest.mark.tools
 def test_retrievers_of_the_frameworks_join(joined: Run, demo: Run) -> None:
     """LangChain's and LlamaIndex's stand beside the core's, over the same chunks."""
     assert tuple(joined.rows) == ("fts5", "trigrams", "bm25", "dense", "hybrid")

@@ -103,6 +103,7 @@ def played(tmp_path: Path) -> Played:
     return place
 
 
+@pytest.mark.tools
 def test_what_is_installed_here_works() -> None:
     """In the environment that runs the tests, nothing is broken, and nothing is sent anywhere."""
     ended = subprocess.run(
