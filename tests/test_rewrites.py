@@ -398,3 +398,13 @@ def test_the_command_line_names_its_own_option() -> None:
         assert "id_key=" in hint.sentence
         assert option in as_options(hint.sentence)
         assert "id_key=" not in as_options(hint.sentence)
+
+
+def test_deep_lists_of_long_urls_have_a_hint_too() -> None:
+    """The IDs of one sample have more characters than are looked at: of each the first are read."""
+    wiki = f"https://wiki.example.org/{'handbook/' * 20}"
+    lists = [[f"{wiki}page{n}-{m}.html" for m in range(200)] for n in range(30)]
+    (score,) = report_of(lists, [[f"page{n}-1"] for n in range(30)]).summary()
+    assert score.rewrite is not None
+    assert "URL" in score.rewrite.sentence
+    assert len(repr(score.rewrite)) < 1_000

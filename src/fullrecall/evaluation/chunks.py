@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 
-_LARGEST = 16_384
+_LARGEST = 8_192
 _SECONDS = 0.05
-"""Samples in a chunk at most, and how long reading may take before they are scored."""
+"""Samples in a chunk at most, and how long reading may take before they are scored.
+
+Each sample is passed over several times: 8,192 stay in a processor's cache, of 16,384 each costs a
+quarter more.
+"""
 
 _OFTEN = 16
 """Samples that are read between two looks at the clock."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from math import fsum
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -41,6 +41,9 @@ _REASONS_SHOWN = 12
 
 _CHARACTERS_READ = 24_000
 """Characters of IDs that are looked at to see whether they would match in another form."""
+
+_FEWEST_READ = 12
+"""Samples that are looked at however long their IDs are."""
 
 _DEEPEST = 200
 """Contexts of each sample that are looked at."""
@@ -349,12 +352,12 @@ def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:
     for row in scored:
         sample = table.sample(row)
         ids, groups = _ids_of(sample)
-        ids = ids[:_DEEPEST]
+        ids = _first_of(ids, _CHARACTERS_READ // _FEWEST_READ)
         left -= sum(len(own_id) + _SHORTEST for own_id in chain(ids, *groups))
-        if left < 0:
+        if left < 0 and len(lists) >= _FEWEST_READ:
             break
         lists.append(ids)
-        contexts.append((sample.retrieved_contexts or ())[:_DEEPEST])
+        contexts.append((sample.retrieved_contexts or ())[: len(ids) or _DEEPEST])
         references.append(groups)
     rewrite, field_ = rewrites(lists, references), other_field(contexts, references)
     if rewrite is not None and (rewrite.is_chance or not rewrite.pairs):
@@ -362,6 +365,12 @@ def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:
     if rewrite is None or (field_ is not None and field_.gain >= rewrite.gain):
         return field_
     return rewrite
+
+
+def _first_of(ids: Sequence[str], characters: int) -> list[str]:
+    """Return the first IDs of a sample, as many as have so many characters, at least one."""
+    sizes = accumulate(len(own_id) + _SHORTEST for own_id in ids[:_DEEPEST])
+    return list(ids[: max(1, sum(size <= characters for size in sizes))])
 
 
 def _is_by_id(table: Table, row: int, score: int) -> bool:

@@ -402,11 +402,7 @@ def _heads(files: Files, name: str) -> list[str]:
         raise ReportError(f"{name} is no saved report: it has no column {columns.HEAD!r}")
     end = (file.metadata.metadata or {}).get(_END)
     heads = [] if end is None else [json.loads(end)["head"]]
-    column = file.read(columns=[columns.HEAD], use_threads=False).column(0)
-    for chunk in column.chunks:
-        encoded: Any = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
-        heads += filter(None, encoded.dictionary.to_pylist())
-    return list(dict.fromkeys(heads))
+    return [*heads, *files.heads(name)]
 
 
 def _read_head(head: str, name: str) -> list[Method]:

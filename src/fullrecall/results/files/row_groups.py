@@ -25,7 +25,7 @@ from fullrecall.table.part import SCORED, Part, ScoreColumns, hash_sums, name_ha
 _MOST_BYTES = 256 * 2**20
 """Columns that are kept at a time, of all row groups of a report."""
 
-_MOST_OPEN = 32
+_MOST_OPEN = 128
 """Files that are open at a time."""
 
 _AT_ONCE = 64
@@ -45,12 +45,21 @@ class Files:
         file: pq.ParquetFile = self._open.get(path, lambda: self._opened(path), lambda _: 1)
         return file
 
+    def heads(self, path: str) -> list[str]:
+        """Return what the rows of a file say of its report: the same, mostly."""
+        source = self._filesystem.open_input_file(path)
+        metadata = self.file(path).metadata
+        encoded = pq.ParquetFile(source, metadata=metadata, read_dictionary=[columns.HEAD])
+        column = encoded.read(columns=[columns.HEAD], use_threads=False).column(0)
+        is_encoded = pa.types.is_dictionary(column.type)
+        chunks: list[Any] = column.chunks if is_encoded else [column.cast(pa.string())]
+        distinct = [chunk.dictionary if is_encoded else chunk.unique() for chunk in chunks]
+        heads = [head for each in distinct for head in each.to_pylist()]
+        return list(dict.fromkeys(filter(None, heads)))
+
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
-            source = self._filesystem.open_input_file(path)
-            metadata = pq.read_metadata(source)
-            repeated = [columns.HEAD] if columns.HEAD in metadata.schema.names else []
-            return pq.ParquetFile(source, metadata=metadata, read_dictionary=repeated)
+            return pq.ParquetFile(self._filesystem.open_input_file(path))
         except FileNotFoundError:
             raise ReportError(f"{path} is missing") from None
         except pa.ArrowInvalid as error:
