@@ -58,11 +58,12 @@ class NodeValueReader(ValueReader):
             node, score = value, None
         else:
             return None
-        text = _text(node)
+        content = node.get_content(metadata_mode=MetadataMode.NONE)
+        text = _without_number(content)
         if stands_for_object(node, text):
             return None
         # A source that is numbered for citation has an ID of its own in some versions.
-        own_id = None if _is_numbered(node) else node.node_id
+        own_id = node.node_id if text is content else None
         return DocumentCopy(0, own_id, text, NodeCopy(_copied(node), score))
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
@@ -109,24 +110,24 @@ _NUMBER = re.compile(r"\ASource \d+:\n")
 """What `CitationQueryEngine` puts before each of its sources."""
 
 
+def _without_number(content: str) -> str:
+    """Return the text of a source without its number; the very same text if it has none."""
+    return _NUMBER.sub("", content).strip() if _NUMBER.match(content) else content
+
+
 def _text(node: BaseNode) -> str:
-    text = node.get_content(metadata_mode=MetadataMode.NONE)
-    return _NUMBER.sub("", text).strip() if _NUMBER.match(text) else text
-
-
-def _is_numbered(node: BaseNode) -> bool:
-    return _NUMBER.match(node.get_content(metadata_mode=MetadataMode.NONE)) is not None
+    return _without_number(node.get_content(metadata_mode=MetadataMode.NONE))
 
 
 def _copied(node: BaseNode) -> BaseNode:
     """Return a node whose fields later changes of the original do not reach."""
-    copied = node.model_copy()
-    copied.metadata = dict(node.metadata)
-    copied.relationships = dict(node.relationships)
-    resource = getattr(copied, "text_resource", None)
-    if resource is not None:
-        copied.text_resource = resource.model_copy()  # type: ignore[attr-defined]
-    return copied
+    changed: dict[str, Any] = {
+        "metadata": dict(node.metadata), "relationships": dict(node.relationships)
+    }  # fmt: skip
+    if "text_resource" in type(node).model_fields:
+        resource = node.text_resource  # type: ignore[attr-defined]
+        changed["text_resource"] = None if resource is None else resource.model_copy()
+    return node.model_copy(update=changed)  # without checking anew what the original was made of
 
 
 def _equal(first: object, second: object) -> bool:
