@@ -138,14 +138,14 @@ def rewrites(
         for ids, groups in zip(lists, references, strict=True)
         for group in groups
     )
-    wanted = [own_id for groups in references for group in groups for own_id in group]
+    expected = [own_id for groups in references for group in groups for own_id in group]
     missing = [
         [own_id for group in groups if set(ids).isdisjoint(group) for own_id in group]
         for ids, groups in zip(lists, references, strict=True)
     ]
     if not any(missing):
         return None
-    search = _Search(lists, missing, wanted, indexed)
+    search = _Search(lists, missing, expected, indexed)
     return _rewrite(lists, references, search.matches(direct))
 
 
@@ -155,19 +155,19 @@ def differences(matches: Sequence[Match]) -> str:
     spelling: dict[str, None] = {}
     for match in matches[:20]:
         cores = {"reference": match.reference_core, "retrieved": match.retrieved_core}
-        for place, texts in (
+        for end, texts in (
             ("before", {side: core.before for side, core in cores.items()}),
             ("after", {side: core.after for side, core in cores.items()}),
         ):
             if len(set(texts.values())) > 1:
                 for side, text in texts.items():
-                    affixes.setdefault((place, side), Counter())[text] += bool(text)
+                    affixes.setdefault((end, side), Counter())[text] += bool(text)
         spelling |= dict.fromkeys(_spelling(match))
     parts: dict[str, None] = {}
-    for (place, _), counts in affixes.items():
-        named = named_start if place == "before" else named_end
-        seen = [text for text in counts if text]
-        parts |= dict.fromkeys(named(text, exactly=len(seen) == 1) for text in seen)
+    for (end, _), counts in affixes.items():
+        named = named_start if end == "before" else named_end
+        named_texts = [text for text in counts if text]
+        parts |= dict.fromkeys(named(text, exactly=len(named_texts) == 1) for text in named_texts)
     return ", ".join([*parts, *(name for name in spelling if name not in parts)]) or "spelling"
 
 
@@ -202,20 +202,20 @@ class _Ids:
     @cached_property
     def by_key(self) -> dict[str, list[str]]:
         """The IDs by what is compared of their words."""
-        found: dict[str, list[str]] = defaultdict(list)
+        by_key: dict[str, list[str]] = defaultdict(list)
         for own_id, words in self.words.items():
             if words.keys:
-                found[words.key].append(own_id)
-        return found
+                by_key[words.key].append(own_id)
+        return by_key
 
     @cached_property
     def by_letters(self) -> dict[str, list[str]]:
         """The IDs by their letters."""
-        found: dict[str, list[str]] = defaultdict(list)
+        by_letters: dict[str, list[str]] = defaultdict(list)
         for own_id, words in self.words.items():
             if words.keys:
-                found[words.letters].append(own_id)
-        return found
+                by_letters[words.letters].append(own_id)
+        return by_letters
 
 
 def _without(words: Words, first: Affix, last: Affix) -> Words:
@@ -247,52 +247,55 @@ class _Search:
         self,
         lists: Sequence[Sequence[str]],
         missing: Sequence[Sequence[str]],
-        wanted: Iterable[str],
+        expected: Iterable[str],
         indexed: Iterable[str],
     ) -> None:
-        self._lists, self._missing, self._wanted = lists, missing, dict.fromkeys(wanted)
+        self._lists, self._missing, self._expected = lists, missing, dict.fromkeys(expected)
         self._retrieved = dict.fromkeys(chain.from_iterable(lists))
-        self._known = self._retrieved | dict.fromkeys(indexed)
-        self._found: dict[str, list[Match]] = {}
+        self._available = self._retrieved | dict.fromkeys(indexed)
+        self._matches: dict[str, list[Match]] = {}
 
     def matches(self, direct: int) -> dict[str, list[Match]]:
         """Return the IDs that stand for references, by the rules in the order of their trust."""
-        known = _Ids(self._known)
+        available = _Ids(self._available)
         missing = _Ids(dict.fromkeys(chain.from_iterable(self._missing)))
         # An ID that stands elsewhere as it is has not been renamed.
-        renamed = _Ids(own_id for own_id in missing.words if own_id not in self._known)
+        renamed = _Ids(own_id for own_id in missing.words if own_id not in self._available)
         for rule in _CERTAIN:
-            self._add(rule, known, missing if rule.joins else renamed)
-        remaining = [own_id for own_id in renamed.words if own_id not in self._found]
+            self._add(rule, available, missing if rule.joins else renamed)
+        remaining = [own_id for own_id in renamed.words if own_id not in self._matches]
         if remaining:
             self._induce(remaining, direct)
-        return self._found
+        return self._matches
 
     def _induce(self, remaining: Sequence[str], direct: int) -> None:
         """Add what recurs in several samples."""
-        theirs, ours = (list(map(words_of, ids)) for ids in (self._retrieved, self._wanted))
+        theirs, ours = (list(map(words_of, ids)) for ids in (self._retrieved, self._expected))
         ends = {
             side: (_common(own, other, step=1), _common(own, other, step=-1))
             for side, own, other in (("retrieved", theirs, ours), ("reference", ours, theirs))
         }
-        known, references = _Ids(self._known, ends["retrieved"]), _Ids(remaining, ends["reference"])
-        fits = self._fits(known, references)
+        available, references = (
+            _Ids(self._available, ends["retrieved"]),
+            _Ids(remaining, ends["reference"]),
+        )
+        fits = self._fits(available, references)
         for rule in sorted(fits, key=lambda rule: _rank(rule, len(fits[rule])), reverse=True):
-            fitting = [own_id for own_id in fits[rule] if own_id not in self._found]
+            fitting = [own_id for own_id in fits[rule] if own_id not in self._matches]
             least = max(_FEWEST, rule.takes_bare_numbers * (direct + 1))
             if len(fitting) < (1 if rule.is_certain else least):
                 continue
-            longer = self._wanted if rule.longer == "reference" else self._retrieved
+            longer = self._expected if rule.longer == "reference" else self._retrieved
             some = islice(longer, _TYPICAL)
             if rule.is_certain or _is_typical(rule, _Ids(some, ends.get(rule.longer, ((), ())))):
-                self._add(rule, known, references, fitting)
+                self._add(rule, available, references, fitting)
 
-    def _fits(self, known: _Ids, references: _Ids) -> dict[Rule, dict[str, None]]:
+    def _fits(self, available: _Ids, references: _Ids) -> dict[Rule, dict[str, None]]:
         """Return the rules by which references are IDs of their own sample, with these."""
         fits: dict[Rule, dict[str, None]] = defaultdict(dict)
         keys = {
             own_id: frozenset(words.keys)
-            for side in (known, references)
+            for side in (available, references)
             for own_id, words in side.words.items()
         }
         pairs = (
@@ -303,7 +306,7 @@ class _Search:
             for own_id in ids
         )
         for own_id, reference in islice(pairs, _MOST_PAIRS):
-            theirs, ours = known.words[own_id], references.words[reference]
+            theirs, ours = available.words[own_id], references.words[reference]
             if not theirs.keys or not ours.keys:
                 continue
             if theirs.key == ours.key:
@@ -319,37 +322,37 @@ class _Search:
         return fits
 
     def _add(
-        self, rule: Rule, known: _Ids, references: _Ids, fitting: Sequence[str] | None = None
+        self, rule: Rule, available: _Ids, references: _Ids, fitting: Sequence[str] | None = None
     ) -> None:
         """Add the matches of a rule, without those that it would join with others."""
-        found: dict[str, dict[str, Match]] = {}
-        for match in _matches(rule, known, references):
-            if match.reference not in self._found or rule.joins:
-                found.setdefault(match.reference, {}).setdefault(match.retrieved, match)
+        by_reference: dict[str, dict[str, Match]] = {}
+        for match in _matches(rule, available, references):
+            if match.reference not in self._matches or rule.joins:
+                by_reference.setdefault(match.reference, {}).setdefault(match.retrieved, match)
         lost = {
             reference
-            for reference, matches in found.items()
+            for reference, matches in by_reference.items()
             if len(references.by_key[references.words[reference].key]) > 1
             or (not rule.joins and len(matches) > 1)
         }
         if fitting is not None:
             kept = [own_id for own_id in fitting if own_id not in lost]
-            if not kept or len(lost) * 4 > len(found):
+            if not kept or len(lost) * 4 > len(by_reference):
                 return
-        for reference, matches in found.items():
+        for reference, matches in by_reference.items():
             if reference not in lost:
-                self._found.setdefault(reference, []).extend(matches.values())
+                self._matches.setdefault(reference, []).extend(matches.values())
 
 
-def _matches(rule: Rule, known: _Ids, references: _Ids) -> Iterator[Match]:
+def _matches(rule: Rule, available: _Ids, references: _Ids) -> Iterator[Match]:
     """Yield the IDs of both sides that are the same by a rule."""
     if rule == JOINED:
         for reference, words in references.words.items():
-            for own_id in known.by_letters.get(words.letters, ()):
-                yield Match(reference, own_id, rule, words, known.words[own_id])
+            for own_id in available.by_letters.get(words.letters, ()):
+                yield Match(reference, own_id, rule, words, available.words[own_id])
         return
     of_reference = rule.longer == "reference"
-    longer, shorter = (references, known) if of_reference else (known, references)
+    longer, shorter = (references, available) if of_reference else (available, references)
     for own_id, words in longer.words.items():
         for core in rule.cores(words) if rule.may_apply(words.text) else ():
             for other in shorter.by_key.get(core.key, ()) if core.keys else ():
@@ -386,11 +389,11 @@ def _is_typical(rule: Rule, ids: _Ids) -> bool:
 
 
 def _rewrite(
-    lists: Sequence[Sequence[str]], references: Sequence[Groups], found: dict[str, list[Match]]
+    lists: Sequence[Sequence[str]], references: Sequence[Groups], matches_of: dict[str, list[Match]]
 ) -> Rewrite | None:
     """Return the rewrite with what it brings; None where no list gains."""
     stands_for: dict[str, set[str]] = defaultdict(set)
-    for match in chain.from_iterable(found.values()):
+    for match in chain.from_iterable(matches_of.values()):
         stands_for[match.retrieved].add(match.reference)
     standing = [
         {*ids, *chain.from_iterable(stands_for.get(own, ()) for own in ids)} for ids in lists
@@ -405,16 +408,16 @@ def _rewrite(
         after.append(share_found(groups, own))
         for reference in chain.from_iterable(groups):
             if reference in own and reference not in ids and reference not in pairs:
-                match = next(each for each in found[reference] if each.retrieved in ids)
+                match = next(each for each in matches_of[reference] if each.retrieved in ids)
                 pairs[reference] = match
-    if not found:
+    if not matches_of:
         return None
     count = max(len(before), 1)
     return Rewrite(
         tuple(pairs.values()),
         sum(before) / count,
         sum(after) / count,
-        found,
+        matches_of,
         is_chance(standing, references),
     )
 
@@ -447,15 +450,15 @@ def is_chance(lists: Sequence[Iterable[str]], references: Sequence[Groups]) -> b
         for own_id in ids:
             holders[own_id].add(number)
     for number, (_, groups) in enumerate(samples):
-        wanted = [holders[own_id] for group in groups for own_id in group if own_id in holders]
-        having = set().union(*wanted)
+        holding = [holders[own_id] for group in groups for own_id in group if own_id in holders]
+        having = set().union(*holding)
         fitting += number in having
         share += len(having | {number}) / count**2
     if fitting <= share * count:
         return True
-    seen = fitting / count
-    surprise = seen * log(seen / share)
-    surprise += (1 - seen) * log((1 - seen) / (1 - share)) if seen < 1 else 0.0
+    share_seen = fitting / count
+    surprise = share_seen * log(share_seen / share)
+    surprise += (1 - share_seen) * log((1 - share_seen) / (1 - share)) if share_seen < 1 else 0.0
     return exp(-count * surprise) > _CHANCE
 
 

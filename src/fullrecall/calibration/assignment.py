@@ -15,14 +15,14 @@ def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, l
     named: dict[tuple[str, str], list[JudgedClaim]] = {}
     for claim in judged.claims:
         named.setdefault((claim.sample, claim.target), []).append(claim)
-    found: dict[str, list[Label]] = {}
+    by_item: dict[str, list[Label]] = {}
     strangers = []
     for label in labels:
         item = label.item or _item(named.get((label.sample, label.target), []))
         if item not in items:
             strangers.append(label)
             continue
-        others = found.setdefault(item, [])
+        others = by_item.setdefault(item, [])
         if any(other.rater == label.rater for other in others):
             who = f" by {label.rater}" if label.rater else ""
             raise InputError(
@@ -37,7 +37,7 @@ def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, l
             f"{judged.method.name} judged by the same contexts, such as {first.target!r} of the "
             f"sample {first.sample!r}: they are of another report, or of another score"
         )
-    return found
+    return by_item
 
 
 def _item(claims: Sequence[JudgedClaim]) -> str:

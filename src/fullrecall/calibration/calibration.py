@@ -172,9 +172,9 @@ class Calibration(Shown):
             yield f"{counted(self.unmeasured, 'claim')} without a verdict, in neither mean"
         for pair in self.raters:
             figure = "undefined: both gave one label" if pair.kappa is None else f"{pair.kappa:.3f}"
-            one, other = (rater or "someone unnamed" for rater in pair.raters)
+            first_rater, other = (rater or "someone unnamed" for rater in pair.raters)
             yield (
-                f"{one} and {other} agree on {pair.agreed:,} of {pair.claims:,} claims, "
+                f"{first_rater} and {other} agree on {pair.agreed:,} of {pair.claims:,} claims, "
                 f"Cohen's κ {figure}"
             )
 

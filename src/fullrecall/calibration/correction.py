@@ -64,21 +64,21 @@ def calibrate(
     """
     check_share(confidence, "confidence", whole=False)
     judged = judged_claims(report, score)
-    given = as_labels(labels)
-    drawn = [label.probability is not None for label in given]
+    listed = as_labels(labels)
+    drawn = [label.probability is not None for label in listed]
     if any(drawn) and not all(drawn):
         raise InputError(
             "some labels have the probability with which they were drawn, others have none: "
             "calibrate with labels of one draw"
         )
     worth = float(judged.method.parameters.get("partial_credit", 0.0))
-    by_item = labels_by_item(judged, given)
+    by_item = labels_by_item(judged, listed)
     strata = strata if any(drawn) else one_stratum
     design = design_of(judged, by_item, worth, strata)
     _check_enough(design, strata)
     in_full = design_of(judged, by_item, 0.0, strata) if 0 < worth < 1 else design
     corrected, power = prediction_powered(design, confidence)
-    known = rates(design)
+    judge_rates = rates(design)
     graded = any(0 < claim.credit < 1 for claim in judged.claims)
     raw = spread_of(judged.credits, judged.groups)
     return Calibration(
@@ -88,7 +88,9 @@ def calibrate(
         judged_interval=mean_interval(raw, confidence),
         corrected=corrected,
         power=power,
-        rogan_gladen=(None if known is None or graded else rogan_gladen(design, known, confidence)),
+        rogan_gladen=(
+            None if judge_rates is None or graded else rogan_gladen(design, judge_rates, confidence)
+        ),
         agreement=_agreement(in_full, confidence),
         confusion=_confusion(in_full),
         raters=rater_agreements(by_item, judged, confidence),
@@ -96,7 +98,7 @@ def calibrate(
         groups=len(set(judged.cluster)),
         claims=len(judged.claims),
         labeled=len(design.labeled),
-        labeled_samples=len({one.claim.row for one in design.labeled}),
+        labeled_samples=len({labeled.claim.row for labeled in design.labeled}),
         unlabeled=sum(all(label.label is None for label in group) for group in by_item.values()),
         unscored=judged.unscored,
         unmeasured=judged.unmeasured,
@@ -110,19 +112,19 @@ def design_of(
 ) -> Design:
     """Return the claims with the labels' values; `worth` is that of a partial one."""
     value = {"supported": 1.0, "partial": worth, "not_supported": 0.0}
-    can = [(at, claim) for at, claim in enumerate(judged.claims) if not claim.known]
+    can = [(at, claim) for at, claim in enumerate(judged.claims) if not claim.needs_no_label]
     shares: dict[str, dict[int, float]] = {}
     for _, claim in can:
         of = shares.setdefault(strata(claim), {})
         of[claim.row] = of.get(claim.row, 0.0) + claim.share
-    said = {
+    values_of = {
         item: [value[label.label] for label in group if label.label is not None]
         for item, group in labels.items()
     }
-    count = sum(bool(said.get(claim.item)) for _, claim in can)
+    count = sum(bool(values_of.get(claim.item)) for _, claim in can)
     labeled = []
     for at, claim in can:
-        if values := said.get(claim.item):
+        if values := values_of.get(claim.item):
             drawn = labels[claim.item][0].probability
             chance = count / len(can) if drawn is None else drawn
             mean = fsum(values) / len(values)
@@ -140,18 +142,18 @@ def _answered(
     What the drawn claims of a stratum stand for adds up to the stratum, if each has a label.
     """
     stood: dict[str, float] = {}
-    for one in labeled:
-        stood[one.stratum] = stood.get(one.stratum, 0.0) + one.weight
+    for each in labeled:
+        stood[each.stratum] = stood.get(each.stratum, 0.0) + each.weight
     rates = {
         stratum: min(1.0, total / fsum(shares[stratum].values()))
         for stratum, total in stood.items()
     }
     return [
         # Sums of floats: where all are labeled, the rate is 1 but for rounding.
-        one._replace(probability=one.probability * rate)
-        if (rate := rates[one.stratum]) < 1 - 1e-9
-        else one
-        for one in labeled
+        each._replace(probability=each.probability * rate)
+        if (rate := rates[each.stratum]) < 1 - 1e-9
+        else each
+        for each in labeled
     ]
 
 
@@ -160,18 +162,20 @@ def _check_enough(design: Design, strata: Strata) -> None:
     problems = []
     for stratum in design.shares:
         all_claims = [
-            claim for claim in design.judged.claims if not claim.known and strata(claim) == stratum
+            claim
+            for claim in design.judged.claims
+            if not claim.needs_no_label and strata(claim) == stratum
         ]
         needed = min(2, len(all_claims))
-        have = sum(one.stratum == stratum for one in design.labeled)
+        have = sum(labeled.stratum == stratum for labeled in design.labeled)
         if have < needed:
             problems.append(
                 f"{counted(needed, 'label')} of the {counted(len(all_claims), 'claim')} judged "
                 f"{stratum!r}, got {have}"
             )
-    samples = len({claim.row for claim in design.judged.claims if not claim.known})
+    samples = len({claim.row for claim in design.judged.claims if not claim.needs_no_label})
     fewest = min(FEWEST, samples)
-    have = len({one.claim.row for one in design.labeled})
+    have = len({labeled.claim.row for labeled in design.labeled})
     if have < fewest:
         problems.append(f"labels in {counted(fewest, 'sample')}, got {have}")
     if problems and not design.labeled:
@@ -182,14 +186,14 @@ def _check_enough(design: Design, strata: Strata) -> None:
 
 def _agreement(design: Design, confidence: float) -> Agreement:
     by_chance = kappa(design, confidence)
-    known = rates(design)
-    if known is None:
+    judge_rates = rates(design)
+    if judge_rates is None:
         return Agreement(None, None, None, by_chance)
-    return Agreement(*rate_estimates(design, known, confidence), by_chance)
+    return Agreement(*rate_estimates(design, judge_rates, confidence), by_chance)
 
 
 def _confusion(design: Design) -> Confusion:
-    both = fsum(one.label for one in design.labeled if one.claim.found)
-    found = sum(one.claim.found for one in design.labeled)
-    missed = fsum(one.label for one in design.labeled if not one.claim.found)
-    return Confusion(both, found - both, missed, len(design.labeled) - found - missed)
+    both = fsum(labeled.label for labeled in design.labeled if labeled.claim.is_supported)
+    supported = sum(labeled.claim.is_supported for labeled in design.labeled)
+    missed = fsum(labeled.label for labeled in design.labeled if not labeled.claim.is_supported)
+    return Confusion(both, supported - both, missed, len(design.labeled) - supported - missed)

@@ -68,12 +68,12 @@ def to_label(
     """Return `n` claims to label, or all if there are fewer; see `Report.to_label`."""
     check_k(n, "n")
     judged = judged_claims(report, score)
-    given = labels_by_item(judged, as_labels(labels))
-    asked = []
+    labels_of = labels_by_item(judged, as_labels(labels))
+    to_label = []
     for claim, probability in draw(judged, n, seed=seed, strata=strata):
         row, result = judged.rows[claim.row], judged.results[claim.row]
-        said = [label for label in given.get(claim.item, ()) if label.label is not None]
-        asked += [
+        answers = [label for label in labels_of.get(claim.item, ()) if label.label is not None]
+        to_label += [
             ToLabel(
                 claim.item,
                 claim.sample,
@@ -86,9 +86,9 @@ def to_label(
                 label.rater,
                 probability,
             )
-            for label in said or [Label(claim.sample, claim.target, None)]
+            for label in answers or [Label(claim.sample, claim.target, None)]
         ]
-    return tuple(asked)
+    return tuple(to_label)
 
 
 def draw(
@@ -111,14 +111,14 @@ def draw(
         first = sorted(claims, key=lambda claim: ranks[claim.item])[:count]
         chosen += [Drawn(claim, chances[claim.item]) for claim in first]
     # By sample, so that contexts are read once; within it by no order that tells the verdict.
-    return sorted(chosen, key=lambda one: (one.claim.row, one.claim.item))
+    return sorted(chosen, key=lambda each: (each.claim.row, each.claim.item))
 
 
 def in_strata(judged: JudgedClaims, strata: Strata) -> dict[str, list[JudgedClaim]]:
     """Return the claims that can be drawn, by stratum, in the order of the strata's names."""
     parts: dict[str, list[JudgedClaim]] = {}
     for claim in judged.claims:
-        if not claim.known:
+        if not claim.needs_no_label:
             parts.setdefault(strata(claim), []).append(claim)
     return dict(sorted(parts.items()))
 

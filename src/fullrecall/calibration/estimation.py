@@ -87,26 +87,29 @@ class Design:
     @cached_property
     def weights(self) -> Sequence[float]:
         """What each labeled claim stands for of the mean; those of a stratum add up to it."""
-        totals = _sums((one.stratum, one.weight) for one in self.labeled)
-        return [one.weight * self.sizes[one.stratum] / totals[one.stratum] for one in self.labeled]
+        totals = _sums((labeled.stratum, labeled.weight) for labeled in self.labeled)
+        return [
+            labeled.weight * self.sizes[labeled.stratum] / totals[labeled.stratum]
+            for labeled in self.labeled
+        ]
 
     @cached_property
     def complete(self) -> bool:
         """Whether all claims that can be labeled are: chance is in the samples alone."""
-        return all(one.probability >= 1 for one in self.labeled)
+        return all(labeled.probability >= 1 for labeled in self.labeled)
 
     @cached_property
     def df(self) -> float:
         """Degrees of freedom: the groups that have labels, less one for each stratum."""
         cluster = self.judged.cluster
-        groups = len({cluster[one.claim.row] for one in self.labeled})
+        groups = len({cluster[labeled.claim.row] for labeled in self.labeled})
         return max(1.0, groups - len(self.shares))
 
     @cached_property
     def _corrections(self) -> Mapping[str, float]:
         """What makes up for residuals being taken from a mean of the same few labels."""
-        counts = _sums((one.stratum, 1.0) for one in self.labeled)
-        chances = _sums((one.stratum, one.probability) for one in self.labeled)
+        counts = _sums((labeled.stratum, 1.0) for labeled in self.labeled)
+        chances = _sums((labeled.stratum, labeled.probability) for labeled in self.labeled)
         return {
             stratum: sqrt(1 + (1 - chances[stratum] / count) / max(1.0, count - 1))
             for stratum, count in counts.items()
@@ -122,8 +125,8 @@ class Design:
         A row has the means of its claims' strata, and what its own labeled claims differ by.
         """
         sums = _sums(
-            (one.stratum, w * value)
-            for one, w, value in zip(self.labeled, self.weights, values, strict=True)
+            (labeled.stratum, w * value)
+            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
         )
         means = {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
         parts: list[list[float]] = [[] for _ in self.judged.rows]
@@ -137,15 +140,15 @@ class Design:
     def sampling(self, values: Sequence[float]) -> float:
         """Return the variance of their mean that is due to which claims were labeled."""
         sums = _sums(
-            (one.stratum, w * value)
-            for one, w, value in zip(self.labeled, self.weights, values, strict=True)
+            (labeled.stratum, w * value)
+            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
         )
         means = {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
         by_group: dict[int, float] = {}
         residuals = self._residuals(values, means)
-        for one, (row, residual) in zip(self.labeled, residuals, strict=True):
+        for labeled, (row, residual) in zip(self.labeled, residuals, strict=True):
             group = self.judged.cluster[row]
-            missing = residual * sqrt(1 - one.probability)
+            missing = residual * sqrt(1 - labeled.probability)
             by_group[group] = by_group.get(group, 0.0) + missing
         return fsum(value * value for value in by_group.values())
 
@@ -154,10 +157,10 @@ class Design:
     ) -> list[tuple[int, float]]:
         return [
             (
-                one.claim.row,
-                self._corrections[one.stratum] * w * (value - means[one.stratum]),
+                labeled.claim.row,
+                self._corrections[labeled.stratum] * w * (value - means[labeled.stratum]),
             )
-            for one, w, value in zip(self.labeled, self.weights, values, strict=True)
+            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
         ]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
@@ -171,10 +174,10 @@ class Design:
         American Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
         """
         cells: dict[tuple[str, bool], list[tuple[float, float, float]]] = {}
-        for one, w, part in zip(self.labeled, self.weights, parts, strict=True):
-            if of_judge or one.probability < 1:
-                cell = cells.setdefault((one.stratum, one.claim.found), [])
-                cell.append((w, one.label, part.slope))
+        for labeled, w, part in zip(self.labeled, self.weights, parts, strict=True):
+            if of_judge or labeled.probability < 1:
+                cell = cells.setdefault((labeled.stratum, labeled.claim.is_supported), [])
+                cell.append((w, labeled.label, part.slope))
         extra = 0.0
         for cell in cells.values():
             size = fsum(w for w, _, _ in cell)
@@ -203,7 +206,7 @@ def estimate(
     Student's, clipped to the range from `least` to 1; with all claims labeled it is that of any
     mean. `of_judge` says that the estimate is not of the mean, but of who judged.
     """
-    lines = [part.base + part.slope * one.label for one, part in _zip(design, parts)]
+    lines = [part.base + part.slope * labeled.label for labeled, part in _zip(design, parts)]
     values = [row + more for row, more in zip(rows, design.expanded(lines), strict=True)]
     spread = spread_of(values, design.judged.groups)
     if spread is None:  # there is a row: `judged_claims` refuses reports without any
@@ -240,13 +243,13 @@ def prediction_powered(design: Design, confidence: float) -> tuple[Estimate, flo
     labeled claims are among all, as in a two-phase sample, and weigh what they stand for.
     """
     credits_ = design.judged.credits
-    labels = design.expanded([one.label for one in design.labeled])
-    judged = design.expanded([one.claim.credit for one in design.labeled])
+    labels = design.expanded([labeled.label for labeled in design.labeled])
+    judged = design.expanded([labeled.claim.credit for labeled in design.labeled])
     gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
     power = _power(
         _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
     )
-    parts = [Linear(-power * one.claim.credit, 1.0) for one in design.labeled]
+    parts = [Linear(-power * labeled.claim.credit, 1.0) for labeled in design.labeled]
     rows = [power * credit for credit in credits_]
     return estimate(design, rows, parts, confidence), power
 
@@ -263,16 +266,18 @@ class Rates(NamedTuple):
 
 def rates(design: Design) -> Rates | None:
     """Return the judge's rates; None where the labels are all of one kind."""
-    yes = design.mean(one.label for one in design.labeled)
-    no = design.mean(1 - one.label for one in design.labeled)
+    yes = design.mean(labeled.label for labeled in design.labeled)
+    no = design.mean(1 - labeled.label for labeled in design.labeled)
     if yes <= 0 or no <= 0:
         return None
-    found = design.mean(one.label * one.claim.found for one in design.labeled)
-    missed = design.mean((1 - one.label) * (not one.claim.found) for one in design.labeled)
-    return Rates(found / yes, missed / no, yes, no)
+    hits = design.mean(labeled.label * labeled.claim.is_supported for labeled in design.labeled)
+    missed = design.mean(
+        (1 - labeled.label) * (not labeled.claim.is_supported) for labeled in design.labeled
+    )
+    return Rates(hits / yes, missed / no, yes, no)
 
 
-def rogan_gladen(design: Design, known: Rates, confidence: float) -> Estimate | None:
+def rogan_gladen(design: Design, judge_rates: Rates, confidence: float) -> Estimate | None:
     """Return the corrected mean by the judge's rates; None where these are no better than chance.
 
     (judged mean + specificity - 1) / (sensitivity + specificity - 1): Rogan and Gladen,
@@ -282,45 +287,55 @@ def rogan_gladen(design: Design, known: Rates, confidence: float) -> Estimate | 
     prevalence of disease adjusted for estimated sensitivity and specificity", Preventive
     Veterinary Medicine 113(1), 2014. Claims of samples without any context are known to be 0.
     """
-    sense, spec, yes, no = known
+    sense, spec, yes, no = judge_rates
     power = sense + spec - 1
     if power <= 0:
         return None
     rows = len(design.judged.rows)
-    found = [0.0] * rows
+    credits_ = [0.0] * rows
     can = [0.0] * rows
     for claim in design.judged.claims:
-        if not claim.known:
-            found[claim.row] += claim.share * claim.found
+        if not claim.needs_no_label:
+            credits_[claim.row] += claim.share * claim.is_supported
             can[claim.row] += claim.share
-    share, whole = fsum(found) / rows, design.whole
+    share, whole = fsum(credits_) / rows, design.whole
     mean = (share - (1 - spec) * whole) / power
     line = [
         mean + ((f - share) - (1 - spec) * (c - whole)) / power
-        for f, c in zip(found, can, strict=True)
+        for f, c in zip(credits_, can, strict=True)
     ]
     parts = [
-        _of_rates(one.claim.found, known, -mean / power / yes, (whole - mean) / power / no)
-        for one in design.labeled
+        _of_rates(
+            labeled.claim.is_supported,
+            judge_rates,
+            -mean / power / yes,
+            (whole - mean) / power / no,
+        )
+        for labeled in design.labeled
     ]
     return estimate(design, line, parts, confidence, value=mean)
 
 
 def rate_estimates(
-    design: Design, known: Rates, confidence: float
+    design: Design, judge_rates: Rates, confidence: float
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Return sensitivity, specificity and balanced accuracy with their intervals."""
     still = [0.0] * len(design.judged.rows)
 
-    def made(value: float, of_yes: float, of_no: float) -> Estimate:
+    def estimated(value: float, of_yes: float, of_no: float) -> Estimate:
         parts = [
-            _of_rates(one.claim.found, known, of_yes / known.supported, of_no / known.not_supported)
-            for one in design.labeled
+            _of_rates(
+                labeled.claim.is_supported,
+                judge_rates,
+                of_yes / judge_rates.supported,
+                of_no / judge_rates.not_supported,
+            )
+            for labeled in design.labeled
         ]
         return estimate(design, still, parts, confidence, value=value, of_judge=True)
 
-    sense, spec = known.sensitivity, known.specificity
-    return made(sense, 1, 0), made(spec, 0, 1), made((sense + spec) / 2, 0.5, 0.5)
+    sense, spec = judge_rates.sensitivity, judge_rates.specificity
+    return estimated(sense, 1, 0), estimated(spec, 0, 1), estimated((sense + spec) / 2, 0.5, 0.5)
 
 
 def kappa(design: Design, confidence: float) -> Estimate | None:
@@ -331,35 +346,40 @@ def kappa(design: Design, confidence: float) -> Estimate | None:
     Psychological Bulletin 72(5), 1969, here between groups of samples.
     """
     whole = design.whole
-    yes = design.mean(one.label for one in design.labeled) / whole
-    found = design.mean(one.claim.found for one in design.labeled) / whole
-    agreed = design.mean(_agreed(one.claim.found, one.label) for one in design.labeled) / whole
-    chance = yes * found + (1 - yes) * (1 - found)
+    yes = design.mean(labeled.label for labeled in design.labeled) / whole
+    supported = design.mean(labeled.claim.is_supported for labeled in design.labeled) / whole
+    agreed = (
+        design.mean(
+            _agreed(labeled.claim.is_supported, labeled.label) for labeled in design.labeled
+        )
+        / whole
+    )
+    chance = yes * supported + (1 - yes) * (1 - supported)
     if chance >= 1:
         return None
     value = (agreed - chance) / (1 - chance)
     parts = []
-    for one in design.labeled:
-        judged = float(one.claim.found)
+    for labeled in design.labeled:
+        judged = float(labeled.claim.is_supported)
         # d agreed · (1 - chance) - (1 - agreed) · d chance, over (1 - chance)²
         base = (1 - judged - agreed) * (1 - chance)
-        base -= (1 - agreed) * ((2 * yes - 1) * (judged - found) - (2 * found - 1) * yes)
-        slope = (2 * judged - 1) * (1 - chance) - (1 - agreed) * (2 * found - 1)
+        base -= (1 - agreed) * ((2 * yes - 1) * (judged - supported) - (2 * supported - 1) * yes)
+        slope = (2 * judged - 1) * (1 - chance) - (1 - agreed) * (2 * supported - 1)
         scale = (1 - chance) ** 2 * whole
         parts.append(Linear(base / scale, slope / scale))
     still = [0.0] * len(design.judged.rows)
     return estimate(design, still, parts, confidence, value=value, least=-1.0, of_judge=True)
 
 
-def _of_rates(found: bool, known: Rates, of_yes: float, of_no: float) -> Linear:  # noqa: FBT001
+def _of_rates(is_supported: bool, judge_rates: Rates, of_yes: float, of_no: float) -> Linear:  # noqa: FBT001
     """Return how a labeled claim moves `of_yes` · sensitivity + `of_no` · specificity."""
-    yes = of_yes * (found - known.sensitivity)
-    no = of_no * ((not found) - known.specificity)
+    yes = of_yes * (is_supported - judge_rates.sensitivity)
+    no = of_no * ((not is_supported) - judge_rates.specificity)
     return Linear(no, yes - no)
 
 
-def _agreed(found: bool, label: float) -> float:  # noqa: FBT001 - a verdict
-    return label if found else 1 - label
+def _agreed(is_supported: bool, label: float) -> float:  # noqa: FBT001 - a verdict
+    return label if is_supported else 1 - label
 
 
 def _power(labels: Sequence[float], gaps: Sequence[float]) -> float:

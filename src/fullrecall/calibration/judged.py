@@ -26,8 +26,8 @@ class JudgedClaim(NamedTuple):
     `item` names the claim together with the contexts that it was judged by: the same in every
     report over them, whoever judged. `sample` is the row's label, `row` its place among the rows
     scored. `share` is what the claim is of its sample's recall; the shares of a sample add up to
-    1. `credit` is what it earned, in [0, 1]. `known` claims need no label: nothing was retrieved,
-    so nothing supports them.
+    1. `credit` is what it earned, in [0, 1]. Claims for which nothing was retrieved need no label:
+    nothing supports them.
     """
 
     item: str
@@ -37,17 +37,17 @@ class JudgedClaim(NamedTuple):
     share: float
     credit: float
     finding: Finding
-    known: bool
+    needs_no_label: bool
 
     @property
-    def found(self) -> bool:
+    def is_supported(self) -> bool:
         """Whether the judge called it supported, in full."""
         return self.credit >= 1.0
 
     @property
     def verdict(self) -> str:
         """The judge's verdict, in the words of a label."""
-        if self.found:
+        if self.is_supported:
             return "supported"
         return "partial" if self.credit or self.finding.verdict == "partial" else "not_supported"
 
@@ -90,9 +90,9 @@ class JudgedClaims:
     @cached_property
     def cluster(self) -> Sequence[int]:
         """The number of the group that each row belongs to; rows without one have their own."""
-        seen: dict[object, int] = {}
+        numbers: dict[object, int] = {}
         return [
-            seen.setdefault(at if group is None else group, len(seen))
+            numbers.setdefault(at if group is None else group, len(numbers))
             for at, group in enumerate(self.groups)
         ]
 
@@ -115,11 +115,11 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
     Raises `ReportError` where it is ambiguous which is meant, where the report does not have it or
     keeps no rows, and where it is no recall or has no claim that was judged by any context.
     """
-    place = index_of(report, _judged_score(report) if score is None else score)
-    method = report.methods[place]
+    score_index = index_of(report, _judged_score(report) if score is None else score)
+    method = report.methods[score_index]
     if method.headline != Recall:
         raise ReportError(f"{method.name} is not a recall: it judges contexts, not missing targets")
-    pairs = [(row, row.results[place]) for row in report.rows]
+    pairs = [(row, row.results[score_index]) for row in report.rows]
     scored = [(row, result) for row, result in pairs if result.status is Status.SCORED]
     groups = [
         group
@@ -130,7 +130,7 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
         raise ReportError(
             f"no sample has a claim that {method.name} judged by a context: nothing to calibrate"
         )
-    seen: Counter[str] = Counter()
+    often: Counter[str] = Counter()
     return JudgedClaims(
         method,
         [row for row, _ in scored],
@@ -139,7 +139,7 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
         [
             claim
             for at, (row, result) in enumerate(scored)
-            for claim in _claims(at, row, result, seen)
+            for claim in _claims(at, row, result, often)
         ],
         sum(result.status is Status.UNSCORED for _, result in pairs),
         sum(len(result.unmeasured) for _, result in scored),
@@ -152,14 +152,14 @@ def judged_contexts(row: Row, result: Result) -> list[str]:
     return [context.label for context in contexts[: result.retrieved]]
 
 
-def _claims(at: int, row: Row, result: Result, seen: Counter[str]) -> Iterator[JudgedClaim]:
+def _claims(at: int, row: Row, result: Result, often: Counter[str]) -> Iterator[JudgedClaim]:
     texts = judged_contexts(row, result)
     for finding in result.findings:
         target = finding.target.label
         about = json.dumps([row.label, target, texts])
-        seen[about] += 1
-        if seen[about] > 1:
-            about += str(seen[about])
+        often[about] += 1
+        if often[about] > 1:
+            about += str(often[about])
         yield JudgedClaim(
             # A letter in front, so that no spreadsheet takes it for a number.
             f"c{sha256(about.encode()).hexdigest()[:16]}",
@@ -175,16 +175,16 @@ def _claims(at: int, row: Row, result: Result, seen: Counter[str]) -> Iterator[J
 
 def _judged_score(report: Report) -> str:
     """Return the only score that a judge has made; raise `ReportError` where there is not one."""
-    made = [
+    by_judges = [
         method.name
         for method in report.methods
         if method.parameters.get("judge") and method.headline == Recall
     ]
-    if len(made) == 1:
-        return made[0]
-    if made:
+    if len(by_judges) == 1:
+        return by_judges[0]
+    if by_judges:
         raise ReportError(
-            f"judges made {len(made)} scores ({', '.join(made)}): choose one by its name"
+            f"judges made {len(by_judges)} scores ({', '.join(by_judges)}): choose one by its name"
         )
     names = ", ".join(method.name for method in report.methods)
     raise ReportError(f"no judged recall score: the report has {names}")

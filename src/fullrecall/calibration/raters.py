@@ -31,20 +31,20 @@ def rater_agreements(
     labels: Mapping[str, Sequence[Label]], judged: JudgedClaims, confidence: float
 ) -> tuple[RaterAgreement, ...]:
     """Return the agreement of each two raters who have both labeled a claim; labels by item."""
-    said: dict[str, dict[str, str]] = {}
+    words_of: dict[str, dict[str, str]] = {}
     for item, group in labels.items():
         for label in group:
             if label.label is not None:
-                said.setdefault(label.rater, {})[item] = label.label
+                words_of.setdefault(label.rater, {})[item] = label.label
     cluster = {claim.item: str(judged.cluster[claim.row]) for claim in judged.claims}
-    found = []
-    for one, other in combinations(sorted(said), 2):
-        both = [item for item in said[one] if item in said[other]]
+    agreements = []
+    for first, second in combinations(sorted(words_of), 2):
+        both = [item for item in words_of[first] if item in words_of[second]]
         if both:
-            pairs = [(said[one][item], said[other][item]) for item in both]
+            pairs = [(words_of[first][item], words_of[second][item]) for item in both]
             clusters = [cluster[item] for item in both]
-            found.append(_agreement((one, other), pairs, clusters, confidence))
-    return tuple(found)
+            agreements.append(_agreement((first, second), pairs, clusters, confidence))
+    return tuple(agreements)
 
 
 def _agreement(
@@ -53,10 +53,10 @@ def _agreement(
     clusters: Sequence[str],
     confidence: float,
 ) -> RaterAgreement:
-    count, agreed = len(pairs), sum(one == two for one, two in pairs)
+    count, agreed = len(pairs), sum(first == second for first, second in pairs)
     words = sorted({word for pair in pairs for word in pair})
-    ours = {word: sum(one == word for one, _ in pairs) / count for word in words}
-    theirs = {word: sum(two == word for _, two in pairs) / count for word in words}
+    ours = {word: sum(first == word for first, _ in pairs) / count for word in words}
+    theirs = {word: sum(second == word for _, second in pairs) / count for word in words}
     chance = sum(ours[word] * theirs[word] for word in words)
     if chance >= 1:
         return RaterAgreement(raters, count, agreed, None, None)
@@ -64,9 +64,9 @@ def _agreement(
     value = (share - chance) / (1 - chance)
     # The line of Fleiss, Cohen and Everitt, 1969; what it gives is small enough for `spread_of`.
     lines = [
-        ((one == two) - share) / (1 - chance)
-        - (1 - share) * (theirs[one] + ours[two] - 2 * chance) / (1 - chance) ** 2
-        for one, two in pairs
+        ((first == second) - share) / (1 - chance)
+        - (1 - share) * (theirs[first] + ours[second] - 2 * chance) / (1 - chance) ** 2
+        for first, second in pairs
     ]
     spread = spread_of(lines, clusters)
     interval = None

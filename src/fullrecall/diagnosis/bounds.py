@@ -15,12 +15,12 @@ from fullrecall.measures import Recall
 
 
 class Miss(NamedTuple):
-    """A diagnosed miss with its place: the row, the score, and the target among its findings."""
+    """A diagnosed miss with where it is: the row, the score, and the target among its findings."""
 
     position: int
-    place: int
+    score_index: int
     target: int
-    told: Diagnosed
+    diagnosed: Diagnosed
 
 
 _FIXES: Mapping[Cause, tuple[ChangeKind, str]] = {
@@ -55,20 +55,23 @@ def bounds(baseline: Baseline, misses: Sequence[Miss], *, corpus_known: bool) ->
     for cause, (kind, action) in _FIXES.items():
         if cause is Cause.TEXT_DIFFERS and not corpus_known:
             continue
-        found: dict[int, dict[int, set[int]]] = {}
+        found_targets: dict[int, dict[int, set[int]]] = {}
         for miss in misses:
-            if miss.told.cause is cause:
-                rows = found.setdefault(miss.place, {})
+            if miss.diagnosed.cause is cause:
+                rows = found_targets.setdefault(miss.score_index, {})
                 rows.setdefault(miss.position, set()).add(miss.target)
-        if not found:
+        if not found_targets:
             continue
         accepted = cause is Cause.NEAR_DUPLICATE
-        targets = {miss.told.target for miss in misses if miss.told.cause is cause}
+        targets = {miss.diagnosed.target for miss in misses if miss.diagnosed.cause is cause}
         number = f" ({len(targets):,} target{'s' if len(targets) > 1 else ''})"
         yield Proposal(
             kind,
             action + number,
-            {place: _with(baseline, place, found.get(place, {})) for place in baseline.places},
+            {
+                score_index: _with(baseline, score_index, found_targets.get(score_index, {}))
+                for score_index in baseline.score_indices
+            },
             transform=_accepting(baseline, misses) if accepted else None,
         )
 
@@ -77,10 +80,10 @@ def _accepting(baseline: Baseline, misses: Sequence[Miss]) -> Transform:
     """Return what puts behind each duplicate of a missed target the target itself."""
     stands_for: dict[tuple[int, object], list[str]] = {}
     for miss in misses:
-        if miss.told.cause is Cause.NEAR_DUPLICATE and miss.told.rank is not None:
+        if miss.diagnosed.cause is Cause.NEAR_DUPLICATE and miss.diagnosed.rank is not None:
             row = baseline.rows[miss.position]
-            twin = retrieved(row)[miss.told.rank - 1]
-            target = row.results[miss.place].targets[miss.target].any_of[0]
+            twin = retrieved(row)[miss.diagnosed.rank - 1]
+            target = row.results[miss.score_index].targets[miss.target].any_of[0]
             stands_for.setdefault((miss.position, _identity(twin)), []).append(target)
 
     def transform(position: int, contexts: Sequence[Context]) -> Sequence[Context]:
@@ -109,21 +112,21 @@ def reading(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
 
     Over the rows of which it is known what was read. A bound: a longer prompt may be read worse.
     """
-    unread = [miss for miss in misses if miss.told.cause is Cause.NOT_IN_PROMPT]
+    unread = [miss for miss in misses if miss.diagnosed.cause is Cause.NOT_IN_PROMPT]
     if not unread:
         return
     records = [row.sample.retrieval for row in baseline.rows]
-    known = [record is not None and record.read is not None for record in records]
+    were_read = [record is not None and record.read is not None for record in records]
     after = {
-        place: [value if of else None for value, of in zip(values, known, strict=True)]
-        for place, values in baseline.values.items()
+        score_index: [value if of else None for value, of in zip(values, were_read, strict=True)]
+        for score_index, values in baseline.values.items()
     }
-    before = {place: list(values) for place, values in after.items()}
+    before = {score_index: list(values) for score_index, values in after.items()}
     for miss in unread:
-        value = before[miss.place][miss.position]
+        value = before[miss.score_index][miss.position]
         if value is not None:
-            size = len(baseline.rows[miss.position].results[miss.place].findings)
-            before[miss.place][miss.position] = max(0.0, value - 1 / size)
+            size = len(baseline.rows[miss.position].results[miss.score_index].findings)
+            before[miss.score_index][miss.position] = max(0.0, value - 1 / size)
     yield Proposal(
         ChangeKind.READ_ALL,
         "put all that is retrieved into the prompt, for recall of what the model reads",
@@ -133,13 +136,15 @@ def reading(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
     )
 
 
-def _with(baseline: Baseline, place: int, found: Mapping[int, set[int]]) -> Sequence[float | None]:
+def _with(
+    baseline: Baseline, score_index: int, found_targets: Mapping[int, set[int]]
+) -> Sequence[float | None]:
     """Return recall of every row, with some targets of some rows found."""
-    values = list(baseline.values[place])
-    for position, targets in found.items():
+    values = list(baseline.values[score_index])
+    for position, targets in found_targets.items():
         findings = [
             finding._replace(steps=(Step(1, 1.0),)) if nth in targets else finding
-            for nth, finding in enumerate(baseline.rows[position].results[place].ranked)
+            for nth, finding in enumerate(baseline.rows[position].results[score_index].ranked)
         ]
         measure = Recall if baseline.k is None else Recall @ baseline.k
         values[position] = measure.of(findings, len(findings))

@@ -100,8 +100,8 @@ class Case:
     `deeper` returns what the retriever returns at `deep_k`, None where it failed; it is None where
     there is no retriever. `exact` is the same of an exact search. `problem` returns what failed.
     `repeated` returns the 0-based places of duplicates in the list. `alias` is the ID under which
-    the item stands, where it is another than the expected one. `asked` says that the scorer was
-    given, so that a judge was asked which reference contexts support a claim.
+    the item stands, where it is another than the expected one. `is_judge_asked` says that the
+    scorer was given, so that a judge was asked which reference contexts support a claim.
     """
 
     row: Row
@@ -118,7 +118,7 @@ class Case:
     repeated: Callable[[], frozenset[int]]
     stages: Sequence[Stage]
     limits: Limits
-    asked: bool = False
+    is_judge_asked: bool = False
     exact: Callable[[], Sequence[Context] | None] | None = None
     problem: Callable[[], str] = str
 
@@ -147,7 +147,7 @@ class Case:
         return "min_run" in self.result.method.parameters
 
     @cached_property
-    def held(self) -> list[Held]:
+    def holders(self) -> list[Held]:
         """The contexts of the corpus that hold the item's text, or parts of it."""
         if self.corpus is None or self.item.passage is None:
             return []
@@ -156,7 +156,7 @@ class Case:
     @cached_property
     def share_in_corpus(self) -> float:
         """The share of the item's characters that the corpus holds."""
-        return self.item.share_of(holder.overlap for holder in self.held)
+        return self.item.share_of(holder.overlap for holder in self.holders)
 
     @property
     def within_k(self) -> Sequence[Context]:
@@ -185,9 +185,9 @@ class Case:
             near = similarity(text, other, least)
             if not near:
                 continue
-            found = Alike(rank, near, difference(text, other))
-            if best is None or found.rating > best.rating:
-                best = found
+            candidate = Alike(rank, near, difference(text, other))
+            if best is None or candidate.rating > best.rating:
+                best = candidate
         return best
 
 
@@ -199,4 +199,4 @@ def retrieved(row: Row) -> Sequence[Context]:
     sample = row.sample
     if sample.retrieved_contexts is not None:
         return sample.retrieved_contexts
-    return tuple(Context("", id=given) for given in sample.retrieved_context_ids or ())
+    return tuple(Context("", id=own_id) for own_id in sample.retrieved_context_ids or ())

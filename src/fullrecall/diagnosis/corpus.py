@@ -78,16 +78,16 @@ class Corpus:
                 texts = [other.characters for other in self._passages]
                 self._blocks[min_run] = _Blocks(texts, min_run)
             search.look_where_shared(self._blocks[min_run].sharing(passage.characters))
-        beside = {n for at in search.found for n in (at - 1, at + 1) if 0 <= n < len(self)}
+        beside = {n for at in search.overlaps for n in (at - 1, at + 1) if 0 <= n < len(self)}
         search.look(sorted(beside), edges=True)
-        return [Held(self._contexts[n], part) for n, part in sorted(search.found.items())]
+        return [Held(self._contexts[n], part) for n, part in sorted(search.overlaps.items())]
 
 
 class _Search:
     """What was found of one passage so far."""
 
     def __init__(self, passage: Passage, others: Sequence[Passage], min_run: int) -> None:
-        self.found: dict[int, Overlap] = {}
+        self.overlaps: dict[int, Overlap] = {}
         self._passage = passage
         self._others = others
         self._min_run = min_run
@@ -104,15 +104,15 @@ class _Search:
             if self.is_complete:
                 return
             part = self._passage.overlap(self._others[number], self._min_run)
-            more = covered(self._passage.length, [*self.found.values(), part])
-            if more != self._covered and number not in self.found and (part.runs or edges):
-                self.found[number], self._covered = part, more
+            more = covered(self._passage.length, [*self.overlaps.values(), part])
+            if more != self._covered and number not in self.overlaps and (part.runs or edges):
+                self.overlaps[number], self._covered = part, more
 
     def look_where_shared(self, shared: Mapping[int, Sequence[Interval]]) -> None:
         """Add those that share blocks with the passage, which `shared` has by their numbers."""
-        wanted = self._passage.characters
+        characters = self._passage.characters
         texts = {number: self._others[number].characters for number in shared}
-        nearest = sorted(shared, key=lambda n: (wanted not in texts[n], -len(shared[n]), n))
+        nearest = sorted(shared, key=lambda n: (characters not in texts[n], -len(shared[n]), n))
         for number in nearest:
             if self.is_complete:
                 return
@@ -124,13 +124,13 @@ class _Search:
 
         Cheaper than to compare the texts, of which thousands may share the same few lines.
         """
-        wanted, (start, end) = self._passage.characters, block
+        characters, (start, end) = self._passage.characters, block
         inside = next((run for run in self._covered if run[0] <= start and end <= run[1]), None)
         if inside is None:
             return True
         left, right = inside
-        before = left > 0 and wanted[left - 1 : end] in text
-        return before or (right < len(wanted) and wanted[start : right + 1] in text)
+        before = left > 0 and characters[left - 1 : end] in text
+        return before or (right < len(characters) and characters[start : right + 1] in text)
 
 
 class _Blocks:
@@ -165,28 +165,28 @@ class _Blocks:
         starts = accumulate((len(text) + 1 for text in self._texts), initial=0)
         return _BORDER.join(self._texts), list(starts)
 
-    def sharing(self, wanted: str) -> dict[int, list[Interval]]:
+    def sharing(self, characters: str) -> dict[int, list[Interval]]:
         """Return which texts may share a run that counts, and the blocks that tell: all of them."""
-        found: dict[int, list[Interval]] = {}
+        intervals: dict[int, list[Interval]] = {}
         sized = [(self._size, self._inside), (self._edge, self._heads), (self._edge, self._tails)]
         for size, blocks in [*sized, *self._whole.items()]:
-            for at in range(len(wanted) - size + 1):
-                there = blocks.get(hash(wanted[at : at + size]), ())
+            for at in range(len(characters) - size + 1):
+                there = blocks.get(hash(characters[at : at + size]), ())
                 for number in (there,) if isinstance(there, int) else there:
-                    found.setdefault(number, []).append((at, at + size))
-        if len(wanted) < 2 * self._size - 1:  # it may stand in a text between two blocks
-            for number in self._holding(wanted):
-                found.setdefault(number, []).append((0, len(wanted)))
-        return found
+                    intervals.setdefault(number, []).append((at, at + size))
+        if len(characters) < 2 * self._size - 1:  # it may stand in a text between two blocks
+            for number in self._holding(characters):
+                intervals.setdefault(number, []).append((0, len(characters)))
+        return intervals
 
-    def _holding(self, wanted: str) -> Iterator[int]:
+    def _holding(self, characters: str) -> Iterator[int]:
         """Yield the numbers of the texts that hold all of `wanted`."""
         joined, starts = self._joined
-        at = joined.find(wanted)
+        at = joined.find(characters)
         while at >= 0:
             number = bisect_right(starts, at) - 1
             yield number
-            at = joined.find(wanted, starts[number + 1])
+            at = joined.find(characters, starts[number + 1])
 
 
 def _add(blocks: dict[int, int | list[int]], block: str, number: int) -> None:
@@ -208,16 +208,18 @@ def _contexts(value: CorpusLike) -> tuple[Context, ...]:
         )
     if not isinstance(value, Mapping):
         return tuple(_context(nth, item) for nth, item in enumerate(value))
-    found = []
-    for given, item in value.items():
-        context = _context(given, item)
-        own = as_id(given)
-        found.append(context if context.id == own else Context(**{**context.to_dict(), "id": own}))
-    return tuple(found)
+    contexts = []
+    for key, item in value.items():
+        context = _context(key, item)
+        own = as_id(key)
+        contexts.append(
+            context if context.id == own else Context(**{**context.to_dict(), "id": own})
+        )
+    return tuple(contexts)
 
 
-def _context(place: object, item: object) -> Context:
+def _context(key: object, item: object) -> Context:
     try:
         return as_context(item)
     except ValueError as error:
-        raise InputError(f"corpus, item {place!r}: {error}") from None
+        raise InputError(f"corpus, item {key!r}: {error}") from None

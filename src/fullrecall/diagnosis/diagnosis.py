@@ -44,9 +44,9 @@ class Diagnosis(Shown):
 
         `score` is a scorer's label; None counts the misses of all.
         """
-        found = Counter(miss.cause for miss in self.misses if score in (None, miss.score))
+        counts = Counter(miss.cause for miss in self.misses if score in (None, miss.score))
         order = list(Cause)
-        return dict(sorted(found.items(), key=lambda item: (-item[1], order.index(item[0]))))
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], order.index(item[0]))))
 
     def shares(self, score: str | None = None) -> dict[Cause, float]:
         """Return the share of the misses that each cause has, in [0, 1]; they add up to 1."""
@@ -116,8 +116,8 @@ class Diagnosis(Shown):
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, one JSON object: the changes, the causes, and each miss."""
-        plain = {"kind": "fullrecall diagnosis", **self.to_dict()}
-        return exports.written(json.dumps(plain, indent=1) + "\n", path)
+        content = {"kind": "fullrecall diagnosis", **self.to_dict()}
+        return exports.written(json.dumps(content, indent=1) + "\n", path)
 
     def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
         """Return, and write to `path`, one line per miss, with the fields of `Diagnosed`.

@@ -45,7 +45,7 @@ class Proposal:
     A value that is None stands for one that cannot be computed; its row is left out. `lists` are
     the contexts that each row would have, None for a row where they are not known, and None as a
     whole where the change is not one of what is retrieved. `before` is given where the change is
-    not measured from recall as it is, and `of` then says recall of what. `asked` and `transform`
+    not measured from recall as it is, and `of` then says recall of what. `depth` and `transform`
     are how the retriever that was diagnosed makes the change: asked for so many contexts, by
     default as many as before, and with what is done to its lists then.
     """
@@ -56,13 +56,13 @@ class Proposal:
     lists: Iterable[Sequence[Context] | None] | None = None
     before: Mapping[int, Values] | None = None
     of: str = ""
-    asked: int | None = None
+    depth: int | None = None
     transform: Transform | None = None
 
     @property
     def k(self) -> int | None:
         """How many contexts to retrieve, where that is the change."""
-        return self.asked if self.kind is ChangeKind.LARGER_K else None
+        return self.depth if self.kind is ChangeKind.LARGER_K else None
 
     @property
     def at_most(self) -> bool:
@@ -105,24 +105,28 @@ class Baseline:
         self.rows: Sequence[Row] = report.rows
         self.methods: Sequence[Method] = report.methods
         self.k = k
-        self.places = tuple(
-            place for place, method in enumerate(report.methods) if method.headline == Recall
+        self.score_indices = tuple(
+            score_index
+            for score_index, method in enumerate(report.methods)
+            if method.headline == Recall
         )
         self._table = report.table
-        self.values = {place: self.values_at(place, k) for place in self.places}
-        self._columns = {p: np.array(found, np.float64) for p, found in self.values.items()}
+        self.values = {
+            score_index: self.values_at(score_index, k) for score_index in self.score_indices
+        }
+        self._columns = {p: np.array(recall, np.float64) for p, recall in self.values.items()}
         self.lists: Lists = list(self.lists_at(k))
 
-    def label(self, place: int) -> str:
+    def label(self, score_index: int) -> str:
         """Return the label of a score, with its k."""
-        return self.methods[place].label(recall_at(self.k))
+        return self.methods[score_index].label(recall_at(self.k))
 
-    def values_at(self, place: int, k: Cut | None) -> list[float | None]:
+    def values_at(self, score_index: int, k: Cut | None) -> list[float | None]:
         """Return recall within `k` of every row that has a score."""
         import numpy as np
 
         # Rounded: thirds must add up to one.
-        values = np.round(self._table.values(place, recall_at(k)), _DIGITS)
+        values = np.round(self._table.values(score_index, recall_at(k)), _DIGITS)
         return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
     def lists_at(self, k: Cut | None) -> Iterator[Sequence[Context] | None]:
@@ -136,8 +140,8 @@ class Baseline:
         import numpy as np
 
         costs = [self._table.costs(part) for part in range(len(self._table.parts))]
-        known = np.concatenate([getattr(cost, budget.unit) for cost in costs] or [np.zeros(0)])
-        most = float(known[~np.isnan(known)].max(initial=0.0))
+        amounts = np.concatenate([getattr(cost, budget.unit) for cost in costs] or [np.zeros(0)])
+        most = float(amounts[~np.isnan(amounts)].max(initial=0.0))
         if most <= budget.amount:
             return []
         return [each for each in budgets_to(budget.unit, most) if each.amount > budget.amount]
@@ -155,13 +159,16 @@ class Baseline:
         that gain nothing counted in.
         """
         count = {
-            place: sum(place in proposal.after for proposal in proposals) for place in self.places
+            score_index: sum(score_index in proposal.after for proposal in proposals)
+            for score_index in self.score_indices
         }
         weighed = []
         for proposal in proposals:
             effects = [
-                self._effect(place, after, count[place], proposal, at_most=proposal.at_most)
-                for place, after in proposal.after.items()
+                self._effect(
+                    score_index, after, count[score_index], proposal, at_most=proposal.at_most
+                )
+                for score_index, after in proposal.after.items()
             ]
             kept = tuple(effect for effect in effects if effect is not None)
             if any(effect.gain >= LEAST for effect in kept):
@@ -170,16 +177,18 @@ class Baseline:
                     proposal.kind, proposal.action, kept, cost, proposal.at_most, proposal.k
                 )
                 values = {} if tried is None else tried(proposal)
-                place = next((p for p in values if self.label(p) == change.score), None)
-                if place is not None:
-                    measured = self._effect(place, values[place], count[place], proposal)
+                score_index = next((p for p in values if self.label(p) == change.score), None)
+                if score_index is not None:
+                    measured = self._effect(
+                        score_index, values[score_index], count[score_index], proposal
+                    )
                     change = replace(change, measured=measured)
                 weighed.append(change)
         return tuple(sorted(weighed, key=_worth))
 
     def _effect(
         self,
-        place: int,
+        score_index: int,
         after: Values,
         proposals: int,
         proposal: Proposal,
@@ -188,13 +197,13 @@ class Baseline:
     ) -> Effect | None:
         import numpy as np
 
-        old, new = self._columns[place], np.array(after, dtype=np.float64)
+        old, new = self._columns[score_index], np.array(after, dtype=np.float64)
         if proposal.before is not None:
-            old = np.array(proposal.before[place], dtype=np.float64)
-        known = ~np.isnan(old) & ~np.isnan(new)
-        gains = (new - old)[known]
-        gained = self._totals(gains, known)
-        before = self._totals(old[known], known).mean
+            old = np.array(proposal.before[score_index], dtype=np.float64)
+        is_known = ~np.isnan(old) & ~np.isnan(new)
+        gains = (new - old)[is_known]
+        gained = self._totals(gains, is_known)
+        before = self._totals(old[is_known], is_known).mean
         if gained.mean is None or before is None:
             return None
         # A retriever may have changed since: what is measured may lose whatever the change is.
@@ -208,7 +217,7 @@ class Baseline:
             low = lower_bound(counts.low, alpha, least=least)
             interval = Interval(low, upper_bound(counts.high, alpha), confidence)
         return Effect(
-            f"{self.label(place)}{proposal.of}",
+            f"{self.label(score_index)}{proposal.of}",
             before,
             before + gained.mean,
             gained.mean,
@@ -216,7 +225,7 @@ class Baseline:
             gained.samples,
         )
 
-    def _totals(self, values: NDArray[np.float64], known: NDArray[np.bool_]) -> Totals:
+    def _totals(self, values: NDArray[np.float64], is_known: NDArray[np.bool_]) -> Totals:
         """Return the totals of the values of the rows that are `known`, by their groups."""
         import numpy as np
 
@@ -224,7 +233,7 @@ class Baseline:
         return Totals.of(
             values,
             due=np.zeros(len(values), np.bool_),
-            groups=None if codes is None else codes[known],
+            groups=None if codes is None else codes[is_known],
         )
 
     @cached_property
@@ -241,7 +250,7 @@ class Baseline:
     def _cost(self, lists: Iterable[Sequence[Context] | None]) -> Cost:
         """Return the contexts before and after, over the rows whose list after is known."""
         rows, before, after = 0, [0, 0], [0, 0]
-        known = True
+        has_sizes = True
         for recorded, size, contexts in zip(self.lists, self._sizes, lists, strict=True):
             if recorded is None or contexts is None:
                 continue
@@ -250,7 +259,7 @@ class Baseline:
             after[0] += len(contexts)
             new_size = size if contexts is recorded else _size(contexts)
             if size is None or new_size is None:
-                known = False
+                has_sizes = False
             else:
                 before[1] += size
                 after[1] += new_size
@@ -259,8 +268,8 @@ class Baseline:
         return Cost(
             before[0] / rows,
             after[0] / rows,
-            before[1] / tokens if known else None,
-            after[1] / tokens if known else None,
+            before[1] / tokens if has_sizes else None,
+            after[1] / tokens if has_sizes else None,
         )
 
 

@@ -31,7 +31,7 @@ class Alias(NamedTuple):
     """
 
     relation: Relation
-    found: str | None
+    other_id: str | None
     rank: int | None = None
     where: str = ""
     indexed_only: bool = False
@@ -40,7 +40,7 @@ class Alias(NamedTuple):
 class Lookup(NamedTuple):
     """One sample as IDs are looked up: those expected and not retrieved, and its contexts."""
 
-    wanted: Sequence[str]
+    expected: Sequence[str]
     contexts: Sequence[Context]
 
 
@@ -62,13 +62,13 @@ class IdEvidence:
         self._levels_meet = direct > 0
         indexed = () if corpus is None else corpus.contexts
         self._corpus = {context.id: context for context in indexed if context.id is not None}
-        wanted = {own_id for lookup in lookups.values() for own_id in lookup.wanted}
-        self._sources = _sources(indexed, wanted)
+        expected_ids = {own_id for lookup in lookups.values() for own_id in lookup.expected}
+        self._sources = _sources(indexed, expected_ids)
         self._fields = _fields(lookups)
         lists = [[context.id for context in lookup.contexts] for lookup in lookups.values()]
         rewrite = rewrites(
             [*lists, sorted(retrieved)],
-            [*([(own_id,) for own_id in lookup.wanted] for lookup in lookups.values()), ()],
+            [*([(own_id,) for own_id in lookup.expected] for lookup in lookups.values()), ()],
             indexed=self._corpus,
             direct=direct,
         )
@@ -85,34 +85,34 @@ class IdEvidence:
             else:
                 self._whole[match.reference] = match.retrieved
 
-    def alias(self, position: int, wanted: str) -> Alias | None:
+    def alias(self, position: int, expected_id: str) -> Alias | None:
         """Return the ID under which the row's list, or the corpus, has an expected one."""
         lookup = self._lookups.get(position)
         if lookup is None:
             return None
-        in_field = self._fields.get((position, wanted))
+        in_field = self._fields.get((position, expected_id))
         if in_field is not None:
             return in_field
-        match, rank = self.match(position, wanted)
+        match, rank = self.match(position, expected_id)
         if match is not None:
             return Alias(_relation(match), match.retrieved, rank, differences([match]))
-        return None if wanted in self._corpus else self._in_corpus(wanted)
+        return None if expected_id in self._corpus else self._in_corpus(expected_id)
 
-    def _in_corpus(self, wanted: str) -> Alias | None:
+    def _in_corpus(self, expected_id: str) -> Alias | None:
         """Return the ID under which only the corpus has an expected one."""
-        for match in self._matches.get(wanted, ()):
+        for match in self._matches.get(expected_id, ()):
             if match.retrieved in self._corpus:
                 relation = _relation(match)
                 other_level = self._levels_meet and relation != "rewrite"
                 where = differences([match])
                 return Alias(relation, match.retrieved, None, where, other_level)
-        if wanted in self._sources:
-            return Alias("source", self._sources[wanted], indexed_only=self._levels_meet)
+        if expected_id in self._sources:
+            return Alias("source", self._sources[expected_id], indexed_only=self._levels_meet)
         return None
 
-    def match(self, position: int, wanted: str) -> tuple[Match | None, int | None]:
+    def match(self, position: int, expected_id: str) -> tuple[Match | None, int | None]:
         """Return what stands for an expected ID in the row's list, with its rank."""
-        matches = self._matches.get(wanted)
+        matches = self._matches.get(expected_id)
         if matches:
             contexts = self._lookups[position].contexts
             ranks = {context.id: rank for rank, context in enumerate(contexts, start=1)}
@@ -128,9 +128,9 @@ class IdEvidence:
     def in_lists(self) -> Iterator[Alias | Match]:
         """Yield what stands for expected IDs in the lists of their own rows."""
         for position, lookup in self._lookups.items():
-            for wanted in lookup.wanted:
-                in_field = self._fields.get((position, wanted))
-                match, _ = self.match(position, wanted)
+            for expected_id in lookup.expected:
+                in_field = self._fields.get((position, expected_id))
+                match, _ = self.match(position, expected_id)
                 if in_field is not None:
                     yield in_field
                 elif match is not None:
@@ -153,34 +153,38 @@ def _fields(lookups: Mapping[int, Lookup]) -> dict[tuple[int, str], Alias]:
     A short number stands in many fields by chance: it counts where the field has the expected
     ID in half of the samples at least.
     """
-    found: dict[tuple[int, str], Alias] = {}
+    aliases: dict[tuple[int, str], Alias] = {}
     hits: Counter[str] = Counter()
     for position, lookup in lookups.items():
-        wanted = set(lookup.wanted)
+        expected_ids = set(lookup.expected)
         # Most lists have nothing of it, which is seen at once.
         sources = map(_source, lookup.contexts)
-        if wanted.isdisjoint(sources) and not any(map(_metadata, lookup.contexts)):
+        if expected_ids.isdisjoint(sources) and not any(map(_metadata, lookup.contexts)):
             continue
         for rank, context in enumerate(lookup.contexts, start=1):
             for path, value in id_fields(context):
-                if value in wanted and value != context.id and (position, value) not in found:
+                if (
+                    value in expected_ids
+                    and value != context.id
+                    and (position, value) not in aliases
+                ):
                     relation: Relation = "source" if path == "source" else "field"
-                    found[position, value] = Alias(relation, context.id, rank, path)
+                    aliases[position, value] = Alias(relation, context.id, rank, path)
                     hits[path] += 1
-    half = sum(bool(lookup.wanted) for lookup in lookups.values()) / 2
+    half = sum(bool(lookup.expected) for lookup in lookups.values()) / 2
     return {
-        (position, wanted): alias
-        for (position, wanted), alias in found.items()
+        (position, expected_id): alias
+        for (position, expected_id), alias in aliases.items()
         if alias.relation == "source"
-        or not (wanted.isdigit() and len(wanted) <= _SHORT)
+        or not (expected_id.isdigit() and len(expected_id) <= _SHORT)
         or hits[alias.where] >= half
     }
 
 
-def _sources(corpus: Iterable[Context], wanted: set[str]) -> dict[str, str | None]:
+def _sources(corpus: Iterable[Context], expected_ids: set[str]) -> dict[str, str | None]:
     """Return the expected IDs that the corpus has as the source of chunks, with one of these."""
-    found: dict[str, str | None] = {}
+    sources: dict[str, str | None] = {}
     for context in corpus:
-        if context.source in wanted and context.source != context.id:
-            found.setdefault(str(context.source), context.id)
-    return found
+        if context.source in expected_ids and context.source != context.id:
+            sources.setdefault(str(context.source), context.id)
+    return sources

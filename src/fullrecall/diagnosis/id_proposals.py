@@ -22,7 +22,7 @@ def id_proposals(
     baseline: Baseline, rescored: Mapping[int, Rescored], ids: IdEvidence
 ) -> Iterator[Proposal]:
     """Yield the proposals: IDs written in one way, IDs of another field, IDs of documents."""
-    by_ids = {place: by for place, by in rescored.items() if isinstance(by, ByIds)}
+    by_ids = {score_index: by for score_index, by in rescored.items() if isinstance(by, ByIds)}
     if not by_ids:
         return
     evidence = list(ids.in_lists())
@@ -58,9 +58,12 @@ class _Renaming:
                 for name in names(position, context)
             ]
 
-        def values(place: int, by: ByIds) -> Iterator[float | None]:
+        def values(score_index: int, by: ByIds) -> Iterator[float | None]:
             rows = zip(
-                self.baseline.rows, self.baseline.values[place], self.baseline.lists, strict=True
+                self.baseline.rows,
+                self.baseline.values[score_index],
+                self.baseline.lists,
+                strict=True,
             )
             for position, (row, before, contexts) in enumerate(rows):
                 if before is None or contexts is None:
@@ -68,7 +71,9 @@ class _Renaming:
                 else:
                     yield by.of_ids(row, {n for c in contexts for n in names(position, c)})
 
-        after = {place: list(values(place, by)) for place, by in self.by_ids.items()}
+        after = {
+            score_index: list(values(score_index, by)) for score_index, by in self.by_ids.items()
+        }
         return Proposal(kind, action, after, transform=transform)
 
     def of_the_same(self, _: int, context: Context) -> Iterable[str]:
@@ -90,8 +95,8 @@ class _Renaming:
 
     def _references(self, position: int) -> Iterator[str]:
         row = self.baseline.rows[position]
-        for place in self.by_ids:
-            for target in row.results[place].targets:
+        for score_index in self.by_ids:
+            for target in row.results[score_index].targets:
                 yield from target.any_of
 
 

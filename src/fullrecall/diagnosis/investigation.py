@@ -109,7 +109,7 @@ def diagnose(
     )
     misses: list[Diagnosed] = []
     bounded: list[Miss] = []
-    asked: dict[int, Sequence[Context]] = {}
+    deep_lists: dict[int, Sequence[Context]] = {}
     exactly: dict[int, Sequence[Context]] = {}
     by_recall = [p for p, method in enumerate(report.methods) if method.headline == Recall]
     for position, row in enumerate(report.rows):
@@ -117,22 +117,22 @@ def diagnose(
         if not missing:
             continue
         looking = _Looking(position, row, search)
-        for place, nth, finding, is_found in missing:
-            told = _told(looking, row.results[place], finding, k, is_found=is_found)
-            if told is None:
+        for score_index, nth, finding, is_found in missing:
+            diagnosed = _diagnosed(looking, row.results[score_index], finding, k, is_found=is_found)
+            if diagnosed is None:
                 continue
-            misses.append(told)
-            if told.cause in BOUNDED:
-                bounded.append(Miss(position, place, nth, told))
+            misses.append(diagnosed)
+            if diagnosed.cause in BOUNDED:
+                bounded.append(Miss(position, score_index, nth, diagnosed))
         if looking.deep:
-            asked[position] = looking.deep
+            deep_lists[position] = looking.deep
         by_exact = looking.exactly()
         if by_exact:
             exactly[position] = by_exact
     search.close()
     baseline = Baseline(report, k)
     rescored = rescoring(report, by_name)
-    proposer = Proposer(baseline, rescored, asked, exactly, search.repeated)
+    proposer = Proposer(baseline, rescored, deep_lists, exactly, search.repeated)
     proposals = [
         *proposer.proposals(),
         *id_proposals(baseline, rescored, search.ids),
@@ -143,7 +143,7 @@ def diagnose(
     changes = baseline.changes(proposals, None if trials is None else trials.values)
     return Diagnosis(
         tuple(misses),
-        tuple(baseline.label(place) for place in baseline.places),
+        tuple(baseline.label(score_index) for score_index in baseline.score_indices),
         len(report),
         changes,
         every,
@@ -159,8 +159,8 @@ def _check_counts(k: Cut | None, **counts: int) -> None:
 
 def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Scorer]:
     """Return the scorers by their names; raise `ParameterError` for one that the report lacks."""
-    given = (scorers,) if isinstance(scorers, Scorer) else tuple(scorers)
-    by_name = {scorer.method.name: scorer for scorer in given}
+    listed = (scorers,) if isinstance(scorers, Scorer) else tuple(scorers)
+    by_name = {scorer.method.name: scorer for scorer in listed}
     unknown = by_name.keys() - {method.name for method in report.methods}
     if unknown:
         raise ParameterError(
@@ -224,13 +224,13 @@ class _Looking:
 
     def deeper(self) -> Sequence[Context] | None:
         """Return what the retriever returns when it is asked for more; None if it fails."""
-        return self._asked(self.search.retriever, "the retriever")
+        return self._answer(self.search.retriever, "the retriever")
 
     def exactly(self) -> Sequence[Context] | None:
         """Return what the exact search returns; None if it fails."""
-        return self._asked(self.search.exact, "the exact search")
+        return self._answer(self.search.exact, "the exact search")
 
-    def _asked(self, inquiry: Inquiry | None, name: str) -> Sequence[Context] | None:
+    def _answer(self, inquiry: Inquiry | None, name: str) -> Sequence[Context] | None:
         """Return what is retrieved for the sample, asked once; None with the `problem` if it fails.
 
         A list that some calls did not add to is no answer to what was retrieved.
@@ -247,7 +247,9 @@ class _Looking:
 
     def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
         """Return what the scorer `name` finds in a list, by target; nothing if it cannot tell."""
-        nth = next((n for n, known in enumerate(self.lists) if known is contexts), None)
+        nth = next(
+            (n for n, contexts_scored in enumerate(self.lists) if contexts_scored is contexts), None
+        )
         if nth is None:
             nth = len(self.lists)
             self.lists.append(contexts)
@@ -261,12 +263,12 @@ class _Looking:
         return self.scored[name, nth]
 
 
-def _missing(place: int, row: Row, k: Cut | None) -> Iterator[tuple[int, int, Finding, bool]]:
+def _missing(score_index: int, row: Row, k: Cut | None) -> Iterator[tuple[int, int, Finding, bool]]:
     """Yield each finding of a score to look into: its place, its number, and whether it is found.
 
     What was found is looked into where it is known what of the list was read.
     """
-    result = row.results[place]
+    result = row.results[score_index]
     measure = recall_at(k)
     if result.status is not Status.SCORED or result[measure] is None:
         return
@@ -276,10 +278,10 @@ def _missing(place: int, row: Row, k: Cut | None) -> Iterator[tuple[int, int, Fi
     for nth, (finding, ranked) in enumerate(zip(result.findings, paid, strict=True)):
         is_found = ranked.found_at(measure.top)
         if is_read_known or not is_found:
-            yield place, nth, finding, is_found
+            yield score_index, nth, finding, is_found
 
 
-def _told(
+def _diagnosed(
     looking: _Looking, result: Result, finding: Finding, k: Cut | None, *, is_found: bool
 ) -> Diagnosed | None:
     """Return why a target was missed; None where it was found, and read as far as is known."""
@@ -302,10 +304,10 @@ def _unread(row: Row, finding: Finding) -> Explained | None:
     record = row.sample.retrieval
     if record is None or record.read is None or not finding.ranks:
         return None
-    if any(record.read[place - 1] != "no" for place in finding.ranks):
+    if any(record.read[position - 1] != "no" for position in finding.ranks):
         return None
-    place = finding.ranks[0]
-    rank = place if record.ranks is None else record.ranks[place - 1]
+    position = finding.ranks[0]
+    rank = position if record.ranks is None else record.ranks[position - 1]
     return Explained(
         Cause.NOT_IN_PROMPT, f"at rank {rank} of the list; the model's prompt had none of it", rank
     )
@@ -327,8 +329,8 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: Cut | None)
     if rank is not None and k is not None and not judged and not looking.stages:
         # What else there is to know of the item would change nothing.
         return beyond(rank, k, looking.row.sample.ranks is None, looking.repeated)
-    items, together = _wanted(finding, name, looking, judged=judged)
-    found = []
+    items, together = _items(finding, name, looking, judged=judged)
+    explanations = []
     for item in items:
         by_scorer = name in search.scorers and len(items) == 1 and not (judged and item.passage)
         case = Case(
@@ -350,11 +352,11 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: Cut | None)
             None if search.exact is None else looking.exactly,
             lambda: looking.problem,
         )
-        found.append((explained(case), item))
-    if len(found) == 1:
-        return found[0][0]
+        explanations.append((explained(case), item))
+    if len(explanations) == 1:
+        return explanations[0][0]
     best, item = (max if together else min)(
-        found,
+        explanations,
         key=lambda pair: (_ORDER[pair[0].cause], pair[0].rank is None, pair[0].rank or 0),
     )
     return best._replace(detail=f"{item.label!r}: {best.detail}")
@@ -383,33 +385,33 @@ def _matcher(item: Item, limits: Limits) -> Find:
     return find
 
 
-def _wanted(
+def _items(
     finding: Finding, name: str, looking: _Looking, *, judged: bool
 ) -> tuple[list[Item], bool]:
     """Return what would have served for a target, and whether all of it is needed together."""
     if judged:
         return _supporting(finding, name, looking)
-    names, known = finding.target.any_of, looking.by_label
-    if names in looking.groups and known.keys().isdisjoint(names):
-        return [_by_id(wanted, looking) for wanted in names], False
+    names, by_label = finding.target.any_of, looking.by_label
+    if names in looking.groups and by_label.keys().isdisjoint(names):
+        return [_by_id(own_id, looking) for own_id in names], False
     return [
-        Item(text, None, Passage.of(known[text]), known[text].id)
-        if text in known
+        Item(text, None, Passage.of(by_label[text]), by_label[text].id)
+        if text in by_label
         else Item(text, None, Passage(text, text))
         for text in names
     ], False
 
 
-def _by_id(wanted: str, looking: _Looking) -> Item:
+def _by_id(own_id: str, looking: _Looking) -> Item:
     """Return the item of an ID, with its text where the references or the corpus have it."""
     corpus = looking.search.corpus
     for context in looking.references:
-        if context.id == wanted and context.text:
-            return Item(wanted, wanted, Passage.of(context))
-    known = corpus.get(wanted) if corpus is not None else None
-    if known is None or known.text is None:
-        return Item(wanted, wanted)
-    return Item(wanted, wanted, Passage.of(known))
+        if context.id == own_id and context.text:
+            return Item(own_id, own_id, Passage.of(context))
+    indexed = corpus.get(own_id) if corpus is not None else None
+    if indexed is None or indexed.text is None:
+        return Item(own_id, own_id)
+    return Item(own_id, own_id, Passage.of(indexed))
 
 
 def _supporting(finding: Finding, name: str, looking: _Looking) -> tuple[list[Item], bool]:
@@ -428,15 +430,15 @@ def _supporting(finding: Finding, name: str, looking: _Looking) -> tuple[list[It
 def _id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
     """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
     lookups: dict[int, Lookup] = {}
-    known: set[str | None] = set()
+    retrieved_ids: set[str | None] = set()
     direct = 0
     for position, row in enumerate(report.rows):
         ids = set(row.sample.retrieved_context_ids or ())
-        known |= ids
+        retrieved_ids |= ids
         single = row.sample.single_ids
         missing: list[str] = []
         if single is not None:
-            missing = [one for one in single.names if one not in ids]
+            missing = [own_id for own_id in single.names if own_id not in ids]
             direct += len(single.ids) - len(missing)
         else:
             for reference in row.sample.reference_context_ids or ():
@@ -446,4 +448,6 @@ def _id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
                     direct += 1
         if missing:
             lookups[position] = Lookup(missing, retrieved(row))
-    return IdEvidence(lookups, {one for one in known if one is not None}, direct, corpus)
+    return IdEvidence(
+        lookups, {own_id for own_id in retrieved_ids if own_id is not None}, direct, corpus
+    )

@@ -43,14 +43,14 @@ class Facts(NamedTuple):
     words: frozenset[str]
 
 
-def similarity(one: str, other: str, least: float) -> float:
+def similarity(text: str, other: str, least: float) -> float:
     """Return how alike two texts are, in [0, 1]; 0.0 below `least`.
 
     RapidFuzz's `ratio` of the texts in lower case without punctuation.
     """
     from rapidfuzz import fuzz, utils
 
-    alike = fuzz.ratio(one, other, processor=utils.default_process, score_cutoff=100 * least)
+    alike = fuzz.ratio(text, other, processor=utils.default_process, score_cutoff=100 * least)
     return float(alike) / 100
 
 
@@ -61,22 +61,22 @@ def lengths_alike(text: str, least: float) -> tuple[float, float]:
     return len(text) * share, len(text) / share if share else inf
 
 
-def may_be_alike(one: str, other: str, least: float) -> bool:
+def may_be_alike(first: str, other: str, least: float) -> bool:
     """Return False only where `similarity` is sure, or all but sure, to be below `least`.
 
     Of texts whose lengths may be alike, and much cheaper: by whether one of sixteen places of the
     first text stands in the other. Where one letter in ten differs, that misses one pair in 10,000.
     """
-    if min(len(one), len(other)) < _PROBED or least < _LOOSE:
+    if min(len(first), len(other)) < _PROBED or least < _LOOSE:
         return True
-    text, place = other.lower(), one.lower()
-    step = len(place) // _PROBES
-    return any(place[at : at + _PROBE] in text for at in range(0, step * _PROBES, step))
+    probed, searched = first.lower(), other.lower()
+    step = len(probed) // _PROBES
+    return any(probed[at : at + _PROBE] in searched for at in range(0, step * _PROBES, step))
 
 
-def difference(one: str, other: str) -> str:
+def difference(text: str, other: str) -> str:
     """Return in what two texts differ that look alike: "24 for 36"; empty where in no fact."""
-    ours, theirs = facts(one), facts(other)
+    ours, theirs = facts(text), facts(other)
     for what, mine, its in (
         ("numbers", ours.numbers, theirs.numbers),
         ("names", ours.names - theirs.words, theirs.names - ours.words),
@@ -92,7 +92,7 @@ def difference(one: str, other: str) -> str:
         for other_word in added:
             if other_word in excluded:
                 return f"{other_word!r} for {word!r}"
-    return _elsewhere(one, other)
+    return _elsewhere(text, other)
 
 
 _DENIALS = frozenset(
@@ -109,17 +109,17 @@ _TYPO = 70.0
 """From this share of letters on, one word is the other one misspelled or inflected."""
 
 
-def _elsewhere(one: str, other: str) -> str:
+def _elsewhere(first: str, other: str) -> str:
     """Return in what two texts of another language than English differ, as far as it shows.
 
     Which words exclude each other is known of English alone: elsewhere a word in place of another
     one is a difference.
     """
-    if one.casefold() == other.casefold() or language_of(one) in (None, "en"):
+    if first.casefold() == other.casefold() or language_of(first) in (None, "en"):
         return ""
     from rapidfuzz import fuzz
 
-    ours, theirs = (Counter(_WORDS.findall(text.casefold())) for text in (one, other))
+    ours, theirs = (Counter(_WORDS.findall(text.casefold())) for text in (first, other))
     lacking, added = ours - theirs, theirs - ours
     if not _DENIALS.isdisjoint(lacking | added):
         return "one of them denies it"
@@ -162,19 +162,19 @@ def firsts(texts: Sequence[str | None], least: float) -> list[int]:
 
     Texts are compared that share their first or their last 24 letters and digits, as copies do.
     """
-    seen: dict[str, list[int]] = {}
-    found: list[int] = []
-    for place, text in enumerate(texts):
-        first = place
+    indices_by_end: dict[str, list[int]] = {}
+    first_indices: list[int] = []
+    for index, text in enumerate(texts):
+        first = index
         if text and text.strip():
             for end in _ends(text):
-                for earlier in seen.get(end, ()):
+                for earlier in indices_by_end.get(end, ()):
                     if earlier < first and says_the_same(texts[earlier] or "", text, least):
                         first = earlier
             for end in _ends(text):
-                seen.setdefault(end, []).append(place)
-        found.append(found[first] if first != place else place)
-    return found
+                indices_by_end.setdefault(end, []).append(index)
+        first_indices.append(first_indices[first] if first != index else index)
+    return first_indices
 
 
 def duplicates(contexts: Sequence[Context], near: float) -> frozenset[int]:
@@ -184,15 +184,15 @@ def duplicates(contexts: Sequence[Context], near: float) -> frozenset[int]:
     letters. Of contexts without a text, those that repeat an earlier ID count. Chunks of one
     document are no duplicates, even where they share its ID.
     """
-    seen: set[str | None] = set()
+    ids: set[str | None] = set()
     same = firsts([context.text for context in contexts], near)
-    found = {place for place, first in enumerate(same) if first != place}
-    for place, context in enumerate(contexts):
+    repeated = {index for index, first in enumerate(same) if first != index}
+    for index, context in enumerate(contexts):
         if context.text is None or not context.text.strip():
-            if context.id in seen:
-                found.add(place)
-            seen.add(context.id)
-    return frozenset(found)
+            if context.id in ids:
+                repeated.add(index)
+            ids.add(context.id)
+    return frozenset(repeated)
 
 
 class Repeated:
@@ -200,11 +200,11 @@ class Repeated:
 
     def __init__(self, near: float) -> None:
         self._near = near
-        self._seen = _Seen()
+        self._texts_seen = _Seen()
         # Most lists have none. Plain numbers as keys: what is kept for each of ten thousand rows
         # is walked through by every collection of garbage.
         self._looked_at: set[int] = set()
-        self._found: dict[int, frozenset[int]] = {}
+        self._repeated: dict[int, frozenset[int]] = {}
 
     def __call__(
         self, position: int, contexts: Sequence[Context], *, deeper: bool = False
@@ -213,9 +213,9 @@ class Repeated:
         key = ~position if deeper else position
         if key not in self._looked_at:
             self._looked_at.add(key)
-            if self._seen.may_repeat(contexts):
-                self._found[key] = duplicates(contexts, self._near)
-        return self._found.get(key, _NONE)
+            if self._texts_seen.may_repeat(contexts):
+                self._repeated[key] = duplicates(contexts, self._near)
+        return self._repeated.get(key, _NONE)
 
     def within(self, contexts: Sequence[Context]) -> frozenset[int]:
         """Return the 0-based places of duplicates in a list that is no row's."""
@@ -275,11 +275,11 @@ def _end(text: str) -> str:
     return text[-_BRIEF:].lower() + "$"
 
 
-def says_the_same(one: str, other: str, least: float) -> bool:
+def says_the_same(text: str, other: str, least: float) -> bool:
     """Return whether two texts agree in their facts, and in `least` of their letters."""
-    if one == other:
+    if text == other:
         return True
-    return bool(similarity(one, other, least)) and not difference(one, other)
+    return bool(similarity(text, other, least)) and not difference(text, other)
 
 
 @remembered(2_000_000)

@@ -63,7 +63,9 @@ class Proposer:
         ks = self._from(k)
         if len(ks) < 2:  # noqa: PLR2004 - nothing larger
             return
-        values = {each: {p: baseline.values_at(p, each) for p in baseline.places} for each in ks}
+        values = {
+            each: {p: baseline.values_at(p, each) for p in baseline.score_indices} for each in ks
+        }
         for larger in _worth(ks, values):
             action = f"raise k from {k} to {larger}"
             if isinstance(k, Budget) and isinstance(larger, Budget):
@@ -73,7 +75,7 @@ class Proposer:
                 action,
                 values[larger],
                 baseline.lists_at(larger),
-                asked=larger if isinstance(larger, int) else None,
+                depth=larger if isinstance(larger, int) else None,
             )
 
     def _from(self, k: Cut | None) -> list[Cut]:
@@ -86,7 +88,11 @@ class Proposer:
             first = next((n for n, each in enumerate(larger) if each.amount >= 2 * k.amount), -1)
             return [k, *larger[first:]]
         depth = max(
-            (row.results[place].retrieved for row in baseline.rows for place in baseline.places),
+            (
+                row.results[score_index].retrieved
+                for row in baseline.rows
+                for score_index in baseline.score_indices
+            ),
             default=0,
         )
         return [] if depth <= k else [*_doubled(k, depth)]
@@ -111,17 +117,17 @@ class Proposer:
         if not 0 < k < depth:
             return
         ks = _doubled(k, depth)
-        made = {one: self._cut(one) for one in ks}
-        values = {one: self._values(lists) for one, lists in made.items()}
-        known = max(len(contexts or ()) for contexts in whole)
+        lists_at = {each_k: self._cut(each_k) for each_k in ks}
+        values = {each_k: self._values(lists) for each_k, lists in lists_at.items()}
+        longest = max(len(contexts or ()) for contexts in whole)
         for larger in _worth(ks, values):
-            if baseline.k is None or larger > known:
+            if baseline.k is None or larger > longest:
                 yield Proposal(
                     ChangeKind.LARGER_K,
                     f"retrieve {larger} contexts in place of {k}",
                     values[larger],
-                    made[larger],
-                    asked=larger,
+                    lists_at[larger],
+                    depth=larger,
                 )
 
     def _cut(self, k: int) -> Lists:
@@ -144,7 +150,7 @@ class Proposer:
                 f"keep {number} contexts of {name} through {dropping}",
                 self._values(lists),
                 lists,
-                asked=max(len(contexts or ()) for contexts in lists),
+                depth=max(len(contexts or ()) for contexts in lists),
             )
 
     def _skipping(self) -> Iterator[Proposal]:
@@ -176,8 +182,8 @@ class Proposer:
                 if pipeline is None or not any(name in pipeline.contexts for name in parts):
                     lists.append(recorded)
                     continue
-                known = {**pipeline.contexts, _FINAL: pipeline.final}
-                fused = _fused([known[name] for name in parts if name in known])
+                lists_by_name = {**pipeline.contexts, _FINAL: pipeline.final}
+                fused = _fused([lists_by_name[name] for name in parts if name in lists_by_name])
                 lists.append(fused[: len(recorded or ())])
             yield Proposal(
                 ChangeKind.FUSE_STAGES,
@@ -212,7 +218,7 @@ class Proposer:
                 "drop duplicates before the list is cut",
                 self._values(lists),
                 lists,
-                asked=depth,
+                depth=depth,
                 transform=lambda _, contexts: _without(contexts, self._repeated.within(contexts))[
                     :counted
                 ],
@@ -240,15 +246,15 @@ class Proposer:
         """Return recall of other lists, by place; those that are as recorded keep their values."""
         recorded = self._baseline.lists
         return {
-            place: [
+            score_index: [
                 before
                 if before is None or contexts is None or contexts is recorded[position]
                 else rescored.recall(self._baseline.rows[position], contexts)
                 for position, (before, contexts) in enumerate(
-                    zip(self._baseline.values[place], lists, strict=True)
+                    zip(self._baseline.values[score_index], lists, strict=True)
                 )
             ]
-            for place, rescored in self._rescored.items()
+            for score_index, rescored in self._rescored.items()
         }
 
     def _lists(
@@ -259,16 +265,16 @@ class Proposer:
         cut: bool = True,
     ) -> Lists:
         """Return the list that `make` makes of a stage's contexts, as many as there were."""
-        made: list[Sequence[Context] | None] = []
+        lists: list[Sequence[Context] | None] = []
         for pipeline, recorded in zip(self._pipelines, self._baseline.lists, strict=True):
             if pipeline is None or name not in pipeline.contexts or recorded is None:
-                made.append(recorded)
+                lists.append(recorded)
                 continue
             contexts = make(pipeline, pipeline.contexts[name])
-            made.append(contexts[: len(recorded)] if cut else contexts)
-        return made
+            lists.append(contexts[: len(recorded)] if cut else contexts)
+        return lists
 
-    def _stages(self, wanted: Callable[[_Pipeline, Stage], bool]) -> list[str]:
+    def _stages(self, is_chosen: Callable[[_Pipeline, Stage], bool]) -> list[str]:
         """Return the names of the stages that are `wanted`, in the order of the pipeline."""
         return list(
             dict.fromkeys(
@@ -276,7 +282,7 @@ class Proposer:
                 for pipeline in self._pipelines
                 if pipeline is not None
                 for stage in pipeline.stages
-                if wanted(pipeline, stage)
+                if is_chosen(pipeline, stage)
             )
         )
 
@@ -309,9 +315,9 @@ class _Pipeline:
         if not stages:
             return None
         answered = [call for call in record.calls if call.contexts is not None]
-        made = answered[0] if len(answered) == 1 else None
-        known = made is not None and record.contexts in (made.contexts, made.ranked)
-        last = made.source if made is not None and known else "the last step"
+        answer = answered[0] if len(answered) == 1 else None
+        is_last = answer is not None and record.contexts in (answer.contexts, answer.ranked)
+        last = answer.source if answer is not None and is_last else "the last step"
         return cls(stages, record.contexts, last)
 
     def is_first(self, stage: Stage) -> bool:
@@ -334,7 +340,7 @@ class _Pipeline:
         """Return the names of all steps but those that a stage's list came from."""
         sources, grown = {name}, True
         while grown:
-            more = {one for one, into in self._into.items() if into in sources} - sources
+            more = {stage for stage, into in self._into.items() if into in sources} - sources
             grown = bool(more)
             sources |= more
         others = [stage.name for stage in self.stages if stage.name not in sources]
@@ -353,25 +359,25 @@ class _Pipeline:
 def _fused(lists: Sequence[Sequence[Context]]) -> list[Context]:
     """Return the contexts of several lists by the sum of their reciprocal ranks."""
     worth: dict[object, float] = {}
-    known: dict[object, Context] = {}
+    context_of: dict[object, Context] = {}
     for contexts in lists:
         for rank, context in enumerate(_union(contexts, ()), start=1):
             key = _identity(context)
-            known.setdefault(key, context)
+            context_of.setdefault(key, context)
             worth[key] = worth.get(key, 0.0) + 1 / (RANK_CONSTANT + rank)
-    return sorted(known.values(), key=lambda context: -worth[_identity(context)])
+    return sorted(context_of.values(), key=lambda context: -worth[_identity(context)])
 
 
-def _union(one: Sequence[Context], other: Sequence[Context]) -> list[Context]:
+def _union(first: Sequence[Context], second: Sequence[Context]) -> list[Context]:
     """Return the contexts of both lists, each where it first stands."""
-    found: dict[object, Context] = {}
-    for context in (*one, *other):
-        found.setdefault(_identity(context), context)
-    return list(found.values())
+    contexts: dict[object, Context] = {}
+    for context in (*first, *second):
+        contexts.setdefault(_identity(context), context)
+    return list(contexts.values())
 
 
 def _without(contexts: Sequence[Context], repeated: frozenset[int]) -> list[Context]:
-    return [context for place, context in enumerate(contexts) if place not in repeated]
+    return [context for index, context in enumerate(contexts) if index not in repeated]
 
 
 def _names(contexts: Sequence[Context]) -> list[str | None]:
@@ -396,12 +402,15 @@ K = TypeVar("K", int, Cut)
 
 def _worth(ks: Sequence[K], values: Mapping[K, Mapping[int, Sequence[float | None]]]) -> list[K]:
     """Return the second of `ks`, and the smallest that brings about what the largest does."""
-    means = {k: {place: _mean(found) for place, found in of.items()} for k, of in values.items()}
+    means = {
+        k: {score_index: _mean(recalls) for score_index, recalls in of.items()}
+        for k, of in values.items()
+    }
     most = means[ks[-1]]
     enough = next(n for n, k in enumerate(ks) if all(means[k][p] >= most[p] - _NEAR for p in most))
     return list(dict.fromkeys((ks[1], ks[max(enough, 1)])))
 
 
 def _mean(values: Sequence[float | None]) -> float:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else 0.0
+    scored = [value for value in values if value is not None]
+    return sum(scored) / len(scored) if scored else 0.0

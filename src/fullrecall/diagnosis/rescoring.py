@@ -35,8 +35,8 @@ class Rescored(Protocol):
 class ByIds:
     """Recall by ID, counted from the targets of the recorded result."""
 
-    def __init__(self, place: int) -> None:
-        self._place = place
+    def __init__(self, score_index: int) -> None:
+        self._score_index = score_index
 
     def recall(self, row: Row, contexts: Sequence[Context]) -> float | None:
         """Return recall over a whole list, None where none of its contexts has an ID."""
@@ -45,7 +45,7 @@ class ByIds:
 
     def of_ids(self, row: Row, ids: set[str | None]) -> float:
         """Return the share of targets of which an ID is among these."""
-        targets = row.results[self._place].targets
+        targets = row.results[self._score_index].targets
         return sum(not ids.isdisjoint(target.any_of) for target in targets) / len(targets)
 
 
@@ -63,16 +63,18 @@ class ByScorer:
 
 def rescoring(report: Report, scorers: Mapping[str, Scorer]) -> dict[int, Rescored]:
     """Return what scores other lists, by the place of each score that can be scored again."""
-    found: dict[int, Rescored] = {}
-    for place, method in enumerate(report.methods):
+    rescored: dict[int, Rescored] = {}
+    for score_index, method in enumerate(report.methods):
         scorer = scorers.get(method.name) or rebuilt(method)
         if method.headline != Recall or scorer is None or not _asks_nobody(scorer):
             continue
-        rows = (row for row in report.rows if row.results[place].status is Status.SCORED)
+        rows = (row for row in report.rows if row.results[score_index].status is Status.SCORED)
         checked = list(islice(rows, _CHECKED))
-        if all(_reproduces(scorer, row, row.results[place]) for row in checked):
-            found[place] = ByIds(place) if isinstance(scorer, IdRecall) else ByScorer(scorer)
-    return found
+        if all(_reproduces(scorer, row, row.results[score_index]) for row in checked):
+            rescored[score_index] = (
+                ByIds(score_index) if isinstance(scorer, IdRecall) else ByScorer(scorer)
+            )
+    return rescored
 
 
 def _asks_nobody(scorer: Scorer) -> bool:

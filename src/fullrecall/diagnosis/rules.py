@@ -70,14 +70,14 @@ def ranked_too_low(case: Case) -> Explained | None:
     rank, k = case.finding.rank, case.k
     if rank is None or k is None:
         return None
-    found = beyond(rank, k, case.row.sample.ranks is None, case.repeated)
-    if found.cause is Cause.BEYOND_K:
+    explanation = beyond(rank, k, case.row.sample.ranks is None, case.repeated)
+    if explanation.cause is Cause.BEYOND_K:
         for stage in case.stages:
             before = case.find(stage.contexts)
             if before is not None and before <= k:
-                detail = f"{stage.name} had it at rank {before}; now it is {found.detail}"
+                detail = f"{stage.name} had it at rank {before}; now it is {explanation.detail}"
                 return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
-    return found
+    return explanation
 
 
 def beyond(
@@ -91,7 +91,7 @@ def beyond(
     Where several lists were united, rank and place are not the same: duplicates tell nothing.
     """
     detail = f"at rank {rank} of the list, beyond k = {k}"
-    before = sum(place < rank - 1 for place in repeated()) if in_one_list else 0
+    before = sum(index < rank - 1 for index in repeated()) if in_one_list else 0
     if before and rank - before <= k:
         detail += f"; {before} of the contexts before it are duplicates of others"
         return Explained(Cause.CROWDED_OUT, detail, rank)
@@ -100,9 +100,9 @@ def beyond(
 
 def beyond_budget(finding: Finding, sample: Sample, budget: Budget) -> Explained:
     """Return that a target was found once more was paid than a budget."""
-    place = finding.steps[-1].rank
-    rank = rank_at(sample, place)
-    cost = float(getattr(Costs.of([sample]), budget.unit)[place - 1])
+    position = finding.steps[-1].rank
+    rank = rank_at(sample, position)
+    cost = float(getattr(Costs.of([sample]), budget.unit)[position - 1])
     spent = Budget(round(cost, 3), budget.unit)
     detail = f"at rank {rank} after {spent.words}, beyond {budget.words}"
     return Explained(Cause.BEYOND_K, detail, rank)
@@ -154,37 +154,37 @@ def judged_unsupported(case: Case) -> Explained | None:
 
 def other_id(case: Case) -> Explained | None:
     """It was retrieved, or is indexed, under another ID than the expected one."""
-    wanted, alias = case.item.id, case.alias
-    if wanted is None:
+    expected_id, alias = case.item.id, case.alias
+    if expected_id is None:
         return None
     if alias is not None and not alias.indexed_only:
         at = f"the context at rank {alias.rank}" if alias.rank else "a context of the corpus"
-        has_other = f"{at} is {alias.found!r}"
+        has_other = f"{at} is {alias.other_id!r}"
         detail, cause = {
             "rewrite": (f"{has_other}: the same but for {alias.where}", Cause.ID_MISMATCH),
             "field": (
-                f"{at} has it at id_key={alias.where!r}, and {alias.found!r} as its ID",
+                f"{at} has it at id_key={alias.where!r}, and {alias.other_id!r} as its ID",
                 Cause.ID_MISMATCH,
             ),
             "source": (
-                f"{at} has it as its source, and {alias.found!r} as its ID",
+                f"{at} has it as its source, and {alias.other_id!r} as its ID",
                 Cause.WRONG_ID_LEVEL,
             ),
             "chunk": (f"{has_other}, which is a part of it", Cause.WRONG_ID_LEVEL),
             "document": (f"{has_other}, of which it is a part", Cause.WRONG_ID_LEVEL),
         }[alias.relation]
         return Explained(cause, detail, alias.rank)
-    return _by_text(case, wanted)
+    return _by_text(case, expected_id)
 
 
-def _by_text(case: Case, wanted: str) -> Explained | None:
+def _by_text(case: Case, expected_id: str) -> Explained | None:
     """The text was retrieved, and its ID does not match: told where both texts are known."""
-    if case.item.passage is None or (case.corpus is not None and case.corpus.get(wanted)):
+    if case.item.passage is None or (case.corpus is not None and case.corpus.get(expected_id)):
         return None
-    known = case.corpus is not None and case.corpus.has_ids
+    has_corpus_ids = case.corpus is not None and case.corpus.has_ids
     for rank, context in enumerate(case.retrieved, start=1):
         if context.text != case.item.text:
-            if context.id is not None and _begins(context.id, wanted):
+            if context.id is not None and _begins(context.id, expected_id):
                 holds = case.item.parts_in([context], case.limits.min_run)
                 if holds:
                     detail = f"{context.id!r} was retrieved at rank {rank} and has some of its text"
@@ -193,7 +193,7 @@ def _by_text(case: Case, wanted: str) -> Explained | None:
         if context.id is None:
             detail = f"the context at rank {rank} is its text, and has no ID"
             return Explained(Cause.ID_MISMATCH, detail, rank)
-        if known:
+        if has_corpus_ids:
             detail = f"the context at rank {rank} is its text, under the ID {context.id!r}"
             return Explained(Cause.ID_MISMATCH, detail, rank)
     return None
@@ -217,13 +217,13 @@ def dropped_by_stage(case: Case) -> Explained | None:
 
 def text_differs(case: Case) -> Explained | None:
     """The context of its ID was retrieved, and has another text."""
-    wanted = case.item.own_id
-    if wanted is None or case.item.id is not None or not case.item.text:
+    expected_id = case.item.own_id
+    if expected_id is None or case.item.id is not None or not case.item.text:
         return None
     there = [
         (rank, context)
         for rank, context in enumerate(case.within_k, start=1)
-        if context.id == wanted and context.text is not None
+        if context.id == expected_id and context.text is not None
     ]
     if len(there) != 1:  # several chunks of one document: each has another text
         return None
@@ -231,7 +231,9 @@ def text_differs(case: Case) -> Explained | None:
     how = _other_version(case.item.text, context.text or "")
     if how is None:
         return None
-    return Explained(Cause.TEXT_DIFFERS, f"the context {wanted!r} at rank {rank} has {how}", rank)
+    return Explained(
+        Cause.TEXT_DIFFERS, f"the context {expected_id!r} at rank {rank} has {how}", rank
+    )
 
 
 def _other_version(text: str, other: str) -> str | None:
@@ -291,20 +293,20 @@ def split_across_chunks(case: Case) -> Explained | None:  # noqa: PLR0911 - each
                 max(here),
             )
         return None
-    held, together = case.held, case.share_in_corpus
+    holders, together = case.holders, case.share_in_corpus
     if together < limits.near_duplicate:  # phrases in common are no parts of it
         return None
-    shares = [item.share_of([holder.overlap]) for holder in held]
-    if len(held) < 2 or together <= max(shares):  # noqa: PLR2004 - two halves
+    shares = [item.share_of([holder.overlap]) for holder in holders]
+    if len(holders) < 2 or together <= max(shares):  # noqa: PLR2004 - two halves
         return None
-    missing = [h.context for h in held if not any(_same(h.context, c) for c in case.within_k)]
+    missing = [h.context for h in holders if not any(_same(h.context, c) for c in case.within_k)]
     share = item.share_of(here.values())
     retrieved = f"{share:.0%} of it was retrieved (rank {_listed(here)})" if here else "no part was"
     names = ", ".join(repr(context.id or _short(context.label)) for context in missing[:3])
     rest = f"; not retrieved: {names}" if missing else ""
     return Explained(
         Cause.SPLIT_ACROSS_CHUNKS,
-        f"it is split across {len(held)} chunks of the corpus, none with more than "
+        f"it is split across {len(holders)} chunks of the corpus, none with more than "
         f"{max(shares):.0%} of it; {retrieved}{rest}",
         min(here, default=None),
     )
@@ -422,7 +424,7 @@ def unknown(case: Case) -> Explained:
     if case.judged_without_item:
         if not case.row.sample.reference_contexts:
             wanting.append("reference_contexts in the sample")
-        elif not case.asked:
+        elif not case.is_judge_asked:
             wanting.append("scorers=[…], to ask which reference context supports it")
     elif case.corpus is None:
         wanting.append("corpus=")
@@ -432,8 +434,10 @@ def unknown(case: Case) -> Explained:
         wanting.append("retriever=")
     share = case.finding.credit_at(case.k)
     part = f"{share:.0%} of it was retrieved; " if share else ""
-    told = f"to find the cause, pass {' and '.join(wanting)}" if wanting else "nothing given has it"
-    return Explained(Cause.UNKNOWN, f"{part}{told}")
+    advice = (
+        f"to find the cause, pass {' and '.join(wanting)}" if wanting else "nothing given has it"
+    )
+    return Explained(Cause.UNKNOWN, f"{part}{advice}")
 
 
 RULES: tuple[Rule, ...] = (
@@ -482,13 +486,13 @@ _NEEDS: Mapping[Rule, str] = {
 """What a case must have for a rule to say something of it; see `_given`."""
 
 
-def _given(case: Case) -> tuple[object, ...]:
+def _evidence(case: Case) -> tuple[object, ...]:
     """Return what a case has, in the order of `_KINDS`: what is true counts."""
-    passage, wanted = case.item.passage, case.item.id
+    passage, expected_id = case.item.passage, case.item.id
     return (
         case.judged,
         case.k is not None and case.finding.steps != (),
-        wanted is not None and (case.alias is not None or passage is not None),
+        expected_id is not None and (case.alias is not None or passage is not None),
         len(case.stages) > 0,
         passage is not None and passage.text not in (None, ""),
         passage is not None,
@@ -508,18 +512,18 @@ _KINDS = (
 
 
 @cache
-def _rules(given: tuple[object, ...]) -> tuple[Rule, ...]:
+def _rules(evidence: tuple[object, ...]) -> tuple[Rule, ...]:
     """Return the rules that can say something of cases that have these, or lack them."""
-    there = {kind for kind, has in zip(_KINDS, given, strict=True) if has}
+    there = {kind for kind, has in zip(_KINDS, evidence, strict=True) if has}
     return tuple(rule for rule in RULES if _NEEDS[rule] in there)
 
 
 def explained(case: Case) -> Explained:
     """Return the first cause that a rule finds."""
-    for rule in _rules(_given(case)):
-        found = rule(case)
-        if found is not None:
-            return found
+    for rule in _rules(_evidence(case)):
+        cause = rule(case)
+        if cause is not None:
+            return cause
     return unknown(case)
 
 
@@ -530,9 +534,9 @@ def _rank(case: Case, contexts: Sequence[Context]) -> int | None:
     return None
 
 
-def _begins(one: str, other: str) -> bool:
+def _begins(first: str, other: str) -> bool:
     """Return whether one ID is the other, up to a mark that is no letter or digit."""
-    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    longer, shorter = (first, other) if len(first) > len(other) else (other, first)
     return longer.startswith(shorter) and longer != shorter and not longer[len(shorter)].isalnum()
 
 
@@ -541,10 +545,10 @@ def _next(stage: Stage, stages: Sequence[Stage]) -> str:
     return stage.into if stage.into in names and stage.into else FINAL
 
 
-def _same(one: Context, other: Context) -> bool:
-    if one.id is not None and other.id is not None:
-        return one.id == other.id
-    return one.text is not None and one.text == other.text
+def _same(first: Context, other: Context) -> bool:
+    if first.id is not None and other.id is not None:
+        return first.id == other.id
+    return first.text is not None and first.text == other.text
 
 
 def _is_in_corpus(case: Case) -> bool:

@@ -23,8 +23,8 @@ def sheets(diagnosis: Diagnosis) -> list[Sheet]:
     samples = f"{counted(diagnosis.samples, 'sample')}{drawn}"
     if not diagnosis.misses:
         return [Sheet([], [], [f"Nothing was missed in {samples}."])]
-    said = [f"Diagnosed from {samples}."] if drawn else []
-    return [_changes(diagnosis), _causes(diagnosis, said)]
+    notes = [f"Diagnosed from {samples}."] if drawn else []
+    return [_changes(diagnosis), _causes(diagnosis, notes)]
 
 
 def examples(diagnosis: Diagnosis, most: int) -> Sheet:
@@ -70,7 +70,7 @@ def _measured(change: Change) -> str:
     return f"measured {change.measured_text}" if change.measured else "not tried"
 
 
-def _causes(diagnosis: Diagnosis, said: list[str]) -> Sheet:
+def _causes(diagnosis: Diagnosis, notes: list[str]) -> Sheet:
     by_score = {score: Counter(diagnosis.counts(score)) for score in diagnosis.scores}
     lines = [
         Line(_words(cause), [_cell(counts[cause], counts.total()) for counts in by_score.values()])
@@ -79,7 +79,7 @@ def _causes(diagnosis: Diagnosis, said: list[str]) -> Sheet:
     missed = Line("missed", [f"{counts.total():,}" for counts in by_score.values()])
     fixes = [f"{_words(cause)}: {fix}" for cause, fix in diagnosis.fixes.items()]
     sections = [Section("cause", lines), Section("targets", [missed])]
-    return Sheet(list(by_score), sections, [*fixes, *said])
+    return Sheet(list(by_score), sections, [*fixes, *notes])
 
 
 def _words(cause: object) -> str:

@@ -58,7 +58,7 @@ class Trials:
             retriever = self._retriever if proposal.k or transform else None
         if retriever is None:
             return {}
-        depth = proposal.asked or baseline.depth
+        depth = proposal.depth or baseline.depth
         lists = self._lists(retriever, depth)
         if transform is not None:
             lists = [
@@ -66,14 +66,14 @@ class Trials:
                 for position, contexts in enumerate(lists)
             ]
         return {
-            place: [
+            score_index: [
                 None if before is None or contexts is None else rescored.recall(row, contexts)
                 for row, before, contexts in zip(
-                    baseline.rows, baseline.values[place], lists, strict=True
+                    baseline.rows, baseline.values[score_index], lists, strict=True
                 )
             ]
-            for place, rescored in self._rescored.items()
-            if place in proposal.after
+            for score_index, rescored in self._rescored.items()
+            if score_index in proposal.after
         }
 
     def _lists(self, retriever: RetrieverLike, depth: int) -> list[Sequence[Context] | None]:
