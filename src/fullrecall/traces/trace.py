@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from fullrecall.context import Context
 from fullrecall.hits import IdKey
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
@@ -269,11 +270,34 @@ class _Trace:
         tools = [span for span in spans if span.step.kind == "tool"]
         if any(span.has_input for span in tools) and not any(span.has_output for span in tools):
             return "no tool says what it returned"  # nor whether it failed
+        untold = self._without_text() if any(span.step.prompt for span in spans) else None
+        if untold is not None:
+            return f"no span has the text of the document {untold!r}"
         if len(chains) < 2:  # noqa: PLR2004 - the application's own
             return None
         if not any(span.has_input for span in chains):
             return "no span says what it was given"
         return None if any(span.has_output for span in chains) else "no span says what it returned"
+
+    def _without_text(self) -> str | None:
+        """Return the ID of a document that stands as a reference, and as a text in no span.
+
+        Without it nobody can tell whether a model was sent it.
+        """
+        copies = [
+            copy
+            for span in self._spans.values()
+            for listed in (*span.step.given, *span.step.returned)
+            for copy in listed.documents
+        ]
+        # `id_key` may have given a document another ID than the one in its references.
+        texts = {
+            copy.detail.id if isinstance(copy.detail, Context) else copy.id
+            for copy in copies
+            if copy.text
+        }
+        references = (copy.id for copy in copies if copy.detail is None and not copy.text)
+        return next((own_id for own_id in references if own_id not in texts), None)
 
     def _unseen(self, names: Sequence[str]) -> str:
         """Return why there is no call."""
