@@ -280,14 +280,15 @@ class _Trace:
         return None if any(span.has_output for span in chains) else "no span says what it returned"
 
     def _without_text(self) -> str | None:
-        """Return the ID of a document that stands as a reference, and as a text in no span.
+        """Return the ID of a document that a search names, and of which no span has the text.
 
         Without it nobody can tell whether a model was sent it.
         """
+        steps = [span.step for span in self._spans.values()]
         copies = [
             copy
-            for span in self._spans.values()
-            for listed in (*span.step.given, *span.step.returned)
+            for step in steps
+            for listed in (*step.given, *step.returned)
             for copy in listed.documents
         ]
         # `id_key` may have given a document another ID than the one in its references.
@@ -296,7 +297,14 @@ class _Trace:
             for copy in copies
             if copy.text
         }
-        references = (copy.id for copy in copies if copy.detail is None and not copy.text)
+        references = (
+            copy.id
+            for step in steps
+            if step.kind in ("retriever", "reranker")
+            for listed in step.returned
+            for copy in listed.documents
+            if copy.detail is None and not copy.text
+        )
         return next((own_id for own_id in references if own_id not in texts), None)
 
     def _unseen(self, names: Sequence[str]) -> str:
