@@ -56,7 +56,7 @@ class StepLog:
     ) -> Step | None:
         """Write down that a step began, with what stands in `given`, its input.
 
-        `prompt` is what a model is sent: its texts are the prompt. `told` are further fields of
+        `prompt` is what a model is sent: its texts are the prompt. `details` are further fields of
         `Step`. Returns None if a step of this ID has begun before.
         """
         with self._lock:
