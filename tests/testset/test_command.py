@@ -55,6 +55,17 @@ def test_from_a_folder_to_a_reviewed_set(
     assert list(read(reviewed)) == list(read(made))
 
 
+def test_a_model_that_writes_nothing_fails(
+    folder: Path, tmp_path: Path, author: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 1, after few calls, with why: a script must not go on with an empty set."""
+    author.reply = lambda _: "{}"
+    monkeypatch.setattr(command, "_model", lambda *_: author.model)
+    said = run("generate", folder, "--model", "openai:m", "-o", tmp_path / "set.jsonl", code=1)
+    assert "Stopped early" in said
+    assert "0 questions written" in said
+
+
 def test_an_invalid_reference_fails(tmp_path: Path, folder: Path) -> None:
     """Exit code 1, with the sample and the ID."""
     path = tmp_path / "set.jsonl"

@@ -63,7 +63,7 @@ def generate(
 
     DOCUMENTS is a folder of .txt, .md, .rst, .html, or .jsonl files, or one such file. Each
     question has a reference answer, claims, and a quote with its place for each claim. A
-    stopped run resumes from --store.
+    stopped run resumes from --store. Exit code: 1 if no question was written.
 
     Examples:
       fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
@@ -95,7 +95,9 @@ def generate(
         **settings,
     )
     written.save(output, rejected=rejected)
-    _say(str(written), f"{len(written):,} questions written to {output}.")
+    _say(str(written), f"{counted(len(written), 'question')} written to {output}.")
+    if not len(written):
+        raise typer.Exit(INVALID)
 
 
 @taking(audit_of, "margin")
