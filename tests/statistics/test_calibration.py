@@ -74,7 +74,9 @@ def unjudged(kind: Kind) -> tuple[list[Row], list[JudgedClaim], list[int]]:
         count = 1 + at * 5 % 6
         groups += [group] * count
         claims += [
-            JudgedClaim(f"c{at}-{n}", at, "", f"claim {n}", 1 / count, 0.0, FINDING, known=False)
+            JudgedClaim(
+                f"c{at}-{n}", at, "", f"claim {n}", 1 / count, 0.0, FINDING, needs_no_label=False
+            )
             for n in range(count)
         ]
     return rows, claims, groups
@@ -274,7 +276,7 @@ def one_each(labels: Sequence[int], verdicts: Sequence[int]) -> World:
     """Return a sample of one claim for each verdict."""
     rows = [Row(at + 1, Sample(user_input="?"), ()) for at in range(len(verdicts))]
     claims = [
-        JudgedClaim(f"c{at}", at, "", "a claim", 1.0, float(verdict), FINDING, known=False)
+        JudgedClaim(f"c{at}", at, "", "a claim", 1.0, float(verdict), FINDING, needs_no_label=False)
         for at, verdict in enumerate(verdicts)
     ]
     truth = [float(label) for label in labels]
@@ -406,7 +408,7 @@ def as_report(of: World) -> Report:
     """Return a report whose findings are the judged claims."""
     findings: dict[int, list[Finding]] = {}
     for claim in of.judged.claims:
-        steps = (Step(1, 1.0),) if claim.found else ()
+        steps = (Step(1, 1.0),) if claim.is_supported else ()
         findings.setdefault(claim.row, []).append(
             Finding(Target((claim.target,)), steps, verdict=claim.verdict)
         )

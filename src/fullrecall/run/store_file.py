@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 import time
 import zlib
 from contextlib import closing
@@ -42,8 +43,9 @@ def check(path: Path) -> None:
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
     for part in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
-        if part.exists() and not part.is_file():
-            kind = "a directory" if part.is_dir() else "not a regular file"
+        mode = _mode(part)
+        if mode is not None and not stat.S_ISREG(mode):
+            kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
             raise StoreError(f"the store {path} cannot be read: {part} is {kind}")
     if not path.exists():
         return
@@ -63,6 +65,17 @@ def check(path: Path) -> None:
         raise StoreError(f"the store {path} cannot be read: {error}") from None
     except sqlite3.DatabaseError as error:
         raise UnreadableError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
+
+
+def _mode(path: Path) -> int | None:
+    """Return the mode of a file, None where there is none: another process may just take it away.
+
+    One look: a journal that was there at the first and gone at the second looked like no file.
+    """
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return None
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
