@@ -188,6 +188,11 @@ class Measure:
         return self.of_sample or isinstance(self.k, Budget)
 
     @cached_property
+    def counts_columns(self) -> bool:
+        """Whether rows in which the same was found have the same value, worked out at once."""
+        return not self.reads_sample and type(self).formula is not Measure.formula
+
+    @cached_property
     def top(self) -> int | None:
         """The `k` of a cut by ranks; None for a budget, and for all that was retrieved."""
         return self.k if isinstance(self.k, int) else None

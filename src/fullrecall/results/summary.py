@@ -28,7 +28,8 @@ from fullrecall.results.totals import Totals
 from fullrecall.rewrites import Rewrite, rewrites
 from fullrecall.sample import Sample
 from fullrecall.table.funnel import funnel_of
-from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
+from fullrecall.table.lists import Integers
+from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED, Measured
 from fullrecall.table.table import Table
 from fullrecall.views.sheet import Sheet
 from fullrecall.views.shown import Shown
@@ -342,8 +343,10 @@ def _score(table: Table, score: int, measures: Sequence[Measure], *, united: boo
 
 def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:
     """Return what would make IDs match, as the first samples tell; None where any ID does."""
+    if table.finds_any(score):
+        return None
     scored = np.flatnonzero(table.status(score) == SCORED).tolist()
-    if table.finds_any(score) or not _is_by_id(table, scored[0], score):
+    if not _is_by_id(table, scored[0], score):
         return None
     lists: list[list[str]] = []
     contexts: list[Sequence[Context]] = []
@@ -393,19 +396,23 @@ def _ids_of(sample: Sample) -> tuple[list[str], list[tuple[str, ...]]]:
 def _estimates(table: Table, score: int, measures: Sequence[Measure]) -> dict[Measure, Estimate]:
     """Return measures of one score, part by part: of a file of any length no column is whole."""
     groups = table.group_codes
-    gaps = [table.gaps(score, measure) for measure in measures]
     totals: list[list[Totals]] = [[] for _ in measures]
     undefined = [0 for _ in measures]
-    for rows, values in table.by_part(score, measures):
+    for rows, measured in table.by_part(score, measures):
         codes = None if groups is None else groups[rows]
-        for nth, own in enumerate(values):
-            due = gaps[nth][rows]
-            totals[nth].append(Totals.of(own, due=due, groups=codes))
-            undefined[nth] += int((np.isnan(own) & ~due).sum())
+        for nth, own in enumerate(measured):
+            totals[nth].append(_totals(own, codes))
+            undefined[nth] += own.undefined
     return {
         measure: _estimate(measure, Totals.joined(parts), count)
         for measure, parts, count in zip(measures, totals, undefined, strict=True)
     }
+
+
+def _totals(measured: Measured, groups: Integers | None) -> Totals:
+    if groups is None:
+        return Totals.of(measured.values, due=measured.due, often=measured.often)
+    return Totals.of(measured.of_rows, due=measured.due_rows, groups=groups)
 
 
 def _estimate(measure: Measure, totals: Totals, undefined: int) -> Estimate:

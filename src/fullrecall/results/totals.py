@@ -49,19 +49,28 @@ class Totals:
 
     @classmethod
     def of(
-        cls, values: Floats, *, due: NDArray[np.bool_], groups: Integers | None = None
+        cls,
+        values: Floats,
+        *,
+        due: NDArray[np.bool_],
+        groups: Integers | None = None,
+        often: Integers | None = None,
     ) -> Totals:
         """Return the totals of values, NaN where a sample has none.
 
         `due` says which samples should have a value; `groups` has the number of each one's group,
-        -1 for one that stands for itself, or is None where all do.
+        -1 for one that stands for itself, or is None where all do. Without groups `often` may say
+        how many samples each value is of; None: of one.
         """
         valued = ~np.isnan(values)
         gaps = due & ~valued
         if groups is None:
             none = np.zeros(0, np.int64)
-            distinct, often = np.unique(values[valued], return_counts=True)
-            return cls(distinct, often, int(gaps.sum()), none, (), none)
+            if often is None:
+                distinct, counts = np.unique(values[valued], return_counts=True)
+                return cls(distinct, counts, int(gaps.sum()), none, (), none)
+            distinct, counts = _counted(values[valued], often[valued])
+            return cls(distinct, counts, int(often[gaps].sum()), none, (), none)
         alone = groups < 0
         distinct, often = np.unique(values[valued & alone], return_counts=True)
         grouped = valued & ~alone
@@ -80,12 +89,10 @@ class Totals:
         """Return the totals of several portions of the samples, groups under the same numbers."""
         if len(parts) == 1:
             return parts[0]
-        none = np.zeros(0, np.int64)
-        values, codes = np.unique(
-            np.concatenate([np.zeros(0), *(part.values for part in parts)]), return_inverse=True
+        values, often = _counted(
+            np.concatenate([np.zeros(0), *(part.values for part in parts)]),
+            np.concatenate([np.zeros(0, np.int64), *(part.often for part in parts)]),
         )
-        counts = np.concatenate([none, *(part.often for part in parts)])
-        often = np.bincount(codes, counts, len(values)).astype(np.int64)
         return cls(
             values,
             often,
@@ -166,6 +173,12 @@ class Totals:
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]
+
+
+def _counted(values: Floats, often: Integers) -> tuple[Floats, Integers]:
+    """Return the distinct values, ascending, and how many samples each of them is of."""
+    distinct, index = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(index, often, len(distinct)).astype(np.int64)
 
 
 def _added(parts: Sequence[Integers]) -> Integers:

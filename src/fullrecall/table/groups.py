@@ -40,11 +40,20 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[s
     ]
 
 
-def may_repeat(ids: Sequence[str | None]) -> bool:
+def may_repeat(ids: Iterable[str | None]) -> bool:
     """Return whether an ID occurs twice; in rare cases also where only their hashes do."""
-    named = [name for name in ids if name is not None]
-    # 8 bytes for each ID, where a set takes some 100: reports have millions.
-    return may_repeat_hashes([np.fromiter(map(hash, named), np.int64, len(named))])
+    return may_repeat_hashes([hashes_of(name for name in ids if name is not None)])
+
+
+def may_lack_or_repeat(ids: Iterable[str | None]) -> bool:
+    """Return whether an ID is missing or occurs twice; in rare cases also where hashes do."""
+    hashes = hashes_of(ids)
+    return may_repeat_hashes([hashes]) or bool((hashes == hash(None)).any())
+
+
+def hashes_of(ids: Iterable[str | None]) -> NDArray[np.int64]:
+    """Return the hash of each ID: 8 bytes, where a set takes some 100; reports have millions."""
+    return np.fromiter(map(hash, ids), np.int64)
 
 
 def may_repeat_hashes(parts: Sequence[NDArray[Any]]) -> bool:

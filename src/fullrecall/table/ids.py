@@ -14,7 +14,7 @@ from fullrecall.identifiers import as_texts
 from fullrecall.sample import Sample, has_only_ids
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.found_row import first_ranks_of
-from fullrecall.table.lists import Floats, Integers, Lists, offsets_of
+from fullrecall.table.lists import Floats, Integers, Lists, narrow, offsets_of
 from fullrecall.table.part import SCORED, UNDEFINED, MemoryPart, Results, ScoreColumns, chosen
 
 _FEW = 400
@@ -149,6 +149,17 @@ class IdPart(MemoryPart):
         """The question of each sample."""
         return self._samples.questions or [None] * len(self)
 
+    def content(self, name: str) -> object:
+        """Return the IDs, the questions, or the reference IDs; None for another column."""
+        if name == "reference_context_ids":
+            references = self._samples.references
+            return references.names, references.offsets.tolist()
+        return super().content(name)
+
+    def has_ids_for_targets(self, score: int) -> bool:  # noqa: ARG002 - of each score
+        """Return true: targets are reference IDs."""
+        return True
+
     def selected(self, rows: Integers) -> IdPart:
         """Return these rows, in the order given."""
         return IdPart(self._samples.selected(rows), *self.chosen_scores(rows))
@@ -186,7 +197,7 @@ def score_ids(
         positions, grades = positions.kept(relevant), grades[relevant]
         grades = None if (grades == 1.0).all() else grades
     lengths = np.fromiter(map(len, retrieved), np.int64, len(retrieved))
-    outcomes = FoundColumns(lengths, positions, grade=grades)
+    outcomes = FoundColumns(narrow(lengths), positions, grade=grades)
     # Not `outcomes.targets`, which would be kept: 8 bytes a row.
     status = np.where(positions.counts > 0, SCORED, UNDEFINED).astype(np.int8)
     return ScoreColumns(status, outcomes)

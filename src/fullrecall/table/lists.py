@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = NDArray[np.signedinteger[Any]]
 
 
 class Lists(NamedTuple):
@@ -64,7 +64,13 @@ def offsets_of(counts: Iterable[int] | Integers) -> Integers:
     lengths = counts if isinstance(counts, np.ndarray) else np.fromiter(counts, np.int64)
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    return offsets
+    return narrow(offsets)
+
+
+def narrow(numbers: Integers) -> Integers:
+    """Return whole numbers in 4 bytes each, if they fit."""
+    fit = not len(numbers) or int(numbers.max()) < 2**31
+    return numbers.astype(np.int32) if fit else numbers
 
 
 def count_sums(flags: NDArray[Any], offsets: Integers) -> Integers:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import chain
-from operator import eq
 from typing import overload
 
 import numpy as np
@@ -20,16 +19,24 @@ from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import Forbidden
-from fullrecall.table.found import FoundColumns
 from fullrecall.table.groups import (
     codes_of,
     groups_of,
+    may_lack_or_repeat,
     may_repeat,
     may_repeat_hashes,
     stored_hashes,
 )
 from fullrecall.table.lists import Floats, Integers
-from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Statuses
+from fullrecall.table.part import (
+    UNSCORED,
+    Kinds,
+    Measured,
+    MemoryPart,
+    Part,
+    ScoreColumns,
+    Statuses,
+)
 from fullrecall.table.row import Row
 
 _MOST_BYTES = 2**24
@@ -40,6 +47,19 @@ _MOST_PENDING = 4_096
 
 _MOST_VIEWS = 10_000
 """Rows of a table whose views are kept: pages and diagnoses look at each of them several times."""
+
+
+@dataclass(frozen=True)
+class _LastRead:
+    """The columns of the part that was read last."""
+
+    key: tuple[int, int]
+    columns: ScoreColumns
+
+    @cached_property
+    def kinds(self) -> Kinds | None:
+        """The distinct rows."""
+        return self.columns.kinds()
 
 
 class Table:
@@ -58,7 +78,7 @@ class Table:
         self._forbidden: dict[int, Forbidden] = {}
         self._costs: dict[int, Costs] = {}
         self._views: dict[int, Row] = {}
-        self._last: tuple[tuple[int, int], FoundColumns] | None = None
+        self._last: _LastRead | None = None
         self._stand_alone: bool | None = None
         self._groups: list[str | None] | None = None
         self._group_codes: Integers | None = None
@@ -93,18 +113,17 @@ class Table:
         """Return a measure of each row in [0, 1], NaN where a row has none."""
         owners = range(len(self.parts))
         return np.concatenate(
-            [np.zeros(0), *(self._read(owner, score, measure) for owner in owners)]
+            [np.zeros(0), *(self._read(owner, score, measure).of_rows for owner in owners)]
         )
 
-    def by_part(self, score: int, measures: Sequence[Measure]) -> Iterator[tuple[slice, Floats]]:
-        """Yield the rows of each part, and measures of them, an array of shape (measures, rows).
-
-        What the measures share is made once.
-        """
+    def by_part(
+        self, score: int, measures: Sequence[Measure]
+    ) -> Iterator[tuple[slice, list[Measured]]]:
+        """Yield the rows of each part, and measures of them; what these share is made once."""
         for owner, part in enumerate(self.parts):
             start = self._starts[owner]
-            values = [self._read(owner, score, measure) for measure in measures]
-            yield slice(start, start + len(part)), np.array(values)
+            measured = [self._read(owner, score, measure) for measure in measures]
+            yield slice(start, start + len(part)), measured
 
     def status(self, score: int) -> Statuses:
         """Return the status of each row, as a code."""
@@ -117,15 +136,9 @@ class Table:
 
         A row that forbids nothing has nothing to leak, whether or not it was scored.
         """
-        unscored: NDArray[np.bool_] = self.status(score) == UNSCORED
-        if not measure.of_sample:
-            return unscored
-        forbidden = [self._forbidden_of(owner) for owner in range(len(self.parts))]
-        forbids = [
-            np.zeros(len(part), np.bool_) if own is None else own.forbids
-            for part, own in zip(self.parts, forbidden, strict=True)
-        ]
-        return unscored & np.concatenate(forbids) if forbids else unscored
+        owners = enumerate(self.parts)
+        due = [self._due(owner, part.columns(score), measure) for owner, part in owners]
+        return np.concatenate([np.zeros(0, np.bool_), *due])
 
     def finds_any(self, score: int) -> bool:
         """Return whether any target of any row is found, if only in part."""
@@ -202,20 +215,28 @@ class Table:
     def repeats(self, other: Table, name: str) -> bool:
         """Return whether a column is known to be another table's, row by row.
 
-        In files without an object for a row, so it costs a tenth of comparing lists.
+        In files without an object for a row, and mostly without decoding.
         """
         if len(self) != len(other) or not len(self):
             return False
+        if self._has_content_of(other, name):
+            return True
         ours, theirs = ([part.stored(name) for part in table.parts] for table in (self, other))
-        if all(column is not None for column in (*ours, *theirs)):
-            import pyarrow as pa
-
-            return bool(pa.chunked_array(ours).equals(pa.chunked_array(theirs)))
-        own, others = ([part.at_hand(name) for part in table.parts] for table in (self, other))
-        known, known_others = list(filter(None, own)), list(filter(None, others))
-        if len(known) < len(own) or len(known_others) < len(others):
+        if any(column is None for column in (*ours, *theirs)):
             return False
-        return all(map(eq, chain.from_iterable(known), chain.from_iterable(known_others)))
+        import pyarrow as pa
+
+        return bool(pa.chunked_array(ours).equals(pa.chunked_array(theirs)))
+
+    def _has_content_of(self, other: Table, name: str) -> bool:
+        """Return whether a column is at hand as another table's is, part by part."""
+        if list(map(len, self.parts)) != list(map(len, other.parts)):
+            return False
+        for ours, theirs in zip(self.parts, other.parts, strict=True):
+            content = ours.content(name)
+            if content is None or content != theirs.content(name):
+                return False
+        return True
 
     def has_targets_of(self, other: Table, score: int, other_score: int) -> bool:
         """Return whether each scored row has another table's targets, if that is told at once."""
@@ -239,8 +260,7 @@ class Table:
         """Whether it is known at once that each sample has an ID, and each another one."""
         stored = [part.stored("id") for part in self.parts]
         if any(column is None for column in stored):
-            ids = self.ids
-            return None not in ids and not may_repeat(ids)
+            return not may_lack_or_repeat(chain.from_iterable(part.ids for part in self.parts))
         return not (any(column.null_count for column in stored) or self._may_repeat_ids())
 
     @property
@@ -330,17 +350,19 @@ class Table:
             return may_repeat(self.ids)
         return may_repeat_hashes([stored_hashes(column.drop_null()) for column in stored])
 
-    def _read(self, owner: int, score: int, measure: Measure) -> Floats:
-        """Return a measure of each row of a part."""
-        values: Floats = self._values.get(
+    def _read(self, owner: int, score: int, measure: Measure) -> Measured:
+        """Return a measure of the rows of a part."""
+        measured: Measured = self._values.get(
             (owner, score, measure), lambda: self._measured(owner, score, measure), _bytes
         )
-        return values
+        return measured
 
-    def _measured(self, owner: int, score: int, measure: Measure) -> Floats:
+    def _measured(self, owner: int, score: int, measure: Measure) -> Measured:
         part = self._parts[owner]
-        columns = part.columns(score)
-        outcomes = self._outcomes(owner, score, columns.outcomes)
+        last = self._last_read(owner, score, part.columns(score))
+        kinds = last.kinds if measure.counts_columns else None
+        columns = last.columns if kinds is None else kinds.columns
+        outcomes = columns.outcomes
         if measure.of_sample:
             outcomes = replace(outcomes, forbidden=self._forbidden_of(owner))
         if measure.unit is not None:
@@ -348,16 +370,25 @@ class Table:
         values = measure.values(outcomes, lambda row: part.result(row, score).ranked)
         if not measure.of_sample:
             values[columns.status == UNSCORED] = np.nan
-        return values
+        return Measured(values, self._due(owner, columns, measure), kinds)
 
-    def _outcomes(self, owner: int, score: int, outcomes: FoundColumns) -> FoundColumns:
-        """Return a copy of what was found; of the part that was read last it is the same one.
+    def _due(self, owner: int, columns: ScoreColumns, measure: Measure) -> NDArray[np.bool_]:
+        """Return which rows should have a value and could not be scored; see `gaps`."""
+        unscored: NDArray[np.bool_] = columns.status == UNSCORED
+        if not measure.of_sample:
+            return unscored
+        forbidden = self._forbidden_of(owner)
+        return np.zeros_like(unscored) if forbidden is None else unscored & forbidden.forbids
+
+    def _last_read(self, owner: int, score: int, columns: ScoreColumns) -> _LastRead:
+        """Return a copy of a part's columns; of the part that was read last it is the same one.
 
         What its measures share stays with the copy, and goes with it.
         """
-        if self._last is None or self._last[0] != (owner, score):
-            self._last = (owner, score), replace(outcomes)
-        return self._last[1]
+        if self._last is None or self._last.key != (owner, score):
+            copy = ScoreColumns(columns.status, replace(columns.outcomes))
+            self._last = _LastRead((owner, score), copy)
+        return self._last
 
     def _forbidden_of(self, owner: int) -> Forbidden | None:
         """Return what the samples of a part forbid; None where they forbid nothing."""
@@ -373,8 +404,7 @@ class Table:
         return result.read_by(partial(self._value, owner, index, score))
 
     def _value(self, owner: int, index: int, score: int, measure: Measure) -> float | None:
-        value = float(self._read(owner, score, measure)[index])
-        return None if value != value else value  # noqa: PLR0124 - NaN
+        return self._read(owner, score, measure).of_row(index)
 
     def _row(self, owner: int, index: int) -> Row:
         """Return the view of a row; of a table that is small, the same one each time."""
@@ -408,8 +438,8 @@ class Table:
             self.add(MemoryPart.of(samples, results))
 
 
-def _bytes(values: Floats) -> int:
-    return values.nbytes
+def _bytes(measured: Measured) -> int:
+    return measured.nbytes
 
 
 class Rows(Sequence[Row]):

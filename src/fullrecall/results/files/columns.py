@@ -330,6 +330,10 @@ class Source(Protocol):
         """Return a column as one Arrow array; None where it is null throughout."""
         ...
 
+    def encoded(self, name: str) -> Any:
+        """Return a column of texts as a dictionary and indices; None where it is null."""
+        ...
+
     def is_null(self, name: str) -> bool:
         """Whether a column is null throughout, told without reading it."""
         ...
@@ -342,9 +346,8 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     """
     read = source.column
     status = np.full(rows, UNSCORED, np.int8)  # null where a batch failed
-    statuses = read(f"{name}_status")
-    if statuses is not None:
-        codes = statuses.dictionary_encode()
+    codes = source.encoded(f"{name}_status")
+    if codes is not None:
         numbers = {str(each): number for each, number in CODES.items()}
         if not numbers.keys() >= set(codes.dictionary.to_pylist()):
             raise ReportError(f"{name}_status must be one of {', '.join(Status)}")

@@ -115,7 +115,7 @@ def _distinct(scored: Sequence[_Numbered]) -> Sequence[_Numbered]:
 def _digests(group: RowGroup) -> list[tuple[str, str]]:
     """Return of each row a digest of its content without what it cost, and one of all of it."""
     digests = []
-    for cells in group.content().to_pylist():
+    for cells in group.cells_of_rows().to_pylist():
         whole = json.dumps(cells, sort_keys=True, default=str)
         for name, value in cells.items():
             if name.endswith("_details") and value is not None:

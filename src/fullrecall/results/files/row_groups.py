@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -47,23 +47,37 @@ class Files:
 
     def heads(self, path: str) -> list[str]:
         """Return what the rows of a file say of its report: the same, mostly."""
-        source = self._filesystem.open_input_file(path)
-        metadata = self.file(path).metadata
-        encoded = pq.ParquetFile(source, metadata=metadata, read_dictionary=[columns.HEAD])
-        column = encoded.read(columns=[columns.HEAD], use_threads=False).column(0)
+        column = self.file(path).read(columns=[columns.HEAD], use_threads=False).column(0)
         is_encoded = pa.types.is_dictionary(column.type)
         chunks: list[Any] = column.chunks if is_encoded else [column.cast(pa.string())]
         distinct = [chunk.dictionary if is_encoded else chunk.unique() for chunk in chunks]
         heads = [head for each in distinct for head in each.to_pylist()]
         return list(dict.fromkeys(filter(None, heads)))
 
+    def bytes_of(self, path: str, chunk: pq.ColumnChunkMetaData) -> bytes:
+        """Return the bytes of a column of a row group as they are in its file."""
+        start = chunk.dictionary_page_offset or chunk.data_page_offset
+        with self._filesystem.open_input_file(path) as source:
+            content: bytes = source.read_at(chunk.total_compressed_size, start)
+        return content
+
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
-            return pq.ParquetFile(self._filesystem.open_input_file(path))
+            source = self._filesystem.open_input_file(path)
+            metadata = pq.read_metadata(source)
+            names = set(metadata.schema.names)
+            repeating = [name for name in names if _is_repeating(name, names)]
+            return pq.ParquetFile(source, metadata=metadata, read_dictionary=repeating)
         except FileNotFoundError:
             raise ReportError(f"{path} is missing") from None
         except pa.ArrowInvalid as error:
             raise ReportError(f"{path} is no Parquet file, or cut off: {error}") from None
+
+
+def _is_repeating(name: str, names: Collection[str]) -> bool:
+    """Whether a column has few texts, which are read faster as a dictionary."""
+    score = name.removesuffix("_status")
+    return name == columns.HEAD or (score != name and score in names)
 
 
 class RowGroup(Part):
@@ -193,6 +207,26 @@ class RowGroup(Part):
         column = self.column(name)
         return pa.nulls(self._all, kind) if column is None else column
 
+    def content(self, name: str) -> list[bytes] | None:
+        """Return the bytes of a column with what they are read by; None as for `stored`.
+
+        Files with the same cells mostly have the same bytes, which need not be decoded.
+        """
+        if self._rows is not None or not self.is_null(columns.SAMPLE):
+            return None
+        file = self._files.file(self._path)
+        group = file.metadata.row_group(self._group)
+        chunks = []
+        for index in range(group.num_columns):
+            chunk = group.column(index)
+            if chunk.path_in_schema.partition(".")[0] == name:
+                own = file.schema.column(index)
+                levels = own.max_definition_level, own.max_repetition_level, own.logical_type
+                form = (chunk.physical_type, chunk.compression, chunk.num_values, *levels)
+                chunks.append(repr((chunk.path_in_schema, *map(str, form))).encode())
+                chunks.append(self._files.bytes_of(self._path, chunk))
+        return chunks
+
     def has_ids_for_targets(self, score: int) -> bool:
         """Return whether all targets are reference IDs, of grade 1."""
         name = self._methods[score].name
@@ -218,7 +252,9 @@ class RowGroup(Part):
         """Return a column of the row group as one Arrow array; None where it is null throughout."""
         if self.is_null(name):
             return None
-        column = self._read([name]).column(0).chunk(0)
+        column: Any = self._read([name]).column(0).chunk(0)
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
         kind = self._types.get(name, column.type)  # engines write lists and texts of other types
         if pa.types.is_null(column.type) or column.type == kind:
             return None if pa.types.is_null(column.type) else column
@@ -227,7 +263,17 @@ class RowGroup(Part):
         except pa.ArrowException:
             raise ReportError(f"{self._path}: {name} must be {kind}, got {column.type}") from None
 
-    def content(self) -> pa.Table:
+    def encoded(self, name: str) -> Any:
+        """Return a column of texts as a dictionary and indices; None where it is null."""
+        if self.is_null(name):
+            return None
+        column = self._read([name]).column(0).chunk(0)
+        if pa.types.is_dictionary(column.type):
+            return column
+        column = self.column(name)
+        return None if column is None else column.dictionary_encode()
+
+    def cells_of_rows(self) -> pa.Table:
         """Return all columns of the rows."""
         table = self._read(self._names)
         return table if self._rows is None else table.take(pa.array(self._rows, pa.int64()))
