@@ -372,3 +372,51 @@ def test_a_saved_result_keeps_its_ranks() -> None:
     for ranks in ([1, 1, 2], [1, 1, 2, 1], [0, 1, 1, 2]):
         with pytest.raises(ReportError, match="ranks"):
             ResultRecord.read({**plain, "ranks": ranks})
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_sample_with_another_retrieval_is_that_of_its_fields(seed: int) -> None:
+    """Whatever else it has, and whatever it had been retrieved before."""
+    rng = random.Random(seed)
+    fields: dict[str, Any] = {
+        "id": "q",
+        "user_input": "what?",
+        "reference": "that",
+        "reference_contexts": [["a text", "another"], "third"],
+        "reference_context_ids": rng.choice(
+            [["a", "b"], [1, 2], {"a": 2, "b": 1}, [["a", "c"], "b"], []]
+        ),
+        "reference_claims": ["It stands."],
+        "reference_entities": ["Ada"],
+        "forbidden_ids": ["x"],
+        "superseded": {"old": "new"},
+        "answerable": rng.choice([True, None]),
+        "response": "an answer",
+        "group": "g",
+        "metadata": {"kind": "k"},
+        "retrieved_contexts": [{"id": "z", "text": "old"}],
+    }
+    kept = {name: value for name, value in fields.items() if rng.random() < 0.6}
+    sample = Sample(**kept)
+    if rng.random() < 0.5:
+        sample.single_ids  # noqa: B018 - made when it is read, once
+    record = rng.choice(
+        [
+            Retrieval([Context("new", id="a")], response="a newer answer"),
+            Retrieval([Context("new", id="a")]),
+            Retrieval(error="it failed"),
+        ]
+    )
+    kept.pop("retrieved_contexts", None)
+    if record.response is not None:
+        kept["response"] = record.response
+    expected = Sample(**kept, retrieval=record)
+    got = sample.with_retrieval(record)
+    assert got == expected
+    assert got.to_dict() == expected.to_dict()
+    assert (got.single_ids, got.listed_ids) == (expected.single_ids, expected.listed_ids)
+    contexts = sample.with_retrieval(["a text", {"id": "b"}])
+    assert [context.id for context in contexts.retrieved_contexts or ()] == [None, "b"]
+    assert contexts.response == sample.response
+    got.metadata["new"] = 1  # type: ignore[index]
+    assert "new" not in sample.metadata

@@ -465,19 +465,25 @@ class Sample(_Given):
         `response` is that of the retrieval, where it has one. Raises `InputError` for items that
         are not contexts.
         """
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        fields |= {"retrieved_contexts": None, "retrieved_context_ids": None, "retrieval": None}
+        sample, put = Sample(metadata=self.metadata), object.__setattr__
+        for get, set_ in _KEPT:
+            try:
+                set_(sample, get(self, Sample))
+            except AttributeError:
+                continue
         if isinstance(retrieval, Retrieval):
             if retrieval.other_ids is not None:
                 references = self.reference_context_ids or ()
                 reference_ids = {own for group in references for own in group.any_of}
                 retrieval = retrieval.named(reference_ids.union(self.forbidden))
-            fields["retrieval"] = retrieval
+            put(sample, "retrieval", retrieval)
             if retrieval.response is not None:
-                fields["response"] = retrieval.response
+                put(sample, "response", retrieval.response)
         else:
-            fields["retrieved_contexts"] = list(retrieval)
-        return Sample(**fields)
+            contexts = Sample(retrieved_contexts=list(retrieval)).retrieved_contexts
+            put(sample, "retrieved_contexts", contexts)
+        sample._unite()
+        return sample
 
     def at_stage(self, name: str) -> Sample:
         """Return this sample as if the stage `name` had handed on the final list.
@@ -677,6 +683,20 @@ _get_others = [
     for name in _FIELDS
     if name not in ("id", "user_input", "group", "retrieved_context_ids", "reference_context_ids")
 ]
+
+
+_KEPT = [
+    (slot.__get__, slot.__set__)
+    for slot in (
+        _slot(_Given, "single_ids"),
+        *(
+            _slot(Sample, name)
+            for name in _FIELDS
+            if name not in ("retrieved_contexts", "retrieved_context_ids", "retrieval", "metadata")
+        ),
+    )
+]
+"""What reads and sets the fields that a sample with another retrieval keeps."""
 
 
 def has_only_ids(sample: Sample) -> bool:

@@ -1,9 +1,9 @@
 """Samples put to a retriever: several at a time, in their order, each failure its own.
 
 One algorithm says what is asked, waited for, and handed on; one driver waits in a thread, the other
-in an event loop. Each call is a task of an event loop, which waits for a thread where the retriever
-is asked in one. What cannot leave the thread that made it, such as an SQLite connection, is noticed
-by what it raises, and called there from then on.
+in an event loop. A call is made in a thread of its own, or is a task of an event loop. What cannot
+leave the thread that made it, such as an SQLite connection, is noticed by what it raises, and
+called there from then on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.models.transport import Portal
@@ -51,7 +51,32 @@ class _Outcome(NamedTuple):
     is_bound: bool = False
 
 
-_Call: TypeAlias = "Future[_Outcome | BaseException]"
+@dataclass(eq=False)
+class _Call:
+    """A call under way; one in a thread has a `worker`, and may take up to `bound` seconds."""
+
+    future: Future[_Outcome | BaseException]
+    worker: _Worker | None = None
+    bound: float | None = None
+    began: float | None = None
+    """When its thread began with it; None before."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long it may go on; None without a limit."""
+        if self.bound is None:
+            return None
+        now = monotonic()
+        return max(0.0, (self.began or now) + self.bound - now)
+
+    def given_up(self) -> _Outcome:
+        """Return what comes of it after its last second; its thread is not to be waited for."""
+        assert self.worker is not None  # noqa: S101 - a task of a loop ends itself
+        assert self.bound is not None  # noqa: S101 - the same
+        self.worker.is_stuck = True
+        return _Outcome(_late(self.bound))
+
+
 _Step: TypeAlias = "Sample | _Call | None"
 """A sample to hand on, a call to wait for, or None to draw the next sample."""
 _Steps: TypeAlias = Generator[_Step, Any, None]
@@ -92,7 +117,7 @@ class Asker:
                     answer = _drawn(items)
                 else:
                     with self.interruption.waiting():
-                        answer = step.result()
+                        answer = _waited_for(step)
         except StopIteration:
             return
         finally:
@@ -124,7 +149,7 @@ class Asker:
                 elif step is None:
                     answer = await _adrawn(items)
                 else:
-                    answer = await asyncio.wrap_future(step)
+                    answer = await _awaited(step)
         except StopIteration:
             return
         finally:
@@ -159,28 +184,35 @@ class Asker:
         return _Outcome(_timed(retrieval, began), is_bound)
 
     def _steps(self, calls: _Calls) -> _Steps:
-        """Yield what is to be done next; receive what came of it."""
-        pending: deque[tuple[Sample, _Call | None]] = deque()
+        """Yield what is to be done next; receive what came of it.
+
+        The first call in a thread goes alone: what a retriever makes when it is first used may
+        belong to that thread.
+        """
+        pending: deque[tuple[Sample, bool, _Call | None]] = deque()
         is_over, error = False, None
         while True:
-            while not is_over and len(pending) < self.max_concurrency:
+            while not is_over and len(pending) < (self.max_concurrency if calls.go_along else 1):
                 sample = yield None
                 if isinstance(sample, Sample):
                     is_asked = sample.user_input is not None and self.seconds_left() != 0
-                    pending.append((sample, calls.start(sample) if is_asked else None))
+                    call = calls.start(sample) if is_asked else None
+                    pending.append((sample, is_asked, call))
                 else:
                     is_over, error = True, sample
             if not pending:
                 break
-            sample, call = pending[0]
-            retrieval = None
-            if call is not None:
+            sample, is_asked, call = pending[0]
+            outcome = None
+            while call is not None:
                 outcome = yield call
                 if isinstance(outcome, BaseException):
                     raise outcome
-                retrieval = (self.ask(sample) if outcome.is_bound else outcome).retrieval
+                call = calls.again(sample, call) if outcome.is_bound else None
+            if is_asked and (outcome is None or outcome.is_bound):
+                outcome = self.ask(sample)
             pending.popleft()
-            yield _with(sample, retrieval)
+            yield _with(sample, None if outcome is None else outcome.retrieval)
         if error is not None:
             raise error
 
@@ -207,6 +239,25 @@ async def _adrawn(items: AsyncIterator[Sample]) -> Sample | Exception | None:
         return await anext(items, None)
     except Exception as error:  # noqa: BLE001 - raised again, once it is its turn
         return error
+
+
+def _waited_for(call: _Call) -> _Outcome | BaseException:
+    """Return what came of a call, which this thread waits for."""
+    try:
+        return call.future.result(call.seconds_left)
+    except TimeoutError:
+        return call.given_up()
+
+
+async def _awaited(call: _Call) -> _Outcome | BaseException:
+    """Return the same, in an event loop."""
+    if call.future.done():
+        return call.future.result()
+    try:
+        async with asyncio.timeout(call.seconds_left):
+            return await asyncio.wrap_future(call.future)
+    except TimeoutError:
+        return call.given_up()
 
 
 async def _asynchronous(
@@ -246,11 +297,10 @@ def _late(bound: float | None) -> Retrieval:
 
 
 class _Calls:
-    """Calls under way: tasks of an event loop that ask themselves, or wait for a thread each.
+    """Calls under way: each in a thread, or a task of an event loop.
 
-    Of those in threads the first goes alone: what a retriever makes when it is first used may
-    belong to that thread. A call that is thread-bound is made again in the first thread, then in
-    the caller's own; all that follow are made there.
+    A call that is thread-bound is made again in the first thread, then in the caller's own; all
+    that follow are made there.
     """
 
     def __init__(self, asker: Asker, start: _Start, *, in_threads: bool) -> None:
@@ -258,67 +308,57 @@ class _Calls:
         self._start = start
         self._in_threads = in_threads
         self._thread_choice = "any"
-        self._is_begun = False
-        self._first_has_ended = asyncio.Event()
+        self._first: _Call | None = None
+        """The first call in a thread."""
         self._workers: list[_Worker] = []
         self._idle: list[_Worker] = []
-        self._futures: set[_Call] = set()
+        self._futures: set[Future[Any]] = set()
 
-    def start(self, sample: Sample) -> _Call:
-        """Start a call."""
-        future: _Call = self._start(self._asked_alone if self._in_threads else self._asked, sample)
-        self._futures.add(future)
-        future.add_done_callback(self._futures.discard)
-        return future
+    @property
+    def go_along(self) -> bool:
+        """Whether calls may go beside each other: in threads once the first one has ended."""
+        first = self._first
+        return first is None or first.future.done() or self._workers[0].is_stuck
+
+    def start(self, sample: Sample) -> _Call | None:
+        """Start a call; return None where it is to be made in the caller's thread."""
+        if self._thread_choice == "own":
+            return None
+        if not self._in_threads:
+            return self._noted(_Call(self._start(self._asker.aask, sample)))
+        return self._put(sample, self._workers[0] if self._thread_choice == "first" else None)
+
+    def again(self, sample: Sample, call: _Call) -> _Call | None:
+        """Start a call again that was thread-bound; return None as above."""
+        first = self._workers[0] if self._workers else None
+        if self._thread_choice == "own" or call.worker is first or first is None or first.is_stuck:
+            self._thread_choice = "own"
+            return None
+        self._thread_choice = "first"
+        return self._put(sample, first)
 
     def close(self) -> None:
         """Give up what is under way; threads end, each once its call has returned."""
-        self._thread_choice = "own"  # none is begun any more
         for future in tuple(self._futures):
             future.cancel()
         for worker in self._workers:
             worker.end()
 
-    async def _asked(self, sample: Sample) -> _Outcome:
-        if self._thread_choice == "own":
-            return _ELSEWHERE
-        outcome = await self._asker.aask(sample)
-        self._thread_choice = "own" if outcome.is_bound else self._thread_choice
-        return outcome
+    def _put(self, sample: Sample, worker: _Worker | None) -> _Call:
+        if worker is None and self._idle:
+            worker = self._idle.pop()
+        elif worker is None:
+            worker = _Worker(self._asker.ask, self._idle)
+            self._workers.append(worker)
+        call = _Call(Future(), worker, self._asker.bound())
+        self._first = self._first or call
+        worker.put(sample, call)
+        return self._noted(call)
 
-    async def _asked_alone(self, sample: Sample) -> _Outcome | BaseException:
-        if self._is_begun:
-            await self._first_has_ended.wait()
-        self._is_begun = True
-        try:
-            return await self._asked_in_thread(sample)
-        finally:
-            self._first_has_ended.set()
-
-    async def _asked_in_thread(self, sample: Sample) -> _Outcome | BaseException:
-        while self._thread_choice != "own":
-            worker = self._workers[0] if self._thread_choice == "first" else self._free()
-            bound = self._asker.bound()
-            try:
-                async with asyncio.timeout(bound):
-                    outcome = await asyncio.wrap_future(worker.put(sample))
-            except TimeoutError:
-                worker.is_stuck = True
-                return _Outcome(_late(bound))
-            if isinstance(outcome, BaseException) or not outcome.is_bound:
-                return outcome
-            first = self._workers[0]
-            self._thread_choice = "own" if worker is first or first.is_stuck else "first"
-        return _ELSEWHERE
-
-    def _free(self) -> _Worker:
-        if self._idle:
-            return self._idle.pop()
-        self._workers.append(_Worker(self._asker.ask, self._idle))
-        return self._workers[-1]
-
-
-_ELSEWHERE = _Outcome(Retrieval(error="to be asked in the caller's thread"), is_bound=True)
+    def _noted(self, call: _Call) -> _Call:
+        self._futures.add(call.future)
+        call.future.add_done_callback(self._futures.discard)
+        return call
 
 
 class _Worker:
@@ -331,11 +371,9 @@ class _Worker:
         self.is_stuck = False
         threading.Thread(target=self._run, name="fullrecall retriever", daemon=True).start()
 
-    def put(self, sample: Sample) -> _Call:
+    def put(self, sample: Sample, call: _Call) -> None:
         """Have a call made, in the caller's context."""
-        future: _Call = Future()
-        self._queue.put((copy_context(), sample, future))
-        return future
+        self._queue.put((copy_context(), sample, call))
 
     def end(self) -> None:
         """End the thread after its call."""
@@ -343,14 +381,17 @@ class _Worker:
 
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:
-            context, sample, future = item
-            if future.set_running_or_notify_cancel():
+            context, sample, call = item
+            if call.future.set_running_or_notify_cancel():
+                call.began = monotonic()
                 try:
                     outcome: _Outcome | BaseException = context.run(self._function, sample)
                 except BaseException as error:  # noqa: BLE001 - a SystemExit, too, is the caller's
                     outcome = error
+                if call.seconds_left == 0.0 and isinstance(outcome, _Outcome):
+                    outcome = call.given_up()
                 self.is_stuck = False
                 self._idle.append(self)
-                future.set_result(outcome)
+                call.future.set_result(outcome)
                 del outcome
-            del item, context, sample, future
+            del item, context, sample, call
