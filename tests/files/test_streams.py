@@ -55,6 +55,19 @@ def test_the_report_is_that_of_memory(name: str, by: Any, tmp_path: Path) -> Non
             assert not any(isinstance(part, MemoryPart) for part in report.table.parts)
 
 
+@pytest.mark.parametrize("largest", [7, 64, 999])
+def test_the_same_rows_give_the_same_files(
+    largest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many of them come at a time, which a slow source decides."""
+    expected = evaluate(ids(1_050), IdRecall(), output=tmp_path / "a.parquet", progress=False)
+    monkeypatch.setattr("fullrecall.evaluation.chunks._LARGEST", largest)
+    evaluate(ids(1_050), IdRecall(), output=tmp_path / "b.parquet", progress=False)
+    ours, theirs = (sorted((tmp_path / name).glob("part-*")) for name in ("a.parquet", "b.parquet"))
+    assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
+    assert [len(part) for part in expected.table.parts] == [*[100] * 10, 50]
+
+
 def test_a_bad_sample_ends_the_run_and_keeps_what_came_before(tmp_path: Path) -> None:
     """The error has the report, which reads the file."""
     path = tmp_path / "r.parquet"

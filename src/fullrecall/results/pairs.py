@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ Gap: TypeAlias = Literal[
 
 _GAPS: tuple[str, ...] = get_args(Gap)
 _COMPARED = -1
+
+_Cell = TypeVar("_Cell", bound=np.generic)
 
 _NO_CHANGE = 1e-9
 """Values that differ by less differ by rounding."""
@@ -54,6 +56,14 @@ class Pairing:
     def is_row_by_row(self) -> bool:
         """Whether each sample is in the same row of both tables."""
         return self.before is self.after
+
+    def side_by_side(
+        self, before: NDArray[_Cell], after: NDArray[_Cell]
+    ) -> tuple[NDArray[_Cell], NDArray[_Cell]]:
+        """Return the cells of both sides of each pair, given those of all rows of either table."""
+        if self.is_row_by_row:
+            return before, after
+        return before[self.before], after[self.after]
 
 
 class Common(NamedTuple):
@@ -92,8 +102,7 @@ class ScorePairs:
     @cached_property
     def _statuses(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         (before, after), (score, other) = self._tables, self._scores
-        rows = self._pairing
-        return before.status(score)[rows.before], after.status(other)[rows.after]
+        return self._pairing.side_by_side(before.status(score), after.status(other))
 
     @cached_property
     def _gaps(self) -> NDArray[np.int8]:
@@ -151,10 +160,7 @@ class ScorePairs:
 
         NaN where a pair is not compared, and where the measure is undefined.
         """
-        (before, after), (score, other) = self._tables, self._scores
-        rows = self._pairing
-        old = before.values(score, measure)[rows.before].copy()
-        new = after.values(other, measure)[rows.after].copy()
+        old, new = self._raw(measure)
         if measure.of_sample:
             missing = np.isnan(old) | np.isnan(new)
             old[missing] = new[missing] = np.nan
@@ -202,8 +208,8 @@ class ScorePairs:
         """Return which pairs have a change that is not known."""
         if measure.of_sample:
             (before, after), (score, other) = self._tables, self._scores
-            old = before.gaps(score, measure)[self._pairing.before]
-            new = after.gaps(other, measure)[self._pairing.after]
+            gaps = before.gaps(score, measure), after.gaps(other, measure)
+            old, new = self._pairing.side_by_side(*gaps)
             open_: NDArray[np.bool_] = np.isnan(changes_) & (old | new)
             return open_
         return ~np.isin(self._gaps, [_COMPARED, _GAPS.index("undefined")])
@@ -211,10 +217,8 @@ class ScorePairs:
     def _raw(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""
         (before, after), (score, other) = self._tables, self._scores
-        rows = self._pairing
-        return (
-            before.values(score, measure)[rows.before],
-            after.values(other, measure)[rows.after],
+        return self._pairing.side_by_side(
+            before.values(score, measure), after.values(other, measure)
         )
 
 

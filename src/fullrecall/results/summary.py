@@ -318,33 +318,29 @@ def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = N
 
 def totals_of(table: Table, score: int, measure: Measure) -> Totals:
     """Return the totals of a measure: unscored samples are gaps, undefined ones left out."""
-    return _estimates(table, score, [measure])[measure].totals
+    return _content(table, score, [measure]).estimates[measure].totals
 
 
 def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
-    status = table.status(score)
-    scored, undefined, unscored = (
-        int((status == code).sum()) for code in (SCORED, UNDEFINED, UNSCORED)
-    )
+    content = _content(table, score, measures)
     settled, unverified = _judged(table.judged_results(score))
+    names_others = content.often[SCORED] and not content.finds_any
     return ScoreSummary(
         table.methods[score],
-        _estimates(table, score, measures),
-        scored,
-        undefined,
-        unscored,
-        _reasons(table.unscored_reasons(score)),
+        content.estimates,
+        content.often[SCORED],
+        content.often[UNDEFINED],
+        content.often[UNSCORED],
+        _reasons(content.notes),
         settled,
         unverified,
-        _other_ids(table, score) if scored else None,
-        over_calls(table, score, table.methods[score].headline) if united else None,
+        _other_ids(table, score) if names_others else None,
+        over_calls=over_calls(table, score, table.methods[score].headline) if united else None,
     )
 
 
 def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:
-    """Return what would make IDs match, as the first samples tell; None where any ID does."""
-    if table.finds_any(score):
-        return None
+    """Return what would make IDs match where none does, as the first samples tell."""
     scored = np.flatnonzero(table.status(score) == SCORED).tolist()
     if not _is_by_id(table, scored[0], score):
         return None
@@ -393,20 +389,40 @@ def _ids_of(sample: Sample) -> tuple[list[str], list[tuple[str, ...]]]:
     return retrieved, [reference.any_of for reference in references]
 
 
-def _estimates(table: Table, score: int, measures: Sequence[Measure]) -> dict[Measure, Estimate]:
-    """Return measures of one score, part by part: of a file of any length no column is whole."""
+class _Content(NamedTuple):
+    """What the rows of a table say of one score."""
+
+    estimates: Mapping[Measure, Estimate]
+    often: Counter[int]
+    """How many rows have each status."""
+    notes: Counter[str]
+    """Why rows are unscored."""
+    finds_any: bool
+    """Whether any target of any row is found, if only in part."""
+
+
+def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
+    """Return all of it, part by part: each is read once, and of no column all rows are there."""
     groups = table.group_codes
     totals: list[list[Totals]] = [[] for _ in measures]
     undefined = [0 for _ in measures]
-    for rows, measured in table.by_part(score, measures):
+    often: Counter[int] = Counter()
+    notes: Counter[str] = Counter()
+    finds_any = False
+    for rows, part, measured in table.by_part(score, measures):
         codes = None if groups is None else groups[rows]
         for nth, own in enumerate(measured):
             totals[nth].append(_totals(own, codes))
             undefined[nth] += own.undefined
-    return {
+        columns = part.columns(score)
+        often.update(dict(enumerate(np.bincount(columns.status).tolist())))
+        notes.update(part.notes(score, np.flatnonzero(columns.status == UNSCORED)))
+        finds_any = finds_any or columns.outcomes.finds_any
+    estimates = {
         measure: _estimate(measure, Totals.joined(parts), count)
         for measure, parts, count in zip(measures, totals, undefined, strict=True)
     }
+    return _Content(estimates, often, notes, finds_any)
 
 
 def _totals(measured: Measured, groups: Integers | None) -> Totals:
@@ -419,9 +435,11 @@ def _estimate(measure: Measure, totals: Totals, undefined: int) -> Estimate:
     return Estimate(measure, totals.mean, totals.samples, totals.independent, undefined, totals)
 
 
-def _reasons(notes: Iterable[str]) -> dict[str, int]:
+def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
     """Return the most frequent reasons with their counts; the rest together."""
-    counts = Counter(_STALE.sub(r"\1…", _MOMENTARY.sub("…", note)) for note in notes)
+    counts: Counter[str] = Counter()
+    for note, often in notes.items():
+        counts[_STALE.sub(r"\1…", _MOMENTARY.sub("…", note))] += often
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown_ = dict(ordered[:_REASONS_SHOWN])
     others = sum(count for _, count in ordered[_REASONS_SHOWN:])

@@ -118,12 +118,12 @@ class Table:
 
     def by_part(
         self, score: int, measures: Sequence[Measure]
-    ) -> Iterator[tuple[slice, list[Measured]]]:
-        """Yield the rows of each part, and measures of them; what these share is made once."""
+    ) -> Iterator[tuple[slice, Part, list[Measured]]]:
+        """Yield the rows of each part, the part, and measures; what these share is made once."""
         for owner, part in enumerate(self.parts):
             start = self._starts[owner]
             measured = [self._read(owner, score, measure) for measure in measures]
-            yield slice(start, start + len(part)), measured
+            yield slice(start, start + len(part)), part, measured
 
     def status(self, score: int) -> Statuses:
         """Return the status of each row, as a code."""
@@ -139,10 +139,6 @@ class Table:
         owners = enumerate(self.parts)
         due = [self._due(owner, part.columns(score), measure) for owner, part in owners]
         return np.concatenate([np.zeros(0, np.bool_), *due])
-
-    def finds_any(self, score: int) -> bool:
-        """Return whether any target of any row is found, if only in part."""
-        return any(part.columns(score).outcomes.finds_any for part in self.parts)
 
     def costs(self, part: int) -> Costs:
         """Return what the contexts of a part cost."""
@@ -326,11 +322,6 @@ class Table:
         for part in self.parts:
             if part.judged(score):
                 yield from part.results(score)
-
-    def unscored_reasons(self, score: int) -> Iterator[str]:
-        """Yield why each unscored row has no score."""
-        for part in self.parts:
-            yield from part.notes(score, np.flatnonzero(part.columns(score).status == UNSCORED))
 
     def columns(self, score: int) -> ScoreColumns:
         """Return all columns of a score."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -24,7 +25,7 @@ from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.ids import IdSamples
-from fullrecall.table.lists import Lists, offsets_of
+from fullrecall.table.lists import Lists, narrow, offsets_of
 from fullrecall.table.part import CODES, SCORED, UNSCORED, MemoryPart, Part, ScoreColumns
 
 VERSION = 1
@@ -360,7 +361,7 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     retrieved = read(f"{name}_retrieved")
     steps = read(f"{name}_steps")
     outcomes = FoundColumns(
-        np.zeros(rows, np.int64) if retrieved is None else _numbers(retrieved),
+        np.zeros(rows, np.int32) if retrieved is None else narrow(_filled(retrieved, 0)),
         first,
         None if source.is_null(f"{name}_support") else partial(_support, source, name),
         None if steps is None else _steps(steps),
@@ -368,7 +369,7 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
         _weights(read(f"{name}_size")),
         None if ranks is None else _lists(ranks, rows),
     )
-    _check(outcomes, status, name)
+    _check(replace(outcomes), status, name)  # what it works out is not kept
     if ranks is not None:
         saved_ranks = _lists(read(f"{name}_first"), rows).values
         if not np.array_equal(saved_ranks, _first_ranks(outcomes)):
@@ -423,10 +424,6 @@ def _lists(column: Any, rows: int) -> Lists:
     if column is None:
         return Lists(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))
     return Lists(as_numbers(column.flatten()), offsets_of(list_lengths(column)))
-
-
-def _numbers(column: Any) -> Any:
-    return _filled(column, 0).astype(np.int64)
 
 
 def _weights(column: Any) -> Any:

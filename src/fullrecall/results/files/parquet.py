@@ -33,8 +33,8 @@ from fullrecall.scorers.scorer import BAD_ROW
 from fullrecall.table.part import MemoryPart, Part
 from fullrecall.table.table import Table
 
-GROUP_ROWS = 20_000
-"""Rows of a row group; twice as many at most where they come many at a time."""
+GROUP_ROWS = 24_576
+"""Rows of a row group, however many come together: the same rows give the same files."""
 
 _GROUP_BYTES = 64 * 2**20
 """Bytes from which on a row group is written though it has fewer rows."""
@@ -98,7 +98,7 @@ class _GroupWriter(Writer):
         if not self._count:
             self._tables = [columns.schema(self._methods).empty_table()]
         if self._tables:
-            self._put_all()
+            self._put_first(self._rows)
 
     def _settle(self) -> None:
         if self._waiting:
@@ -113,13 +113,18 @@ class _GroupWriter(Writer):
         self._rows += table.num_rows
         self._bytes += table.nbytes
         self._count += len(part)
-        if self._rows >= GROUP_ROWS or self._bytes >= _GROUP_BYTES:
-            self._put_all()
+        if self._rows >= GROUP_ROWS:
+            self._put_first(GROUP_ROWS)
+        elif self._bytes >= _GROUP_BYTES:
+            self._put_first(self._rows)
 
-    def _put_all(self) -> None:
-        tables, self._tables = self._tables, []
-        self._rows = self._bytes = 0
-        self.put(pa.concat_tables(tables))
+    def _put_first(self, rows: int) -> None:
+        """Write so many of the rows that wait, the first ones."""
+        waiting = pa.concat_tables(self._tables)
+        self.put(waiting.slice(0, rows).combine_chunks())
+        rest = waiting.slice(rows)
+        self._tables = [rest] if rest.num_rows else []
+        self._rows, self._bytes = rest.num_rows, rest.nbytes
 
 
 def _slices(part: Part) -> Iterator[Part]:

@@ -28,6 +28,9 @@ _MOST_BYTES = 256 * 2**20
 _MOST_OPEN = 128
 """Files that are open at a time."""
 
+_MOST_FOOTERS = 1_024
+"""Footers that are kept of files that are closed again, some 50 KB each."""
+
 _AT_ONCE = 64
 """Rows that become Python objects together: whoever reads one mostly reads the next."""
 
@@ -38,6 +41,7 @@ class Files:
     def __init__(self, filesystem: Any) -> None:
         self._filesystem = filesystem
         self._open = Cache(_MOST_OPEN)
+        self._footers = Cache(_MOST_FOOTERS)
         self.kept = Cache(_MOST_BYTES)
 
     def file(self, path: str) -> pq.ParquetFile:
@@ -64,7 +68,7 @@ class Files:
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
             source = self._filesystem.open_input_file(path)
-            metadata = pq.read_metadata(source)
+            metadata = self._footers.get(path, lambda: pq.read_metadata(source), lambda _: 1)
             names = set(metadata.schema.names)
             repeating = [name for name in names if _is_repeating(name, names)]
             return pq.ParquetFile(source, metadata=metadata, read_dictionary=repeating)
@@ -368,9 +372,13 @@ class RowGroup(Part):
 
 def _size(score: ScoreColumns) -> int:
     outcomes = score.outcomes
-    first = outcomes.first
-    values = first.values.nbytes + first.offsets.nbytes + outcomes.retrieved.nbytes
-    return 3 * int(values)  # measures keep some more with them
+    arrays = [score.status, outcomes.retrieved, *outcomes.first]
+    arrays += [each for each in (outcomes.grade, outcomes.size) if each is not None]
+    if outcomes.steps is not None:
+        arrays += [*outcomes.steps.positions, outcomes.steps.credits]
+    if outcomes.ranks is not None:
+        arrays += outcomes.ranks
+    return sum(int(array.nbytes) for array in arrays)
 
 
 def _bytes(table: pa.Table) -> int:
