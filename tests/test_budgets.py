@@ -119,7 +119,7 @@ def _paid(sample: Sample, budget: Budget) -> Sample:
 def test_a_budget_counts_as_if_nothing_else_had_been_retrieved() -> None:
     """Every measure within a budget is that of the contexts that the budget pays for."""
     rng = random.Random(7)
-    for _ in range(150):
+    for _ in range(50):
         sample = _random_sample(rng)
         budget = rng.choice([calls(rng.randint(1, 4)), tokens(rng.randint(1, 60)), seconds(0.4)])
         whole, left = IdRecall().score(sample), IdRecall().score(_paid(sample, budget))
@@ -130,7 +130,7 @@ def test_a_budget_counts_as_if_nothing_else_had_been_retrieved() -> None:
 def test_a_budget_that_pays_for_all_changes_nothing() -> None:
     """With enough of anything a measure is what it is without a budget."""
     rng = random.Random(8)
-    for _ in range(60):
+    for _ in range(20):
         result = IdRecall().score(_random_sample(rng))
         for measure in _MEASURES:
             for budget in (calls(4), tokens(10_000), seconds(1)):
@@ -140,7 +140,7 @@ def test_a_budget_that_pays_for_all_changes_nothing() -> None:
 def test_measures_rise_with_the_budget() -> None:
     """Recall, a hit and all found never fall as more is paid for."""
     rng = random.Random(9)
-    for _ in range(40):
+    for _ in range(15):
         result = IdRecall().score(_random_sample(rng))
         for measure in _RISING:
             for budgets in (map(calls, range(1, 5)), map(tokens, range(1, 80, 7))):
@@ -151,7 +151,7 @@ def test_measures_rise_with_the_budget() -> None:
 def test_a_table_reads_what_a_result_reads() -> None:
     """Columns of many samples give what each sample gives by itself."""
     rng = random.Random(10)
-    samples = [_random_sample(rng) for _ in range(60)]
+    samples = [_random_sample(rng) for _ in range(20)]
     report = evaluate(samples, IdRecall())
     for measure in _MEASURES:
         for budget in (calls(2), tokens(30), seconds(0.5)):
@@ -406,7 +406,7 @@ def test_amounts_that_are_none(wrong: Callable[[], object]) -> None:
 def test_missed_targets_are_those_that_a_budget_does_not_pay_for() -> None:
     """As many as recall lacks, counted by columns and one by one."""
     rng = random.Random(7)
-    report = evaluate([_random_sample(rng) for _ in range(150)], IdRecall(), progress=False)
+    report = evaluate([_random_sample(rng) for _ in range(60)], IdRecall(), progress=False)
     for budget in (calls(1), calls(3), tokens(5), seconds(0.4)):
         missed, values = report.missed(budget), report.values(Recall @ budget)
         listed = list(missed)

@@ -27,10 +27,8 @@ printf '%%s\\n' "${COMPREPLY[@]}"
     ("typed", "offered"),
     [
         ("fullrecall ev", {"evaluate"}),
-        ("fullrecall doc", {"doctor"}),
         ("fullrecall evaluate --sc", {"--scorer"}),
         ("fullrecall evaluate --scorer cl", {"claim_recall"}),
-        ("fullrecall gate --req", {"--require"}),
         ("fullrecall no-such-command-", {""}),
     ],
 )

@@ -102,7 +102,7 @@ WANTED = {name: measure for name, measure in MEASURES.items() if not measure.rea
 
 
 @given(st.lists(st.sampled_from("abcdefghxyz"), max_size=12), GRADED, KS)
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_every_measure_equals_its_obvious_reference(
     retrieved: list[str], grades: dict[str, int], k: int
 ) -> None:
@@ -118,7 +118,7 @@ def test_every_measure_equals_its_obvious_reference(
 
 
 @given(st.lists(st.sampled_from("abcdefghxyz"), max_size=12), GRADED, KS, st.integers(2, 4))
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_a_relevance_level_never_touches_gains(
     retrieved: list[str], grades: dict[str, int], k: int, level: int
 ) -> None:
@@ -188,7 +188,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.lists(KS, max_size=4), st.sampled_from([Sample, dict]))
-@settings(max_examples=120)
+@settings(max_examples=40)
 def test_chunks_give_what_samples_give(
     rows: list[tuple[Any, Any]], ks: list[int], form: Any
 ) -> None:
@@ -218,7 +218,7 @@ COLUMNS = st.one_of([
 
 
 @given(COLUMNS, st.lists(KS, max_size=4), st.sampled_from([0, 400]))
-@settings(max_examples=200)
+@settings(max_examples=70)
 def test_columns_of_any_kind_give_what_samples_give(
     rows: list[tuple[list[Any], list[Any]]], ks: list[int], few: int
 ) -> None:
@@ -246,7 +246,7 @@ TEXTS = st.text(alphabet="abc ", min_size=1, max_size=12).filter(str.strip)
 
 
 @given(st.lists(TEXTS, max_size=5), st.lists(TEXTS, min_size=1, max_size=4), st.floats(0, 1))
-@settings(max_examples=120)
+@settings(max_examples=40)
 def test_text_recall_decides_as_ragas_formula(
     retrieved: list[str], references: list[str], threshold: float
 ) -> None:

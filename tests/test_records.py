@@ -323,7 +323,7 @@ def saved(report: Report, path: Path, **options: Any) -> Report:
 class TestEqual:
     """What is saved and loaded is equal, or `save` raises."""
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(metadata=st.dictionaries(st.text(), PLAIN, max_size=4), place=st.sampled_from("sc"))
     def test_plain_metadata_comes_back(
         self, tmp_path_factory: pytest.TempPathFactory, metadata: dict[str, Any], place: str
@@ -333,7 +333,7 @@ class TestEqual:
         path = tmp_path_factory.getbasetemp() / "plain.jsonl"
         assert list(saved(report, path)) == list(report)
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(
         value=HOSTILE,
         around=st.sampled_from([lambda v: v, lambda v: [v], lambda v: {"in": [1, v]}]),

@@ -66,7 +66,7 @@ CALLS = st.lists(
 
 
 @given(CALLS, st.randoms(use_true_random=False))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_shuffling_the_calls_changes_nothing(calls: list[Call], rng: random.Random) -> None:
     """Neither contexts nor ranks, and so no number, depend on the order of the calls."""
     shuffled = rng.sample(calls, len(calls))
@@ -75,7 +75,7 @@ def test_shuffling_the_calls_changes_nothing(calls: list[Call], rng: random.Rand
 
 
 @given(CALLS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 def test_the_first_k_are_the_first_k_of_each_call(calls: list[Call]) -> None:
     """A context has a rank of at most k exactly where some call has it among its first k."""
     record = of_calls(calls)
@@ -228,7 +228,7 @@ RECORDS = st.builds(
 
 
 @given(RECORDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 def test_a_record_is_saved_as_it_is(record: Retrieval) -> None:
     """By itself and in a sample: through JSON, equal, and with nothing written twice."""
     plain = json.loads(json.dumps(record.to_dict()))
@@ -298,14 +298,14 @@ def scored(calls: list[Call]) -> dict[str, object]:
 
 
 @given(CALLS, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_no_number_depends_on_the_order_of_the_calls(calls: list[Call], rng: random.Random) -> None:
     """Nor does any finding: a judge is shown the same contexts in the same order."""
     assert scored(calls) == scored(rng.sample(calls, len(calls)))
 
 
 @given(CALLS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_measures_of_a_union_are_those_of_its_definition(calls: list[Call]) -> None:
     """Counted by hand: the first k of each call, each context once, precision over their number."""
     found = scored(calls)
@@ -374,7 +374,7 @@ def test_a_saved_result_keeps_its_ranks() -> None:
             ResultRecord.read({**plain, "ranks": ranks})
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_sample_with_another_retrieval_is_that_of_its_fields(seed: int) -> None:
     """Whatever else it has, and whatever it had been retrieved before."""
     rng = random.Random(seed)

@@ -150,7 +150,7 @@ def verdicts(citations: int, quote: str) -> str:
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-BOMBS = {"gzip": 400 << 20, "deflate": 200 << 20}
+BOMBS = {"gzip": 150 << 20, "deflate": 150 << 20}
 VERDICT = '{"id": 1, "verdict": "supported", "together": false, "citations": []}'
 
 TEXTS = {

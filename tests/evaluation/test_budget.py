@@ -176,7 +176,7 @@ def test_what_is_no_bound_is_refused(options: dict[str, Any], problem: str) -> N
         run(Slow(), 100)  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(
     sizes=st.lists(st.tuples(st.integers(1, 400), st.integers(0, 90)), min_size=1, max_size=25),
     bound=st.integers(50, 5_000),

@@ -31,7 +31,7 @@ SAMPLES = [
         retrieved_contexts=[f"This is what the context says of {number}.", "Nothing."],
         reference_claims=[f"Claim {number} is the first.", f"Claim {number} is the second."],
     )
-    for number in range(40)
+    for number in range(20)
 ]
 HANGS = 0.3
 """Seconds after which a request that hangs is given up, and no other."""
@@ -138,7 +138,7 @@ def judged(
 def test_no_score_is_wrong(faulty: FaultyEndpoint, name: str, *, always: bool) -> None:
     """What passes is mended; what lasts costs exactly the struck samples, with the reason."""
     case = CASES[name]
-    struck = frozenset(random.Random(name).sample(range(40), 6))
+    struck = frozenset(random.Random(name).sample(range(20), 4))
     faulty.strikes(case.fault, struck, always=always)
     report = judged(faulty, hangs=HANGS if name == "hang" else 600.0, timeout=600.0)
     lost = struck if always else frozenset()
@@ -151,7 +151,7 @@ def test_no_score_is_wrong(faulty: FaultyEndpoint, name: str, *, always: bool) -
             assert result.score == (number % 3) / 2
         extra = faulty.requests[number] - 1
         assert extra == 0 if number not in struck else extra <= 4
-    assert len(report) == 40
+    assert len(report) == 20
     assert report.spent is not None
     assert report.spent.calls == faulty.requests.total()
 
@@ -162,7 +162,7 @@ def test_what_strikes_everybody_stops_the_run(
     faulty: FaultyEndpoint, code: int, concurrency: int
 ) -> None:
     """No key, no such model, no such request: one message, and no request for each sample."""
-    faulty.strikes(status(code), frozenset(range(40)), always=True)
+    faulty.strikes(status(code), frozenset(range(20)), always=True)
     with pytest.raises(RunStopped, match=r"openai:m@\S+ does not answer: .* \S+Error: ") as caught:
         judged(faulty, max_concurrency=concurrency)
     # Denied, the model is doubted at once; a rejected request may be the sample's own fault, and

@@ -133,23 +133,6 @@ class TestSink:
 class TestResume:
     """The same call with its store, after a run that left something."""
 
-    @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 500])
-    @pytest.mark.parametrize("concurrency", [1, 3, 16])
-    @pytest.mark.parametrize("rejected", [(1, 7, 14, 21, 28, 35), (2, 3, 20, 21, 38, 39)])
-    def test_it_never_raises_where_the_run_did_not(
-        self, tmp_path: Path, status: int, concurrency: int, rejected: tuple[int, ...]
-    ) -> None:
-        """Six of forty are always turned away: 34 are scored, as often as it is called."""
-
-        def fails(number: int, _: int) -> Exception | None:
-            return HttpError(status) if number in rejected else None
-
-        for _ in range(3):
-            model = Model(fails)
-            report = run(model, store=tmp_path / "s", max_concurrency=concurrency)
-            assert report.summary()["claim_recall"].scored == 34
-        assert set(model.asked) <= set(rejected)
-
     def test_what_fails_no_more_is_answered(self, tmp_path: Path) -> None:
         """That a store knows of a failure keeps nobody from asking again."""
         run(Model(lambda number, _: HttpError(400) if number < 3 else None), store=tmp_path / "s")

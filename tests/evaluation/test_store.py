@@ -158,7 +158,7 @@ def test_other_words_in_the_prompt_are_another_judge(tmp_path: Path) -> None:
 # --- what a store gives back
 
 
-@settings(deadline=None, max_examples=50)  # each syncs a disk
+@settings(deadline=None, max_examples=20)  # each syncs a disk
 @given(text=st.text(), detail=st.text(), tokens=st.integers(0, 2**40), failed=st.booleans())
 def test_a_completion_comes_back_as_it_was(
     text: str, detail: str, tokens: int, *, failed: bool

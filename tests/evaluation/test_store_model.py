@@ -340,7 +340,7 @@ class LedgerMachine(RuleBasedStateMachine):
         return self.store.get(completion_key(ask)).value is not None
 
 
-STEPS = int(os.environ.get("FULLRECALL_STORE_STEPS", "320"))
+STEPS = int(os.environ.get("FULLRECALL_STORE_STEPS", "160"))
 """Steps of the machine in all; `.ci/run` takes 2,000, which is about a minute of CPU."""
 
 LedgerMachine.TestCase.settings = settings(
@@ -425,11 +425,11 @@ def test_three_threads_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
 @posix
 @pytest.mark.parametrize("how", ["cancelled", "ctrl-c", "deadline"])
 def test_the_next_run_on_the_same_store_goes_on(tmp_path: Path, how: str) -> None:
-    """Twenty times: a run that is ended in the middle of a write leaves the store as it was."""
+    """Eight times: a run that is ended in the middle of a write leaves the store as it was."""
     machine = LedgerMachine()
     chance = random.Random(how)
     try:
-        for _ in range(20):
+        for _ in range(8):
             numbers = [chance.randrange(31) for _ in range(6)]
             if how == "cancelled":
                 machine.cancel(numbers, chance.randint(1, 4), chance.randint(0, 6))
@@ -600,7 +600,7 @@ def test_a_journal_that_comes_and_goes_is_no_fault(tmp_path: Path) -> None:
     thread = threading.Thread(target=flicker)
     thread.start()
     try:
-        for _ in range(3_000):
+        for _ in range(1_000):
             store_file.check(path)
     finally:
         is_over.set()

@@ -13,13 +13,13 @@ from fullrecall.judges.flow import run
 from fullrecall.judges.local import LexicalJudge, support
 
 MOST = {"number": 0.05, "scale": 0.05, "negation": 0.20, "myth": 0.10, "report": 0.10}
-ENOUGH = 250
+ENOUGH = 125
 
 
 @pytest.fixture(scope="module")
 def true() -> list[tuple[str, list[str]]]:
     """Return claims with contexts that support them."""
-    return facts(500)
+    return facts(200)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from fullrecall.models import ChatRequest, Completion, Failure
 from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
-RUNS = int(os.environ.get("FULLRECALL_RUNS", "12"))
+RUNS = int(os.environ.get("FULLRECALL_RUNS", "5"))
 
 QUESTION = "What is the Varn bridge?"
 REFERENCE = "The Varn bridge opened in 1889. It is 300 m long, and Ada Holt designed it."

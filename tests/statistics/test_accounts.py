@@ -92,7 +92,7 @@ def run_call(
 
 
 @given(st.integers(2, 6), st.integers(1, 3), st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_accounts_agree_with_the_slow_reference(retrievers: int, calls: int, seed: int) -> None:
     """Survivors, capitals, and the number of further questions are those of the definition."""
     rng = np.random.default_rng(seed)
@@ -165,7 +165,7 @@ def test_unscored_questions_drop_nobody() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_doubt_never_speeds_up_a_drop(answers: list[tuple[int, int]]) -> None:
     """Capital never becomes negative or NaN, whatever the values and handicaps are."""
     accounts = Accounts.open([0.3, 0.0])

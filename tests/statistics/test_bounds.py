@@ -61,8 +61,8 @@ def hits(found: int, n: int) -> Counts:
 class TestNumbers:
     """K and the bounds against closed forms."""
 
-    @pytest.mark.parametrize("n", [1, 2, 7, 30, 100, 1_000, 10_000, 100_000])
-    @pytest.mark.parametrize("mean", [0.01, 0.3, 0.5, 0.9, 0.99])
+    @pytest.mark.parametrize("n", [1, 7, 1_000, 100_000])
+    @pytest.mark.parametrize("mean", [0.01, 0.5, 0.99])
     def test_of_hits_k_is_the_binomial_tail(self, n: int, mean: float) -> None:
         """K is P(X >= found) to 1e-9, also where that is far too small to decide anything."""
         for found in {0, 1, n // 3, n // 2, int(0.9 * n), int(0.98 * n), n - 1, n} - {-1}:
@@ -71,9 +71,9 @@ class TestNumbers:
             expected = binom.cdf(found, n, mean)
             assert mean_below(hits(found, n), mean) == pytest.approx(expected, rel=1e-9, abs=1e-290)
 
-    @pytest.mark.parametrize("n", [1, 3, 58, 1_000, 100_000])
-    @pytest.mark.parametrize("score", [1.0, 0.97, 0.5, 1 / 3])
-    @pytest.mark.parametrize("ratio", [1 - 1e-12, 1 - 1e-9, 1 - 1e-5, 0.999, 0.9, 0.5, 0.001])
+    @pytest.mark.parametrize("n", [1, 58, 100_000])
+    @pytest.mark.parametrize("score", [1.0, 1 / 3])
+    @pytest.mark.parametrize("ratio", [1 - 1e-12, 1 - 1e-5, 0.9, 0.001])
     def test_of_equal_scores_k_is_a_power(self, n: int, score: float, ratio: float) -> None:
         """K is (m / c)^n where all scores are c: the integrand's slowest decay, and its fastest."""
         mean = score * ratio
@@ -95,7 +95,7 @@ class TestNumbers:
     @given(
         st.lists(SCORES, min_size=1, max_size=30), st.sampled_from([0.001, 0.025, 0.05, 0.4, 0.9])
     )
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=20, deadline=None)
     def test_a_bound_is_where_k_is_alpha(self, scores: list[float], alpha: float) -> None:
         """K just below the lower bound is below alpha, and just above it above."""
         counts = Counts.of(scores)
@@ -109,7 +109,7 @@ class TestNumbers:
         assert mean_below(counts, high - 1e-9) >= alpha
 
     @given(st.lists(st.tuples(SCORES, st.floats(1e-6, 1e5)), min_size=1, max_size=8), st.data())
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_k_is_never_nan_and_does_not_depend_on_the_trapezoids(
         self, counted: list[tuple[float, float]], data: st.DataObject
     ) -> None:
@@ -201,13 +201,13 @@ class TestErrors:
             assert fails == (mean_below(counts, 0.9) <= 0.05)
 
     def test_random_laws_at_every_level(self) -> None:
-        """40 laws on three or four random points, up to 12 values: K is a p-value at every alpha.
+        """15 laws on three or four random points, up to 12 values: K is a p-value at every alpha.
 
         Enumerated: all counts; the probability of all that have at most some K is at most that K.
         """
         rng = np.random.default_rng(5)
         worst = 0.0
-        for _ in range(40):
+        for _ in range(15):
             points = rng.integers(3, 5)
             n = int(rng.integers(2, 13 if points == 3 else 7))
             values, law = np.sort(rng.random(points)), rng.dirichlet(np.full(points, 0.5))
@@ -227,11 +227,11 @@ class TestErrors:
     def test_unlike_laws(self) -> None:
         """Six values of six different laws, each with the mean at issue: K holds for these too.
 
-        Enumerated: the 64 outcomes of each of 20 sets of two-point laws.
+        Enumerated: the 64 outcomes of each of 8 sets of two-point laws.
         """
         rng = np.random.default_rng(6)
         worst = 0.0
-        for _ in range(20):
+        for _ in range(8):
             mean = float(rng.uniform(0.2, 0.95))
             low, high = rng.uniform(0, mean, 6), rng.uniform(mean, 1, 6)
             share = (mean - low) / (high - low)
@@ -246,7 +246,7 @@ class TestErrors:
         assert 0.5 < worst <= 1 + 1e-9
 
     @given(st.lists(SCORES, min_size=1, max_size=20), MEANS, st.data())
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_raising_a_score_never_raises_k(
         self, scores: list[float], mean: float, data: st.DataObject
     ) -> None:

@@ -161,7 +161,6 @@ def judged_mean(of: World, coverage: Coverage) -> None:
 
 
 DRAWN = {
-    "60 of 150": (Kind(), 60),
     "60 of 150 in groups of 3": (Kind(group=3, alike=0.3), 60),
     "100 of 100, a judge too strict": (Kind(100, 0.8, 0.8, 0.9), 100),
 }

@@ -32,7 +32,7 @@ def slow_p(differences: list[float]) -> Fraction:
 
 
 @given(st.lists(STEPS, min_size=1, max_size=10))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_p_is_that_of_every_pattern_of_signs(differences: list[float]) -> None:
     """The p-value equals the one of writing down all patterns of signs."""
     assert sign_flip_p(np.array(differences)) == pytest.approx(float(slow_p(differences)), abs=1e-9)
@@ -78,7 +78,7 @@ def test_p_keeps_its_level_under_its_null_and_not_under_a_mean_of_zero() -> None
 
 
 @given(st.lists(STEPS, min_size=1, max_size=40), st.sampled_from([0.8, 0.95, 0.99]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_outcome_interval_and_p_mean_agree(differences: list[float], confidence: float) -> None:
     """Better or worse exactly where the interval leaves out 0, and where its p-value is small."""
     found = change(differences, confidence=confidence)
@@ -93,7 +93,7 @@ def test_outcome_interval_and_p_mean_agree(differences: list[float], confidence:
 
 
 @given(st.lists(STEPS, min_size=1, max_size=30))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_before_and_after_swapped_mirror_everything(differences: list[float]) -> None:
     """A change undone is the same change with the other sign."""
     there, back = change(differences), change([-each for each in differences])

@@ -96,11 +96,11 @@ class TestFalseOutcomes:
         assert rates[PASS] <= 0.05
         assert rates[FAIL] <= 0.05
 
-    @pytest.mark.parametrize("n", [100, 200])
+    @pytest.mark.parametrize("n", [100])
     def test_unscored_samples_that_would_be_0(self, n: int) -> None:
         """One sample in 10 fails to be scored because it fails: PASS in 5% at most."""
         rng = random.Random(n)
-        runs, wrong = 150, 0
+        runs, wrong = 60, 0
         for _ in range(runs):
             scores = [None if rng.random() < 0.1 else 1.0 for _ in range(n)]
             wrong += outcome(Gate(Recall >= 0.9), report_of(scores)) is PASS
@@ -109,7 +109,7 @@ class TestFalseOutcomes:
     def test_groups_whose_size_tells_of_their_scores(self) -> None:
         """Nine groups in ten are of one sample, the tenth of six that fail more often."""
         rng = random.Random(5)
-        runs, wrong = 250, 0
+        runs, wrong = 100, 0
         truth = 0.9 * 0.95 + 0.1 * 0.45  # of the mean over groups
         for _ in range(runs):
             scores: list[float | None] = []
@@ -124,7 +124,7 @@ class TestFalseOutcomes:
 
     def test_six_rules_at_their_thresholds(self) -> None:
         """Six scores, each with a true mean at its threshold: any of them FAILs in 5% at most."""
-        rng, n, runs = random.Random(7), 60, 80
+        rng, n, runs = random.Random(7), 60, 30
         methods = [IdRecall(name=f"score_{place}").method for place in range(6)]
         gate = Gate(Recall >= 0.9, scores=[method.name for method in methods])
         wrong = 0
@@ -243,7 +243,7 @@ class TestEdges:
     def test_more_is_never_worse(self) -> None:
         """Raising any score never lowers a bound, and never turns a PASS into less."""
         rng = random.Random(3)
-        for _ in range(40):
+        for _ in range(15):
             scores = [rng.randrange(PARTS + 1) / PARTS for _ in range(12)]
             place = rng.randrange(12)
             raised = [*scores]
@@ -261,10 +261,10 @@ class TestCompare:
     """Its interval is the inversion of its test."""
 
     def test_the_outcome_and_the_interval_never_disagree(self) -> None:
-        """In 200 runs with ties and groups: better or worse exactly where 0 is outside."""
+        """In 60 runs with ties and groups: better or worse exactly where 0 is outside."""
         rng = random.Random(11)
         decided = 0
-        for _ in range(200):
+        for _ in range(60):
             n = rng.randrange(20, 40)
             groups = [f"g{rng.randrange(10)}" if rng.random() < 0.4 else None for _ in range(n)]
             before = [rng.choice([0.0, 0.5, 0.5, 1.0]) for _ in range(n)]
@@ -275,7 +275,7 @@ class TestCompare:
             outside = not main.interval.low <= 0 <= main.interval.high
             assert (main.outcome != "cannot_tell") == outside
             decided += outside
-        assert 10 < decided < 190
+        assert 3 < decided < 57
 
     def test_unlike_measures_share_their_flips(self) -> None:
         """Measures over the same samples have the p-values that they have alone."""

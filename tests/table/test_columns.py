@@ -183,7 +183,7 @@ OTHERS = [
 ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.lists(results(), min_size=1, max_size=8))
 def test_columns_give_what_the_formulas_give(some: list[Result]) -> None:
     """To the last bit; nDCG, whose powers and logarithms may round otherwise, to one more."""
@@ -199,7 +199,7 @@ def test_columns_give_what_the_formulas_give(some: list[Result]) -> None:
                 assert value == pytest.approx(expected, rel=4e-16, abs=0), own
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(results(), min_size=1, max_size=8), st.randoms())
 def test_a_view_reads_what_the_table_has(some: list[Result], rng: Any) -> None:
     """A row's result, the result by itself, and rows in another order give the same numbers."""
@@ -215,7 +215,7 @@ def test_a_view_reads_what_the_table_has(some: list[Result], rng: Any) -> None:
         ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.lists(results(), min_size=2, max_size=9), st.integers(1, 8))
 def test_parts_give_what_the_whole_gives(some: list[Result], cut: int) -> None:
     """However rows were added: as parts, or one by one."""
@@ -236,7 +236,7 @@ def test_parts_give_what_the_whole_gives(some: list[Result], cut: int) -> None:
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.floats(1e-6, 1) | st.just(1 / 3), max_size=9)))
 def test_sums_are_rounded_once(rows: list[list[float]]) -> None:
     """As `math.fsum` rounds them, whatever the lengths of the rows."""
@@ -264,7 +264,7 @@ class Half(Measure):
         return sum(finding.found_at(self.k) for finding in findings) / len(findings) / 2
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(st.lists(results(), min_size=1, max_size=6))
 def test_a_measure_of_a_users_own_counts_views(some: list[Result]) -> None:
     """It is given the findings by rank of each row that has any."""

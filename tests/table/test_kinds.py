@@ -52,7 +52,7 @@ def no_findings(_: int) -> Any:
     raise AssertionError
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(score_columns(), st.sampled_from(MEASURES))
 def test_a_kind_has_the_value_of_its_rows(columns: ScoreColumns, measure: Measure) -> None:
     """Every measure gives the same to the bit, by kind and by row."""

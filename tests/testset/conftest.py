@@ -45,8 +45,8 @@ def document(number: int) -> tuple[str, str]:
 
 @pytest.fixture
 def documents() -> dict[str, str]:
-    """Two hundred documents that differ."""
-    return dict(document(number) for number in range(200))
+    """Eighty documents that differ."""
+    return dict(document(number) for number in range(80))
 
 
 Change = Callable[[dict[str, Any]], None]

@@ -36,7 +36,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "30"))
+PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "12"))
 _TESTS = Path(__file__).parents[2] / "integrations" / "langchain" / "tests"
 
 

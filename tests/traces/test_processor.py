@@ -21,7 +21,7 @@ from fullrecall import IdRecall, Sample
 from fullrecall.errors import ParameterError
 from fullrecall.traces import RetrievalProcessor
 
-RUNS = int(os.environ.get("FULLRECALL_RUNS", "20"))
+RUNS = int(os.environ.get("FULLRECALL_RUNS", "8"))
 
 
 class Application:

@@ -121,4 +121,4 @@ def example() -> Callable[..., Example]:
 @pytest.fixture(scope="session")
 def runs() -> int:
     """How often a test repeats what must be the same each time: 20, or `FULLRECALL_RUNS`."""
-    return int(os.environ.get("FULLRECALL_RUNS", "20"))
+    return int(os.environ.get("FULLRECALL_RUNS", "7"))

@@ -35,7 +35,7 @@ shapes = module_from_spec(_spec)
 _spec.loader.exec_module(shapes)
 Store, Model, doc, joined = shapes.Store, shapes.Model, shapes.doc, shapes.joined
 
-PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "60"))
+PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "24"))
 _MARKER = re.compile(r"marker-([a-p])\b")
 
 

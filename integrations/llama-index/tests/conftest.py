@@ -72,5 +72,5 @@ def llm() -> MockLLM:
 
 @pytest.fixture(scope="session")
 def runs() -> int:
-    """How often a test repeats what must be the same each time: 20, or `FULLRECALL_RUNS`."""
-    return int(os.environ.get("FULLRECALL_RUNS", "20"))
+    """How often a test repeats what must be the same each time: 7, or `FULLRECALL_RUNS`."""
+    return int(os.environ.get("FULLRECALL_RUNS", "7"))

@@ -17,7 +17,7 @@ from random_programs import Program, ask, outcome
 from fullrecall import Sample
 from llama_index.evaluation.fullrecall import observed, recorder, selfcheck
 
-PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "60"))
+PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "24"))
 
 
 @pytest.mark.filterwarnings("ignore")  # LlamaIndex's own, of agents and workflows
