@@ -10,8 +10,10 @@ import pytest
 from fullrecall import Sample
 from fullrecall.collections import documents, questions
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.models import ChatRequest, Completion
 from fullrecall.read import documents_of
 from fullrecall.read.documents import html_text
+from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import Problem, check
 from fullrecall.testset.duplicates import Questions, groups
 from fullrecall.testset.leak import coverage, longest_run, pointing, script
@@ -75,6 +77,41 @@ def test_what_is_right_has_no_problem() -> None:
     )  # fmt: skip
     assert found([right]) == set()
     assert check([right], PAGES).is_valid
+
+
+def test_two_references_that_are_nearly_equal_are_one_problem() -> None:
+    """Whichever of them is named first."""
+    for names in (("farms", "farms-copy"), ("farms-copy", "farms")):
+        twins = [i for i in check([sample("a", *names)], PAGES).issues if i.problem is Problem.TWIN]
+        assert [issue.detail for issue in twins] == [
+            f"{names[0]!r} is nearly equal to {names[1]!r}"
+        ]
+
+
+def test_a_model_reads_what_stands_around_a_reference_without_offsets() -> None:
+    """Deep in a long document, and the whole of one in which it is not found."""
+    filler = " ".join(f"Line {n} says nothing of it." for n in range(400))
+    pages = {"long": f"{filler} The bridge was built in 1871. Nothing came after."}
+    read: list[str] = []
+
+    def answer(request: ChatRequest) -> Completion:
+        read.append(request.messages[1].content)
+        return Completion("I cannot help.", 1, 1)
+
+    def quoted(text: str) -> dict[str, Any]:
+        return {
+            "user_input": "When was the bridge built?",
+            "reference_contexts": [{"text": text, "source": "long"}],
+        }
+
+    model = ScriptedChatModel(answer, name="reader")
+    check([quoted("The bridge was built in 1871.")], pages, judge=model, progress=False)
+    check([quoted("It spans the river.")], pages, judge=model, progress=False)
+    near, whole = read[0], read[-1]
+    assert "The bridge was built in 1871." in near
+    assert "Line 0 says" not in near
+    assert "The bridge was built in 1871." in whole
+    assert "Line 0 says" in whole
 
 
 def test_document_ids_for_chunks_are_another_level() -> None:

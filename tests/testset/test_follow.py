@@ -134,6 +134,27 @@ def test_a_text_that_is_gone_stays_stale() -> None:
     assert stale_label(sample, index(corpus)) == "stale label: 'd0' is not in the corpus"
 
 
+@pytest.mark.parametrize(
+    ("new", "status", "evidence"),
+    [
+        ({"empty": ""}, LabelStatus.SAME, ""),
+        ({"empty": "It has a text now."}, LabelStatus.GONE, "it had no text"),
+        ({}, LabelStatus.GONE, "it had no text"),
+    ],
+)
+def test_a_document_without_a_text_is_told_by_its_id(
+    new: dict[str, str], status: LabelStatus, evidence: str
+) -> None:
+    """It was in the old corpus, which is not to be blamed."""
+    old = {**CORPUS, "empty": ""}
+    sample = Sample(id="q", user_input="?", reference_context_ids=["empty"])
+    done = follow([sample], {**CORPUS, **new}, old=old)
+    assert done.labels[0].status is status
+    assert done.labels[0].evidence.startswith(evidence)
+    absent = follow([sample], CORPUS, old=CORPUS)
+    assert [label.evidence for label in absent.labels] in (["the old corpus lacks it, too"], [])
+
+
 def test_of_alternatives_those_that_are_left_serve() -> None:
     """A group is stale only if nothing of it is left, or if a member's words changed."""
     group = [Sample(user_input="?", reference_context_ids=[["d0", "d1"]])]

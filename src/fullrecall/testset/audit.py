@@ -10,6 +10,7 @@ from functools import cached_property
 from math import ceil
 from typing import Any, NamedTuple
 
+from fullrecall.context import Context
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.judges.judge import Judge
@@ -256,11 +257,17 @@ def _of_sample(
 
 
 def _of_ids(sample: Sample, corpus: _Corpus) -> Iterator[tuple[Problem, str]]:
+    reported: set[frozenset[str]] = set()
     for reference in sample.reference_context_ids or ():
         for name in reference.any_of:
             if name not in corpus.texts:
                 yield corpus.unknown(name)
-        yield from _twins(reference.any_of, corpus)
+            outside = corpus.twins.get(name, frozenset()) - set(reference.any_of)
+            pair = outside | {name}
+            if outside and pair not in reported:
+                reported.add(pair)
+                others = ", ".join(map(repr, sorted(outside)))
+                yield Problem.TWIN, f"{name!r} is nearly equal to {others}"
 
 
 def _of_spans(sample: Sample, corpus: _Corpus) -> Iterator[tuple[Problem, str]]:
@@ -275,26 +282,32 @@ def _of_spans(sample: Sample, corpus: _Corpus) -> Iterator[tuple[Problem, str]]:
             yield Problem.SPAN, f"{source}[{start}:{context.end}] is not {context.text[:60]!r}"
 
 
-def _twins(any_of: Sequence[str], corpus: _Corpus) -> Iterator[tuple[Problem, str]]:
-    for name in any_of:
-        outside = corpus.twins.get(name, frozenset()) - set(any_of)
-        if outside:
-            others = ", ".join(map(repr, sorted(outside)))
-            yield Problem.TWIN, f"{name!r} is nearly equal to {others}"
-
-
 def _passages(sample: Sample, corpus: _Corpus) -> Iterator[Passage]:
     """Yield what a model reads of a sample's references: around its spans, else whole texts."""
     groups = sample.reference_contexts or ()
-    spans = [c for group in groups for c in group if c.source in corpus.texts]
-    for context in spans:
-        start = max(0, (context.start or 0) - _AROUND)
-        text = corpus.texts[str(context.source)][start : (context.end or 0) + _AROUND]
-        yield Passage(str(context.source), start, text)
-    if not spans:
-        for name in dict.fromkeys(_sources(sample)):
-            if name in corpus.texts:
-                yield Passage(name, 0, corpus.texts[name][:_MOST_READ])
+    passages = [
+        _around(context, corpus.texts[context.source])
+        for group in groups
+        for context in group
+        if context.source in corpus.texts
+    ]
+    whole = () if passages else dict.fromkeys(_sources(sample))
+    yield from dict.fromkeys(passages)
+    for name in whole:
+        if name in corpus.texts:
+            yield Passage(name, 0, corpus.texts[name][:_MOST_READ])
+
+
+def _around(context: Context, text: str) -> Passage:
+    """Return what stands around a reference in its source; all of it where it is not found."""
+    start, end = context.start, context.end
+    if start is None and context.text:
+        start = text.find(context.text)
+        end = start + len(context.text)
+    if start is None or start < 0 or end is None:
+        return Passage(str(context.source), 0, text[:_MOST_READ])
+    begin = max(0, start - _AROUND)
+    return Passage(str(context.source), begin, text[begin : end + _AROUND])
 
 
 def _judged(
@@ -374,10 +387,7 @@ def _source_texts(sample: Sample, texts: Mapping[str, str]) -> list[str]:
     groups = sample.reference_contexts or ()
     spans = [c for group in groups for c in group if c.source in texts and c.start is not None]
     if spans:
-        return [
-            texts[str(c.source)][max(0, (c.start or 0) - _AROUND) : (c.end or 0) + _AROUND]
-            for c in spans
-        ]
+        return [_around(context, texts[str(context.source)]).text for context in spans]
     names = (n for reference in sample.reference_context_ids or () for n in reference.any_of)
     source_texts = [texts[name] for name in names if name in texts]
     return source_texts or [c.text for group in groups for c in group if c.text]

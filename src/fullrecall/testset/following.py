@@ -268,16 +268,17 @@ class _Following:
             for m, name in enumerate(reference.any_of):
                 kept = anchors.get(name, {})
                 quote = kept.get("quote") or beside.get(name)
+                digest = str(kept.get("digest") or "")
                 if not isinstance(quote, str) or not quote.strip():
-                    if not self.has_old:
+                    if not self.has_old and not digest:
                         raise InputError(
                             f"sample {_name(number, sample)}: the reference {name!r} has no quote "
                             "to follow: pass old=, the corpus that the references were made for",
                             field=ANCHORS,
                         )
-                    self.anchors[number, "id", g, m] = _Anchor(name, "")
+                    self.anchors[number, "id", g, m] = _Anchor(name, "", digest)
                     continue
-                digest = str(kept.get("digest") or text_digest(quote))
+                digest = digest or text_digest(quote)
                 self.anchors[number, "id", g, m] = _Anchor(name, quote, digest)
 
     def followed(self) -> Followed:
@@ -371,9 +372,15 @@ class _Following:
         return label
 
     def _decided(self, label_anchor: _Anchor, number: int) -> _Decision:
-        if not label_anchor.quote:
-            return _Decision((), LabelStatus.GONE, 0.0, "the old corpus lacks it, too")
         own = self.by_id.get(label_anchor.name)
+        if not label_anchor.quote:
+            if not label_anchor.digest:
+                return _Decision((), LabelStatus.GONE, 0.0, "the old corpus lacks it, too")
+            if own is not None and text_digest(own.text) == label_anchor.digest:
+                return _Decision((own,), LabelStatus.SAME)
+            return _Decision(
+                (), LabelStatus.GONE, 0.0, "it had no text, and cannot be found by any"
+            )
         if own is not None and _is_same(label_anchor, own):
             return _Decision((own,), LabelStatus.SAME)
         copies = _of_source(self.by_digest.get(label_anchor.digest, []), label_anchor)
