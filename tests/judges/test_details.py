@@ -19,7 +19,7 @@ ENOUGH = 125
 @pytest.fixture(scope="module")
 def true() -> list[tuple[str, list[str]]]:
     """Return claims with contexts that support them."""
-    return facts(200)
+    return facts(250)
 
 
 @pytest.fixture(scope="module")
