@@ -376,10 +376,11 @@ class Table:
 
         What its measures share stays with the copy, and goes with it.
         """
-        if self._last is None or self._last.key != (owner, score):
+        last = self._last  # another thread may read another part meanwhile
+        if last is None or last.key != (owner, score):
             copy = ScoreColumns(columns.status, replace(columns.outcomes))
-            self._last = _LastRead((owner, score), copy)
-        return self._last
+            last = self._last = _LastRead((owner, score), copy)
+        return last
 
     def _forbidden_of(self, owner: int) -> Forbidden | None:
         """Return what the samples of a part forbid; None where they forbid nothing."""

@@ -311,10 +311,11 @@ class RowGroup(Part):
         """Return what a sample and its results are made of."""
         chosen = row if self._rows is None else int(self._rows[row])
         first = chosen // _AT_ONCE * _AT_ONCE
-        if self._last is None or self._last[0] != first:
+        last = self._last  # read once: another thread may look at another row
+        if last is None or last[0] != first:
             table = self._files.kept.get((self._path, self._group), self._cold, _bytes)
-            self._last = first, table.slice(first, _AT_ONCE).to_pylist()
-        return self._last[1][chosen - first]
+            last = self._last = first, table.slice(first, _AT_ONCE).to_pylist()
+        return last[1][chosen - first]
 
     def _cold(self) -> pa.Table:
         ends = ("_reason", "_details")
