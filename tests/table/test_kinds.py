@@ -112,6 +112,16 @@ class Even(Measure):
         return sum(bool(f.ranks) and f.ranks[0] % 2 == 0 for f in findings) / len(findings)
 
 
+class Deep(Measure):
+    """The depth of the list: a formula of a user's own."""
+
+    text = "deep"
+
+    def formula(self, outcomes: Any, findings_of: Any) -> Any:
+        """Return the position of the last target, told by its findings."""
+        return outcomes.each(lambda row, _: max(f.ranks[0] for f in findings_of(row)) / 10)
+
+
 def test_a_measure_of_ones_own_sees_the_findings_of_each_row() -> None:
     """It may look at more than columns."""
     rows = [
@@ -120,6 +130,7 @@ def test_a_measure_of_ones_own_sees_the_findings_of_each_row() -> None:
     report = evaluate(rows, IdRecall())
     assert report.values(Recall @ 1).tolist() == [0.0] * 20
     assert report.values(Even()).tolist() == [1.0] * 20
+    assert report.values(Deep()).tolist() == [0.2] * 20
 
 
 @given(

@@ -189,8 +189,13 @@ class Measure:
 
     @cached_property
     def counts_columns(self) -> bool:
-        """Whether rows in which the same was found have the same value, worked out at once."""
-        return not self.reads_sample and type(self).formula is not Measure.formula
+        """Whether rows in which the same was found have the same value, worked out at once.
+
+        A user's own measure may look at anything.
+        """
+        kind = type(self)
+        is_own = kind.__module__.startswith(_OWN)
+        return is_own and not self.reads_sample and kind.formula is not Measure.formula
 
     @cached_property
     def top(self) -> int | None:

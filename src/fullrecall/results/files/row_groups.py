@@ -50,7 +50,17 @@ class Files:
         return file
 
     def heads(self, path: str) -> list[str]:
-        """Return what the rows of a file say of its report: the same, mostly."""
+        """Return what the rows of a file say of its report: the same, mostly, as in other files."""
+        metadata = self.file(path).metadata
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        index = metadata.schema.names.index(columns.HEAD)
+        content = tuple(self.bytes_of(path, group.column(index)) for group in groups)
+        heads: list[str] = self.kept.get(
+            content, lambda: self._decoded_heads(path), lambda _: sum(map(len, content))
+        )
+        return heads
+
+    def _decoded_heads(self, path: str) -> list[str]:
         column = self.file(path).read(columns=[columns.HEAD], use_threads=False).column(0)
         is_encoded = pa.types.is_dictionary(column.type)
         chunks: list[Any] = column.chunks if is_encoded else [column.cast(pa.string())]
