@@ -31,6 +31,7 @@ from fullrecall.measures import Recall
 from fullrecall.records import MethodRecord
 from fullrecall.result import Method, Result
 from langchain_fullrecall import RecallStringEvaluator
+from langchain_fullrecall.stored import StoredRun
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -405,6 +406,9 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     assert bare.score is None
     assert bare.comment is not None
     assert "load_nested=True" in bare.comment
+    failed = retriever_run(documents, error="TimeoutError('slow')")
+    _, step = StoredRun(run_of(child_runs=[failed])).steps  # a failed call brought nothing
+    assert (step.returned, step.error) == ((), "TimeoutError: slow")
 
 
 @pytest.mark.parametrize("outputs", [{"output": None}, {"documents": None}])
