@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 import fullrecall
 from fullrecall import ClaimRecall, Sample
 from fullrecall.caches import Cache, remembered, remembered_words
@@ -16,24 +18,29 @@ FEW = 64
 """As many texts of any length as a cache may keep by their number."""
 
 
-def test_texts_of_any_length_stay_within_the_bound() -> None:
-    """Eight threads read 240 texts of up to 80,000 characters."""
+def test_texts_of_any_length_stay_within_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight threads read 80 texts of up to 8,000 characters."""
     cache: Cache = read_passage.cache
+    monkeypatch.setattr(cache, "most", 50_000)
+    read_passage("What was kept before goes.")
 
     def read(seed: int) -> None:
         draw = random.Random(seed)
         for _ in range(10):
-            read_passage(f"Word {draw.random()} stands here. " * draw.randrange(1, 2_000))
+            read_passage(f"Word {draw.random()} stands here. " * draw.randrange(1, 200))
             assert cache.size <= cache.most
 
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(read, range(24)))
+        list(pool.map(read, range(8)))
     assert 0 < cache.size <= cache.most
 
 
-def test_a_judge_keeps_no_more_of_long_contexts_than_its_caches_hold() -> None:
+def test_a_judge_keeps_no_more_of_long_contexts_than_its_caches_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Its caches hold fewer characters than it was shown."""
-    texts = [f"The river {number} is {number} km long. " * 4_000 for number in range(12)]
+    monkeypatch.setattr(read_passage.cache, "most", 100_000)
+    texts = [f"The river {number} is {number} km long. " * 400 for number in range(12)]
     for text in texts:
         sample = Sample(
             user_input="How long?", retrieved_contexts=[text], reference_claims=["It is 7 km long."]
@@ -44,9 +51,9 @@ def test_a_judge_keeps_no_more_of_long_contexts_than_its_caches_hold() -> None:
 
 
 def test_size_is_the_sum_of_what_is_kept_in_any_order() -> None:
-    """200 caches of random sizes are asked at random."""
+    """50 caches of random sizes are asked at random."""
     draw = random.Random(1)
-    for _ in range(200):
+    for _ in range(50):
         cache = Cache(draw.randrange(1, 60))
 
         for _ in range(draw.randrange(1, 80)):

@@ -29,7 +29,7 @@ def samples() -> list[Sample]:
     ]
 
 
-@pytest.mark.parametrize("width", [1, 20, 30, 40, 57, 80, 240])
+@pytest.mark.parametrize("width", [1, 30, 80])
 def test_no_number_is_cut(width: int) -> None:
     """Whatever the width, each figure of each of fifty scores is there in full."""
     scorers = [IdRecall(name=f"recall_{n}") for n in range(50)]

@@ -42,7 +42,7 @@ def _small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("by", [(IdRecall(),), (IdRecall(), TextRecall())])
 def test_the_report_is_that_of_memory(name: str, by: Any, tmp_path: Path) -> None:
     """Row by row and to the bit, whether samples are objects, columns, or of every kind."""
-    for number, some in enumerate([list(ids(1_050)), made.samples(350)]):
+    for number, some in enumerate([list(ids(450)), made.samples(150)]):
         expected = evaluate(some, by, progress=False)
         report = evaluate(some, by, progress=False, output=tmp_path / f"{number}{name}")
         assert list(report) == list(expected)

@@ -70,10 +70,10 @@ def _phi(z: float) -> float:
 def test_p_keeps_its_level_under_its_null_and_not_under_a_mean_of_zero() -> None:
     """Exchangeable: at most 5%. A mean change of 0 with skew: more, as its sentence warns."""
     rng = np.random.default_rng(11)
-    exchangeable = rng.choice([-0.9, 0.9, 0.1, -0.1], p=[0.05, 0.05, 0.45, 0.45], size=(1_000, 30))
-    skewed = rng.choice([0.1, -0.9], p=[0.9, 0.1], size=(1_000, 30))
+    exchangeable = rng.choice([-0.9, 0.9, 0.1, -0.1], p=[0.05, 0.05, 0.45, 0.45], size=(300, 30))
+    skewed = rng.choice([0.1, -0.9], p=[0.9, 0.1], size=(300, 30))
     rates = [np.mean([sign_flip_p(row) <= 0.05 for row in rows]) for rows in (exchangeable, skewed)]
-    assert rates[0] <= 0.05 + 2 * 0.007
+    assert rates[0] <= 0.05 + 2 * 0.0126
     assert rates[1] > 0.15
 
 

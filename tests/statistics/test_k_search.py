@@ -66,10 +66,10 @@ def test_a_k_below_the_target_is_returned_in_five_percent_at_most(*, falls: bool
     """All ks exactly at the target, which no test may exceed: any k is an error."""
     rng = np.random.default_rng(9)
     wrong = 0
-    for _ in range(600):
+    for _ in range(200):
         values = (rng.random((6, 60)) < 0.9).astype(float)
         wrong += searched(values.tolist(), falls=falls).k is not None
-    assert wrong / 600 <= 0.05 + 3 * 0.009
+    assert wrong / 200 <= 0.05 + 3 * 0.0155
 
 
 class SecondOnly(Measure):
@@ -105,7 +105,7 @@ POOLS = {
 
 @pytest.mark.parametrize(
     ("shares", "measure"),
-    [*((each, Precision) for each in POOLS), ("a hump", F1), ("a hump", SecondOnly())],
+    [("falls", Precision), ("flat", Precision), ("a hump", SecondOnly())],
 )
 def test_drawn_samples_name_a_k_below_the_target_in_five_percent_at_most(
     shares: str, measure: Measure

@@ -135,7 +135,7 @@ def reader() -> ScriptedChatModel:
     return ScriptedChatModel(answer, name="reader")
 
 
-PAGES = {**dict(document(number) for number in range(200)), **EXTRA}
+PAGES = {**dict(document(number) for number in range(60)), **EXTRA}
 
 
 @pytest.mark.parametrize("problem", FAULTS)
@@ -150,17 +150,17 @@ def test_planted_faults_are_named(problem: Problem) -> None:
 
 
 def test_good_samples_are_not_refused() -> None:
-    """A hundred of them, read by the same model: none has a problem."""
+    """Forty of them, read by the same model: none has a problem."""
     draw = random.Random(0)
-    numbers = [n for n in draw.sample(range(200), 100) if n != 7]
+    numbers = [n for n in draw.sample(range(60), 40) if n != 7]
     audit = check([good(n) for n in numbers], PAGES, judge=reader(), progress=False)
     assert {issue.sample for issue in audit.issues} == {""}
 
 
 def test_a_judge_that_decides_nothing_is_asked_no_more() -> None:
-    """After five samples without a verdict: at most ten calls of five hundred."""
+    """After five samples without a verdict: at most ten calls of fifty."""
     silent = ScriptedChatModel(lambda _: Completion("I cannot help.", 1, 1))
-    samples = [good(n) for n in range(8, 200)]
+    samples = [good(n) for n in range(8, 60)]
     audit = check(samples, PAGES, judge=silent, progress=False)
     assert len(silent.requests) <= 10
     assert audit.counts[Problem.UNCHECKED] == 5

@@ -19,9 +19,9 @@ from langchain_core.load import dumpd
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from langchain_core.tools import create_retriever_tool
-from langsmith import Client, aevaluate, evaluate, traceable
+from langsmith import Client, evaluate, traceable
 from langsmith.evaluation import EvaluationResult
-from langsmith.schemas import Example, Run, TracerSession
+from langsmith.schemas import Example, Run
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -99,15 +99,6 @@ def retriever_run(documents: Any, second: int = 0, **fields: Any) -> Run:
             "dotted_order": order, **fields,
         }
     )  # fmt: skip
-
-
-def test_a_failed_call_brought_nothing() -> None:
-    """Whatever stands in its outputs: the call says that it failed, and has no contexts."""
-    failed = retriever_run([Document("t", id="d0")], error="TimeoutError('slow')")
-    _, step = StoredRun(run_of(child_runs=[failed])).steps
-    assert (step.returned, step.error) == ((), "TimeoutError: slow")
-    (step,) = StoredRun(retriever_run([Document("t", id="d0")])).steps
-    assert [copy.id for listed in step.returned for copy in listed.documents] == ["d0"]
 
 
 def targets(retriever: Any) -> dict[str, Any]:
@@ -398,43 +389,6 @@ def test_several_retrievals_are_united(example: Any) -> None:
     assert recall(1, "a") == 0.0
 
 
-def test_an_experiment_that_was_loaded_scores_alike(
-    documents: list[Document], example: Any, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`evaluate` of an existing experiment, its runs flat and its documents JSON."""
-    row = example(reference_context_ids=["d0", "d9"])
-    trace = uuid4()
-    root = run_of(id=trace, outputs={"answer": "?"}, reference_example_id=row.id)
-    loaded = [json.loads(document.model_dump_json(exclude_none=True)) for document in documents]
-    child = retriever_run(loaded, parent_run_id=trace)
-    project = TracerSession(
-        id=uuid4(), name="before", start_time=datetime(2025, 1, 1, tzinfo=UTC),
-        tenant_id=uuid4(), reference_dataset_id=uuid4(),
-    )  # fmt: skip
-
-    uploaded: list[Any] = []
-
-    def list_runs(*_: Any, is_root: bool | None = None, **__: Any) -> list[Run]:
-        return [root] if is_root else [child, root]
-
-    for name, value in {
-        "list_runs": list_runs,
-        "list_examples": lambda **_: iter([row]),
-        "read_project": lambda **_: project,
-        "create_feedback": lambda **fields: uploaded.append(fields["score"]),
-    }.items():
-        monkeypatch.setattr(client, name, value)
-    for nested, score in ((True, 0.5), (False, None)):
-        root.child_runs = None
-        outcome = evaluate(
-            "before", evaluators=[RecallStringEvaluator()], client=client, load_nested=nested
-        )
-        (feedback,) = next(iter(outcome))["evaluation_results"]["results"]
-        assert feedback.score == score
-        assert nested or "load_nested=True" in feedback.comment
-    assert uploaded == [0.5, None]
-
-
 def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], example: Any) -> None:
     """JSON without the IDs that are None, and runs without their children."""
     loaded = [json.loads(document.model_dump_json(exclude_none=True)) for document in documents]
@@ -452,6 +406,9 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     assert bare.score is None
     assert bare.comment is not None
     assert "load_nested=True" in bare.comment
+    failed = retriever_run(documents, error="TimeoutError('slow')")
+    _, step = StoredRun(run_of(child_runs=[failed])).steps  # a failed call brought nothing
+    assert (step.returned, step.error) == ((), "TimeoutError: slow")
 
 
 @pytest.mark.parametrize("outputs", [{"output": None}, {"documents": None}])
@@ -580,36 +537,6 @@ def test_feedback_survives_an_upload(documents: list[Document], example: Any) ->
     assert unscored.evaluator_info["fullrecall"]["status"] == "unscored"
     undefined = RecallStringEvaluator().evaluate_run(run, example(reference_context_ids=[]))
     assert (undefined.score, undefined.comment) == (None, "undefined: no reference items")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_concurrent_runs_do_not_mix(
-    kind: Any, retriever_of: Any, client: Client, example: Any
-) -> None:
-    """One evaluator serves all threads and tasks, and each row has its own documents."""
-    names = [f"question {n}" for n in range(12)]
-    retriever = retriever_of({name: [Document(name, id=name)] for name in names})
-    examples = [example(name, reference_context_ids=[name, "other"]) for name in names]
-    options: dict[str, Any] = {
-        "data": examples,
-        "evaluators": [kind()],
-        "client": client,
-        "upload_results": False,
-        "max_concurrency": 4,
-    }
-
-    def target(inputs: dict[str, Any]) -> dict[str, str]:
-        return {"answer": str(retriever.invoke(inputs["question"]))}
-
-    async def atarget(inputs: dict[str, Any]) -> dict[str, str]:
-        return {"answer": str(await retriever.ainvoke(inputs["question"]))}
-
-    async def arows() -> list[Any]:
-        return [row async for row in await aevaluate(atarget, **options)]
-
-    for rows in (list(evaluate(target, **options)), asyncio.run(arows())):
-        scores = [row["evaluation_results"]["results"][0].score for row in rows]
-        assert scores == [0.5] * 12
 
 
 def test_a_retriever_is_asked_where_a_run_shows_no_retrieval(

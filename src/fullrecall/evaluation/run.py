@@ -308,7 +308,7 @@ class _Scored:
     def __init__(self, report: Report, meter: Meter, options: Options) -> None:
         self.report = report
         self.count = 0
-        self._meter = meter
+        self._show = meter.add if meter.is_seen else None
         self._sink = options.sink
         self._output = options.output
         self._writer: Writer | None = None
@@ -322,7 +322,8 @@ class _Scored:
         self.count += 1
         if self._sink is not None:
             self._sink(row)
-        self._meter.add(row)
+        if self._show is not None:
+            self._show(row)
 
     def add_part(self, part: Part) -> None:
         """Add rows that were scored together."""

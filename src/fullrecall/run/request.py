@@ -65,6 +65,8 @@ class Door:
         account: Account,
         seconds_left: Callable[[], float | None],
     ) -> None:
+        self.stopped: str | None = None
+        """Why the run is over: a model that does not answer; None while all do."""
         self._limits = limits
         self._retries = limits.retrying()
         self._results = results
@@ -77,11 +79,6 @@ class Door:
         self._in_all = asyncio.Semaphore(limits.max_concurrency)
         self._endpoints: dict[str, Endpoint] = {}
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}  # held: its number stays its own
-
-    @property
-    def stopped(self) -> str | None:
-        """Why the run is over: a model that does not answer; None while all do."""
-        return next((end.stopped for end in self._endpoints.values() if end.stopped), None)
 
     async def answer(self, ask: Ask) -> Completion:
         """Return the completion of an ask, or the one that says why there is none.
@@ -169,6 +166,7 @@ class Door:
             self._tell(request, attempt.trouble, began)
         finally:
             endpoint.leave()
+            self.stopped = self.stopped or endpoint.stopped
         return await self._written(request, completion)
 
     @asynccontextmanager

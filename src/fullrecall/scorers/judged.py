@@ -28,7 +28,6 @@ from fullrecall.scorers.scorer import (
     as_sample,
     require_answerable,
     retrieved_texts,
-    within,
 )
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ class JudgedScorer(FindingScorer):
 
     def _contexts(self, sample: Sample) -> Contexts:
         """Return the retrieved contexts that are judged."""
-        return Contexts(retrieved_texts(sample)[: within(sample, self.depth)])
+        return Contexts(retrieved_texts(sample, self.depth))
 
     def _findings_of(
         self,
@@ -363,7 +362,11 @@ class Contexts:
         self.count = len(texts)
         self.unique = list(first)
         self._ranks = list(first.values())
-        self._quotes = Quotes(dict(enumerate(self.unique)))
+
+    @cached_property
+    def _quotes(self) -> Quotes:
+        """What looks quotes up, made for the first that is cited."""
+        return Quotes(dict(enumerate(self.unique)))
 
     def rank(self, index: int) -> int:
         """Return the rank of a text by its 0-based index among the unique ones."""

@@ -21,7 +21,6 @@ from fullrecall.scorers.scorer import (
     Unmeasured,
     require,
     retrieved_texts,
-    within,
 )
 from fullrecall.scorers.text import TextRecall
 
@@ -74,7 +73,7 @@ class ContextPrecision(JudgedScorer):
 
     def _relevant(self, sample: Sample, *, reference: str | None) -> Flow[Found]:
         """Return one finding per context, found at its own rank where the judge finds it helps."""
-        texts = retrieved_texts(sample)[: within(sample, self.depth)]
+        texts = retrieved_texts(sample, self.depth)
         contexts = Contexts(texts)
         if reference is not None and not reference.strip():
             reference = None

@@ -227,15 +227,17 @@ def recorded(outcome: Found, sample: Sample) -> tuple[str, tuple[int, ...] | Non
     return note, None if record.ranks is None else record.ranks[: outcome.retrieved]
 
 
-def within(sample: Sample, depth: int | None) -> int | None:
+def _within(sample: Sample, depth: int | None) -> int | None:
     """Return how many of the sample's contexts have a rank of at most `depth`; None: no limit."""
     if depth is None or sample.ranks is None:
         return depth
     return bisect_right(sample.ranks, depth)
 
 
-def retrieved_texts(sample: Sample) -> list[str]:
+def retrieved_texts(sample: Sample, depth: int | None = None) -> list[str]:
     """Return the texts retrieved, best first, an empty one for a context without text.
+
+    Of contexts with a rank beyond `depth` there are none; None is no limit.
 
     Raises `Unmeasured` where no retrieval was observed or none of its contexts has a text.
     """
@@ -247,7 +249,7 @@ def retrieved_texts(sample: Sample) -> list[str]:
         return []
     if contexts and all(context.text is None for context in contexts):
         raise Unmeasured("none of the retrieved contexts has a text")
-    return [context.text or "" for context in contexts]
+    return [context.text or "" for context in contexts[: _within(sample, depth)]]
 
 
 def require(value: Any, name: str) -> Any:
