@@ -511,7 +511,7 @@ class Report:
 
         A path that ends in ".jsonl" is JSON lines, for people and diffs: the methods, one line per
         sample, and an end. One that ends in ".parquet" is a Parquet file of row groups of some
-        20,000 samples each. What `load` reads of either is equal to this report.
+        24,576 samples each. What `load` reads of either is equal to this report.
 
         `sign` is a file with a secret key of at least 16 bytes: a signature is written beside the
         report, `report.jsonl.hmac`, which `load(signed=…)` and `fullrecall gate --signed` require.
