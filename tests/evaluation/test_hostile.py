@@ -138,6 +138,11 @@ def _everything_at_hand() -> Iterator[None]:
     gc.unfreeze()
 
 
+def test_there_are_enough_cases() -> None:
+    """The battery is what it says."""
+    assert len(CASES) >= 60
+
+
 @pytest.mark.parametrize(
     ("client", "name"),
     [(OpenAIChatModel, name) for name in CASES]

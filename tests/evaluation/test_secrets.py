@@ -183,7 +183,7 @@ def echoing_reply(exchange: Exchange) -> None:
 
 FAULTS: dict[str, Callable[[Exchange], None]] = {
     **{str(code): lambda exchange, code=code: echoing_message(exchange, code)
-       for code in (400, 401, 429, 500)},
+       for code in (400, 401, 403, 404, 408, 418, 429, 500, 503)},
     "error as text": lambda exchange: exchange.send(400, everything(exchange).encode()),
     "redirect": lambda exchange: exchange.send(
         307, b"", Location=f"http://user:{quote(PASSWORD)}@elsewhere/?api-key={quote(QUERY)}"
@@ -200,7 +200,7 @@ FAULTS: dict[str, Callable[[Exchange], None]] = {
     ),
     "in plain text, escaped": lambda exchange: exchange.send(200, escaped(exchange).encode()),
     **{f"cut off at {length}": cut_off(length)
-       for length in (1, 149, 191, 194, 296, 8_187)},
+       for length in (1, 60, 130, 149, 180, 191, 194, 235, 285, 296, 8_000, 8_187)},
     "a long encoding": lambda exchange: exchange.send(200, b"{}", Content_Encoding=TOKEN),
     "an encoding behind dots": lambda exchange: exchange.send(
         200, b"{}", Content_Encoding="." * 30 + TOKEN
@@ -250,7 +250,7 @@ def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) ->
             "no JSON",
             "a broken status line",
             "as other servers write it",
-            "cut off at 194",
+            "cut off at 180",
             "cut off at 8187",
         )
     ],

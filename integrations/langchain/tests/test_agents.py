@@ -142,11 +142,15 @@ def test_recall_is_seen_hop_by_hop(kind: str, store: InMemoryVectorStore) -> Non
 
 
 @KINDS
-def test_60_parallel_searches_give_one_record(kind: str, store: InMemoryVectorStore) -> None:
+def test_200_parallel_searches_give_one_record(kind: str, store: InMemoryVectorStore) -> None:
     """The tools run in threads, and end in any order: nothing of it shows."""
     retriever = observed(agent_of(kind, store, *TWO_AT_ONCE))
     sample = Sample(user_input="q", reference_context_ids=["d0", "d3"])
-    records = [retriever.retrieve(sample) for _ in range(30)]
+    records = [retriever.retrieve(sample) for _ in range(100)]
+
+    async def together() -> list[Any]:
+        return await asyncio.gather(*(retriever.aretrieve(sample) for _ in range(10)))
+
     first = records[0]
     assert all(record == first for record in records)
     assert IdRecall().score(sample.with_retrieval(first))[Recall @ 1] == 1.0

@@ -24,7 +24,7 @@ from langchain_fullrecall import Selection, capture_retrievals
 from langchain_fullrecall.capture import Capture
 from langchain_fullrecall.recorder import Recorder, capturing
 
-QUESTIONS = [f"question {n}" for n in range(60)]
+QUESTIONS = [f"question {n}" for n in range(200)]
 
 
 class Echo(BaseRetriever):
@@ -86,7 +86,7 @@ ROUTES: dict[str, Callable[[str], Any]] = {
 }
 
 
-def test_60_concurrent_tasks_each_see_their_own() -> None:
+def test_200_concurrent_tasks_each_see_their_own() -> None:
     """Blocks in tasks of one event loop do not mix."""
 
     async def ask(question: str) -> bool:
@@ -99,11 +99,11 @@ def test_60_concurrent_tasks_each_see_their_own() -> None:
     async def all_of_them() -> list[bool]:
         return await asyncio.gather(*map(ask, QUESTIONS))
 
-    assert sum(asyncio.run(all_of_them())) == 60
+    assert sum(asyncio.run(all_of_them())) == 200
 
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ContextThreadPoolExecutor])
-def test_60_calls_in_threads_each_see_their_own(pool: Any) -> None:
+def test_200_calls_in_threads_each_see_their_own(pool: Any) -> None:
     """Blocks in threads do not mix, whatever started the threads."""
 
     def ask(question: str) -> bool:
@@ -112,7 +112,7 @@ def test_60_calls_in_threads_each_see_their_own(pool: Any) -> None:
         return ids(seen) == of(question)
 
     with pool(max_workers=16) as executor:
-        assert sum(executor.map(ask, QUESTIONS)) == 60
+        assert sum(executor.map(ask, QUESTIONS)) == 200
 
 
 def test_a_batch_within_one_block_is_seen_whole() -> None:
@@ -358,7 +358,7 @@ def test_what_are_no_documents_is_an_error(retriever_of: Any) -> None:
     assert lazy.retrieval().error == unread.replace("Bad", "Lazy")
 
 
-def test_60_inputs_of_a_batch_each_have_their_own() -> None:
+def test_200_inputs_of_a_batch_each_have_their_own() -> None:
     """A sample has what was retrieved for its own question, however many were asked at once."""
     wanted = [Sample(user_input=question) for question in QUESTIONS]
     for awaited in (False, True):

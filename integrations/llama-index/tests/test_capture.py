@@ -58,9 +58,9 @@ def nothing_is_left_open() -> Iterator[None]:
     assert recorder._calls == {}
 
 
-def test_60_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
-    """Each of 60 gathered calls gets its own retrieval, in a response that carries it."""
-    questions = [f"q{n}" for n in range(60)]
+def test_200_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
+    """Each of 200 gathered calls gets its own retrieval, in a response that carries it."""
+    questions = [f"q{n}" for n in range(200)]
 
     async def ask_all() -> list[Any]:
         return await asyncio.gather(*map(echo.aquery, questions))
@@ -74,9 +74,9 @@ def test_60_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
     assert sorted(str(capture.question) for capture in attachment.captures) == sorted(questions)
 
 
-def test_60_calls_in_threads_keep_apart(echo: BaseQueryEngine) -> None:
+def test_200_calls_in_threads_keep_apart(echo: BaseQueryEngine) -> None:
     """Each of 200 calls in threads gets its own retrieval."""
-    questions = [f"q{n}" for n in range(60)]
+    questions = [f"q{n}" for n in range(200)]
     with attach(echo), ThreadPoolExecutor(16) as threads:
         responses = list(threads.map(echo.query, questions))
     assert [finals(capture_of(response)) for response in responses] == [
