@@ -94,9 +94,9 @@ def test_many_alike_rows_take_few_kinds(depth: int, targets: int) -> None:
     assert kinds.index.dtype.itemsize == 1
 
 
-@pytest.mark.parametrize(("depth", "targets"), [(10**6, 4), (1, 80)])
+@pytest.mark.parametrize(("depth", "targets"), [(10**6, 4), (1, 80), (0, 100_000)])
 def test_numbers_that_would_overflow_are_no_kinds(depth: int, targets: int) -> None:
-    """Rows of many targets are worked out one by one."""
+    """Rows of many targets are worked out one by one, whether or not any is found."""
     positions = np.full(9 * targets, depth, np.int32)
     outcomes = FoundColumns(np.full(9, depth), Lists(positions, np.arange(10) * targets))
     assert ScoreColumns(np.zeros(9, np.int8), outcomes).kinds() is None

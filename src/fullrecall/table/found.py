@@ -37,6 +37,9 @@ _EVERYWHERE = 2**31 - 1
 _LARGEST = 2**60
 """A bound of the numbers that stand for rows."""
 
+_MOST_TARGETS = 60
+"""Targets of a row beyond which rows are not told apart: each target takes a pass over all rows."""
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -188,10 +191,12 @@ class FoundColumns:
         """Return a number for each row, equal where rows are, and a bound that all are below.
 
         None where more is known of a target than its first position, or where rows have so many
-        targets that the numbers would overflow.
+        targets that the numbers would overflow, or that few rows would be alike.
         """
         more = (self.supports, self.steps, self.grade, self.size, self.ranks)
         if any(column is not None for column in more) or not len(self):
+            return None
+        if self.targets.max() > _MOST_TARGETS:
             return None
         most, least = int(self.targets.max()), int(self.targets.min())
         deepest, shallowest = int(self.retrieved.max()), int(self.retrieved.min())
