@@ -45,8 +45,8 @@ def document(number: int) -> tuple[str, str]:
 
 @pytest.fixture
 def documents() -> dict[str, str]:
-    """Eighty documents that differ."""
-    return dict(document(number) for number in range(80))
+    """Two hundred documents that differ."""
+    return dict(document(number) for number in range(200))
 
 
 Change = Callable[[dict[str, Any]], None]
