@@ -82,3 +82,24 @@ def test_values_that_no_run_gives(column: str, value: object, told: str, tmp_pat
     pq.write_table(table.set_column(index, column, pa.array(cells, kind)), tmp_path / "a.parquet")
     with pytest.raises(ReportError, match=told):
         Report.load(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("cell", [{"a": "x"}, ["x"], {"fullrecall": "x"}])
+def test_a_column_of_that_name_that_holds_no_text_makes_no_report(
+    tmp_path: Path, cell: object
+) -> None:
+    """Another program's column of lists or mappings may have it."""
+    pq.write_table(pa.table({"fullrecall": [cell]}), tmp_path / "x.parquet")
+    with pytest.raises(ReportError, match="is no saved report"):
+        Report.open(tmp_path / "x.parquet")
+
+
+def test_fields_of_a_users_own_column_are_not_taken_for_a_scores(tmp_path: Path) -> None:
+    """An engine may pass on mappings whose keys look like the columns of a score."""
+    path = tmp_path / "r.parquet"
+    report = evaluate(made.samples(40), IdRecall(), progress=False)
+    report.save(path)
+    table = pq.read_table(path)
+    own = [{"order": "1", "order_status": "sent", "fullrecall": "x"}] * table.num_rows
+    pq.write_table(table.append_column("shop", pa.array(own)), tmp_path / "own.parquet")
+    assert Report.open(tmp_path / "own.parquet").summary().to_dict() == report.summary().to_dict()

@@ -510,7 +510,7 @@ class Report:
         """Write the report to one file.
 
         A path that ends in ".jsonl" is JSON lines, for people and diffs: the methods, one line per
-        sample, and an end. One that ends in ".parquet" is a Parquet file of row groups of some
+        sample, and an end. One that ends in ".parquet" is a Parquet file of row groups of
         24,576 samples each. What `load` reads of either is equal to this report.
 
         `sign` is a file with a secret key of at least 16 bytes: a signature is written beside the

@@ -403,7 +403,8 @@ def _methods(files: Files, names: Sequence[str], located: Sequence[_Located]) ->
 def _heads(files: Files, name: str) -> list[str]:
     """Return what the rows of a file say of its report: the same, mostly."""
     file = files.file(name)
-    if columns.HEAD not in file.schema_arrow.names:
+    schema = file.schema_arrow
+    if columns.HEAD not in schema.names or pa.types.is_nested(schema.field(columns.HEAD).type):
         raise ReportError(f"{name} is no saved report: it has no column {columns.HEAD!r}")
     end = (file.metadata.metadata or {}).get(_END)
     heads = [] if end is None else [json.loads(end)["head"]]

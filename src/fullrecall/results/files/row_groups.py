@@ -53,7 +53,7 @@ class Files:
         """Return what the rows of a file say of its report: the same, mostly, as in other files."""
         metadata = self.file(path).metadata
         groups = map(metadata.row_group, range(metadata.num_row_groups))
-        index = metadata.schema.names.index(columns.HEAD)
+        index = _paths(metadata).index(columns.HEAD)
         content = tuple(self.bytes_of(path, group.column(index)) for group in groups)
         heads: list[str] = self.kept.get(
             content, lambda: self._decoded_heads(path), lambda _: sum(map(len, content))
@@ -79,13 +79,18 @@ class Files:
         try:
             source = self._filesystem.open_input_file(path)
             metadata = self._footers.get(path, lambda: pq.read_metadata(source), lambda _: 1)
-            names = set(metadata.schema.names)
-            repeating = [name for name in names if _is_repeating(name, names)]
+            paths = _paths(metadata)
+            repeating = [path for path in paths if _is_repeating(path, paths)]
             return pq.ParquetFile(source, metadata=metadata, read_dictionary=repeating)
         except FileNotFoundError:
             raise ReportError(f"{path} is missing") from None
         except pa.ArrowInvalid as error:
             raise ReportError(f"{path} is no Parquet file, or cut off: {error}") from None
+
+
+def _paths(metadata: pq.FileMetaData) -> list[str]:
+    """Return the path of each leaf of a file; its name may be that of another column."""
+    return [metadata.schema.column(index).path for index in range(metadata.num_columns)]
 
 
 def _is_repeating(name: str, names: Collection[str]) -> bool:
