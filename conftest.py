@@ -6,6 +6,7 @@ import gc
 import os
 import resource
 import signal
+import socketserver
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +22,9 @@ for library in ("OPENBLAS", "OMP", "MKL", "RAYON"):
 # What tests start would compile the package again, each by itself.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Clients come by the dozen: who is not in the queue of five tries again after a second.
+socketserver.TCPServer.request_queue_size = 128
 
 # No test depends on the clock: a machine under load is slow, not wrong.
 settings.register_profile("fullrecall", deadline=None, suppress_health_check=[HealthCheck.too_slow])

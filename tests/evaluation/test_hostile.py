@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tests.evaluation.hostile_replies import BOMBS, CASES, ENVELOPES, Case, bomb
 from tests.evaluation.patience import giving_up
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall.errors import RunStopped
 from fullrecall.models.anthropic import AnthropicChatModel
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.models.remote_model import RemoteModel
@@ -128,7 +130,8 @@ def _everything_at_hand() -> Iterator[None]:
         OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1"),
         AnthropicChatModel("m", base_url="http://127.0.0.1:9"),
     ):
-        ClaimRecall(judge=LLMJudge(model)).score(SAMPLES[0])
+        with suppress(RunStopped):
+            evaluate(SAMPLES[:1], ClaimRecall(judge=LLMJudge(model)), retries=Retries(0))
         model.close()
     for encoding, size in BOMBS.items():
         bomb(encoding, size)

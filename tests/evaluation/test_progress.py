@@ -67,6 +67,6 @@ class TestProgress:
 
         monkeypatch.setattr(sys, "stderr", Terminal())
         model = DelayedModel(lambda _: 0.15)
-        evaluate(samples(20), scorer(model), max_concurrency=2)
+        evaluate(samples(20), scorer(model), max_concurrency=4)
         assert "calls" in "".join(written)
         assert "20" in "".join(written)

@@ -197,6 +197,12 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(
     assert {row.results[0].status for row in report.rows} == {Status.SCORED}
     assert read_contents(path).completions >= kept
     monkeypatch.undo()
+    # Claims that could not be ended are nobody's: the next run waits for none of them.
+    with closing(sqlite3.connect(path)) as connection:
+        claimed = connection.execute("SELECT key FROM asks WHERE token != ''").fetchall()
+    assert claimed
+    with SQLiteLedger(path) as ledger:
+        assert all(ledger.claim(key)[1].result() for (key,) in claimed)
     assert saved(run(path), tmp_path) == saved(run(None), tmp_path)
 
 

@@ -170,7 +170,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
     http = Listener(("127.0.0.1", 0), Handler)
     served = Server(http.server_port, tmp_path)
-    thread = threading.Thread(target=http.serve_forever, daemon=True)
+    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield served

@@ -197,7 +197,7 @@ def server(rows: list[Example]) -> Iterator[tuple[Server, Client]]:
             """Say nothing."""
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=http.serve_forever, daemon=True)
+    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     client = Client(
         api_url=f"http://127.0.0.1:{http.server_port}", api_key="k", info={},

@@ -42,7 +42,13 @@ class Claim(NamedTuple):
         """Whether its owner may still be at it."""
         if not now < self.until <= now + 2 * CLAIM_SECONDS:  # beyond: the clock was set back
             return False
-        return self.place != own_place() or _lives(self.pid)
+        if self.place != own_place():
+            return True
+        return self.token in _HELD if self.pid == os.getpid() else _lives(self.pid)
+
+
+_HELD: set[str] = set()
+"""The claims of this process that have not ended: one that a full disk left in a file has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +162,12 @@ class Ledger(ABC):
         """
         token = secrets.token_hex(8)
         self._claims[token] = key
+        _HELD.add(token)
         if self.is_shared and (self._renewing is None or not self._renewing.is_alive()):
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
         granted = self.amend(key, partial(claimed, token=token), otherwise=True)
-        granted.add_done_callback(lambda future: future.result() or self._claims.pop(token, None))
+        granted.add_done_callback(lambda future: future.result() or self._drop(token))
         return token, granted
 
     def put(self, key: str, value: str | None, name: str, token: str = "") -> Future[None]:
@@ -169,12 +176,16 @@ class Ledger(ABC):
         if value is None:
             return self.amend(key, failed, otherwise=None)
         change = partial(answered, value=value, name=readable(name))
-        return self.amend(key, change, otherwise=None, durable=True)
+        kept = self.amend(key, change, otherwise=None, durable=True)
+        kept.add_done_callback(lambda _: _HELD.discard(token))
+        return kept
 
     def forget(self, key: str, token: str) -> Future[None]:
         """End a claim without an answer."""
         self._claims.pop(token, None)
-        return self.amend(key, partial(forgotten, token=token), otherwise=None)
+        ended = self.amend(key, partial(forgotten, token=token), otherwise=None)
+        ended.add_done_callback(lambda _: _HELD.discard(token))
+        return ended
 
     def open_account(self, owner: str) -> None:
         """Open the account of the job: who works on it finds it there, or sends nothing."""
@@ -243,6 +254,10 @@ class Ledger(ABC):
             f"the store {self.path} keeps nothing from here on ({why}): the run continues, and new "
             "answers are in its results only"
         )
+
+    def _drop(self, token: str) -> None:
+        self._claims.pop(token, None)
+        _HELD.discard(token)
 
     def _renew(self) -> None:
         while not self._ended.wait(CLAIM_SECONDS / 4):
