@@ -36,7 +36,7 @@ COSTS = Path(__file__).parent / "tests" / "costs.txt"
 A file stands there by itself where its tests share a setup that takes as much.
 """
 SLOW = 0.25
-OPT_IN = ("browser", "engines", "libraries", "small_model", "tools", "torch")
+OPT_IN = ("browser", "engines", "libraries", "long", "small_model", "tools", "torch")
 
 _started_with: list[Path] = []
 _spent = pytest.StashKey[Counter[str]]()

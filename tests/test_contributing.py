@@ -62,6 +62,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.long
 def test_the_examples_keep_their_contracts_and_mistakes_do_not(tmp_path: Path) -> None:
     """Each example passes the test that stands below it, which catches each mistake in it."""
     sources = {part: with_its_test(part) for part in PARTS}

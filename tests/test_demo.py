@@ -45,6 +45,8 @@ for name in ("bm25s", "langchain_core", "langchain_fullrecall", "langsmith", "ll
     sys.modules[name] = None
 """
 
+pytestmark = pytest.mark.long
+
 Row = dict[str, Any]
 
 

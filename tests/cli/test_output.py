@@ -111,6 +111,7 @@ def test_output_keeps_to_the_width(
     assert max(map(len, result.stdout.splitlines())) <= width
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_file(
     file: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +201,7 @@ def test_an_interrupt_shows_what_was_scored(tmp_path: Path) -> None:
     assert len(Report.load(saved)) == scored
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_an_interrupt_at_any_moment_leaves_no_traceback(
     file: Callable[..., Path], tmp_path: Path

@@ -69,6 +69,7 @@ def test_every_defect_is_tested(gains: Any) -> None:
     assert tuple(defect.__name__ for defect in gains.DEFECTS) == DEFECTS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DEFECTS)
 def test_what_mends_a_defect_gains_what_was_predicted(gains: Any, setting: Any, name: str) -> None:
     """It is proposed, it is tried with every question, and its gain lies in the interval.
@@ -88,6 +89,7 @@ def test_what_mends_a_defect_gains_what_was_predicted(gains: Any, setting: Any, 
             assert change.measured.gain == pytest.approx(change.gain), change.text
 
 
+@pytest.mark.long
 def test_gains_are_predicted_for_other_questions(gains: Any, setting: Any) -> None:
     """Predicted from one half and measured on the other, most gains lie in the interval."""
     within = [

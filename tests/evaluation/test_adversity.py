@@ -146,6 +146,7 @@ def _raise(error: Exception) -> Completion:
     raise error
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REJECTIONS)
 def test_a_resume_never_raises_where_the_run_did_not(tmp_path: Path, name: str) -> None:
     """Six of forty are always turned away: again, in another order, one at a time, they alone."""

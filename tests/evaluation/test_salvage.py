@@ -51,6 +51,7 @@ def found(path: Path) -> int:
     return sum(one is not None for one in found.values())
 
 
+@pytest.mark.long
 def test_whichever_page_is_lost(whole: Path, tmp_path: Path) -> None:
     """The rows of a page are lost with it, no others, and the damaged file stays as it is."""
     content = whole.read_bytes()

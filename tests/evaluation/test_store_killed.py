@@ -180,6 +180,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         thread.join()
 
 
+@pytest.mark.long
 def test_killed_eight_times_the_run_ends_as_if_nothing_had_happened(server: Server) -> None:
     """Each kill costs at most what was in flight; the report is the same to the byte."""
     _, whole = server.finish(server.start("", "whole.jsonl"), "whole.jsonl")

@@ -451,10 +451,15 @@ def test_a_claim_ends_with_its_owner(tmp_path: Path) -> None:
                            capture_output=True, text=True, check=True)  # fmt: skip
     now = time.time()
     soon = now + CLAIM_SECONDS
-    assert Claim("t", own_place(), os.getpid(), soon).is_held(now)
+    with SQLiteLedger(tmp_path / "store") as ledger:
+        token, granted = ledger.claim("an ask")
+        assert granted.result()
+        assert Claim(token, own_place(), os.getpid(), soon).is_held(now)
+        assert not Claim(token, own_place(), os.getpid(), now - 1).is_held(now)
+        assert not Claim(token, own_place(), os.getpid(), soon + 1e6).is_held(now), "set back"
+        ledger.forget("an ask", token).result()
+        assert not Claim(token, own_place(), os.getpid(), soon).is_held(now), "it has ended"
     assert Claim("t", "another machine", 1, soon).is_held(now)
-    assert not Claim("t", own_place(), os.getpid(), now - 1).is_held(now)
-    assert not Claim("t", own_place(), os.getpid(), soon + 1e6).is_held(now), "a clock set back"
     if os.name == "posix":
         assert not Claim("t", own_place(), int(ended.stdout), soon).is_held(now)
     if Path("/proc/self/stat").exists():

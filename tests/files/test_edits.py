@@ -127,6 +127,7 @@ def test_lines(change: Any, tmp_path: Path) -> None:
         Report.load(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SCORERS)
 def test_each_cell_of_a_column(name: str, tmp_path: Path) -> None:
     """No column of a score says anything but what its sample gives."""

@@ -132,6 +132,7 @@ LAWS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = 
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("size", [30, 100])
 def test_a_tie_is_named_worse_in_five_percent_at_most(law: str, size: int) -> None:

@@ -180,6 +180,7 @@ class TestNumbers:
 class TestErrors:
     """P(K <= alpha) <= alpha, whatever the law."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize("case", power.CASES, ids=lambda case: case.title)
     def test_false_pass_and_false_fail_stay_within_5_percent(self, case: Any) -> None:
         """Both errors of K, the mean at the threshold; the replaced bounds exceed 5% in each row.

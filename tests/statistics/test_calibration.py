@@ -166,6 +166,7 @@ DRAWN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "n"), DRAWN.values(), ids=DRAWN.keys())
 def test_intervals_of_a_drawing_cover_the_truth(kind: Kind, n: int) -> None:
     """Both corrections cover the true mean in 93 to 97%, whose judged mean is wrong.
@@ -192,6 +193,7 @@ def test_intervals_of_a_drawing_cover_the_truth(kind: Kind, n: int) -> None:
     assert abs(judged.bias) > 0.03
 
 
+@pytest.mark.long
 def test_intervals_of_a_simple_random_sample_cover_the_truth() -> None:
     """Labels that came from no drawing serve too, by either correction.
 
@@ -215,6 +217,7 @@ def test_intervals_of_a_simple_random_sample_cover_the_truth() -> None:
     assert judged.share < 0.3
 
 
+@pytest.mark.long
 def test_intervals_of_the_agreement_cover_the_truth() -> None:
     """Balanced accuracy and κ, drawn by verdict, lie in their intervals 93 to 97% of the time."""
     kind = Kind()
@@ -234,6 +237,7 @@ def test_intervals_of_the_agreement_cover_the_truth() -> None:
     assert 0.93 <= kappas.share <= 0.97
 
 
+@pytest.mark.long
 def test_a_drawing_is_unbiased_and_its_bare_mean_is_not() -> None:
     """Over 800 drawings from one report, corrected means average to that of all labels.
 

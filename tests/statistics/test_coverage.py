@@ -52,6 +52,7 @@ def covered(draw: Draw, uniform: Any, groups: list[str | None] | None = None) ->
     return hits / len(uniform)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draw", TRUTH, ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize(("n", "repetitions"), [(30, 1_500), (100, 600)])
 def test_intervals_cover_the_truth(draw: Draw, n: int, repetitions: int) -> None:
@@ -74,6 +75,7 @@ def in_groups(sizes: list[int], repetitions: int, likeness: float, seed: int) ->
     return ndtr(likeness**0.5 * shared + (1 - likeness) ** 0.5 * own), groups
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draw", [lumps, smooth], ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES.keys())
 def test_intervals_cover_the_truth_in_groups(draw: Draw, sizes: list[int]) -> None:
@@ -82,6 +84,7 @@ def test_intervals_cover_the_truth_in_groups(draw: Draw, sizes: list[int]) -> No
     assert 0.93 <= covered(draw, uniform, groups) <= 0.97
 
 
+@pytest.mark.long
 def test_ignoring_groups_would_be_wrong() -> None:
     """The simulation can fail: without the groups the same intervals are too narrow."""
     uniform, _ = in_groups([6] * 30, 1_000, 0.5, seed=3)

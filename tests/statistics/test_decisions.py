@@ -53,6 +53,7 @@ def outcome(gate: Gate, *reports: Report) -> Outcome:
     return gate.check(*reports).outcome
 
 
+@pytest.mark.long
 class TestFalseOutcomes:
     """A true mean at the threshold must not FAIL, and one just below must not PASS."""
 

@@ -61,6 +61,7 @@ def test_no_k_and_no_values() -> None:
         search_k(lambda _: Totals.of(np.array([]), due=np.array([], bool)), [1], 2, falls=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("falls", [True, False])
 def test_a_k_below_the_target_is_returned_in_five_percent_at_most(*, falls: bool) -> None:
     """All ks exactly at the target, which no test may exceed: any k is an error."""
@@ -103,6 +104,7 @@ POOLS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("shares", "measure"),
     [("falls", Precision), ("flat", Precision), ("a hump", SecondOnly())],

@@ -101,6 +101,7 @@ def test_strata_and_labels_are_drawn_near_the_top_first() -> None:
     assert 50 <= labels_needed([len(members) for members in strata], 60) <= 500
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("silent", "wrong"), [(0.6, 0.0), (0.6, 0.05)])
 def test_intervals_cover(silent: float, wrong: float) -> None:
     """In made worlds, 200 each, 95 % within chance; the benchmark has real collections."""

@@ -305,6 +305,7 @@ made.save(sys.argv[5])
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("killed_at", [2, 9])
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, killed_at: int) -> None:
     """Only the request that the kill cut off is sent again, and the set is the same."""

@@ -67,6 +67,7 @@ def test_the_numbers_are_clopper_and_pearsons() -> None:
     assert lower_bound(61, 2) == pytest.approx(0.9000, abs=0.001)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("total", [None, 100, 200])
 def test_a_review_passes_a_set_that_is_not_good_in_few_cases(total: int | None) -> None:
     """A set of which just under 90 % are good passes in at most 5 % of reviews, simulated."""
