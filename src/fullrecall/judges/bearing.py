@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from fullrecall.caches import remembered
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.words.data import word_set
-from fullrecall.judges.words.languages import function_words, language_of
+from fullrecall.judges.words.languages import every_function_word, function_words, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import (
@@ -50,6 +50,7 @@ _MOST_NAMES = 8
 _SENTENCE_END = re.compile(r"[!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
 _CLAUSE_END = re.compile(r"[;,，、；!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
 _ORDER = {"before": "after", "after": "before", "until": "since", "since": "until"}
+_BEGINNING = 4  # letters by which a word is looked for before a text is read
 _DIGITS = re.compile(r"\d[\d.,]*")
 
 
@@ -399,6 +400,20 @@ def _beside(context: str, part: Location) -> str:
     return context[first : part.end + ends[1] if len(ends) > 1 else part.end + len(after)]
 
 
+def may_state(lowered: Mapping[int, str], claim: str) -> list[int]:
+    """Return which of the contexts, which are in lower case, begin each word that tells.
+
+    No other can `state` the claim. Most claims that are denied are done with at their first words.
+    """
+    left = list(lowered)
+    for word in read_words(claim):
+        if word.tells and not word.is_number and word.written not in every_function_word():
+            left = [number for number in left if word.written[:_BEGINNING] in lowered[number]]
+        if not left:
+            break
+    return left
+
+
 def states(context: str, claim: str) -> bool:
     """Return whether a sentence of the context has all that the claim has, denied like the claim.
 
@@ -442,7 +457,7 @@ def content_keys(text: str) -> frozenset[str]:
 
 @remembered(200_000)
 def _beginnings(claim: str) -> Sequence[str]:
-    return [word.written[:4] for word in content_words(claim) if not word.is_number]
+    return [word.written[:_BEGINNING] for word in content_words(claim) if not word.is_number]
 
 
 @remembered(400_000)

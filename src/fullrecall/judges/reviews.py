@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
-from fullrecall.judges.bearing import states
+from fullrecall.judges.bearing import may_state, states
 from fullrecall.judges.evidence import locate
 from fullrecall.judges.exchange import Exchange, Matter
 from fullrecall.judges.flow import side_by_side
@@ -46,11 +47,12 @@ class Reviews(NamedTuple):
 
         Of a context at most `size` characters are shown.
         """
+        lowered = {n: text.lower() for n, text in self.contexts.items()}
         pairs = [
             (number, n)
             for number, verdict in verdicts.items()
             if verdict.label in _DENIES
-            for n in self._stating(self.targets[number])
+            for n in self._stating(self.targets[number], lowered)
         ]
         judged = yield from side_by_side(
             [self._alone(number, windows({n: self.contexts[n]}, size)[0]) for number, n in pairs]
@@ -81,8 +83,9 @@ class Reviews(NamedTuple):
             if verdict[number].label == "supported"
         }
 
-    def _stating(self, target: str) -> list[int]:
-        return [n for n, text in self.contexts.items() if states(text, target)][:_MOST_ALONE]
+    def _stating(self, target: str, lowered: Mapping[int, str]) -> list[int]:
+        stating = (n for n in may_state(lowered, target) if states(self.contexts[n], target))
+        return list(islice(stating, _MOST_ALONE))
 
     def _alone(self, number: int, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
         return self.exchange.verdicts(self.matter({number: self.targets[number]}, window))
