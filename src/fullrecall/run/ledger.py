@@ -167,7 +167,7 @@ class Ledger(ABC):
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
         granted = self.amend(key, partial(claimed, token=token), otherwise=True)
-        granted.add_done_callback(lambda future: future.result() or self._drop(token))
+        granted.add_done_callback(partial(self._drop_refused, token))
         return token, granted
 
     def put(self, key: str, value: str | None, name: str, token: str = "") -> Future[None]:
@@ -255,9 +255,10 @@ class Ledger(ABC):
             "answers are in its results only"
         )
 
-    def _drop(self, token: str) -> None:
-        self._claims.pop(token, None)
-        _HELD.discard(token)
+    def _drop_refused(self, token: str, granted: Future[bool]) -> None:
+        if not granted.result():
+            self._claims.pop(token, None)
+            _HELD.discard(token)
 
     def _renew(self) -> None:
         while not self._ended.wait(CLAIM_SECONDS / 4):
