@@ -144,7 +144,7 @@ class ValueReader:
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
             return  # a vector
         copies = self.copies(value)
-        documents = tuple(copies if None not in copies else filter(None, copies))
+        documents = tuple([copy for copy in copies if copy is not None])
         if documents or not value:
             lists.append(DocumentList(path, documents))
         if len(documents) == len(value):
