@@ -25,6 +25,8 @@ sys.dont_write_bytecode = False
 
 # Clients come by the dozen: who is not in the queue of five tries again after a second.
 socketserver.TCPServer.request_queue_size = 128
+# Else a body waits 40 ms for the receipt of its headers.
+socketserver.StreamRequestHandler.disable_nagle_algorithm = True
 
 # No test depends on the clock: a machine under load is slow, not wrong.
 settings.register_profile("fullrecall", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -88,10 +88,21 @@ def test_two_references_that_are_nearly_equal_are_one_problem() -> None:
         ]
 
 
-def test_a_model_reads_what_stands_around_a_reference_without_offsets() -> None:
-    """Deep in a long document, and the whole of one in which it is not found."""
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "The bridge was built in 1871.",
+        "the bridge\n  was built in 1871",
+        "The bridge was “built” in 1871",
+    ],
+)
+def test_a_model_reads_what_stands_around_a_reference_without_offsets(reference: str) -> None:
+    """Deep in a long document, however it is set, and the whole of one in which it is not found."""
     filler = " ".join(f"Line {n} says nothing of it." for n in range(400))
-    pages = {"long": f"{filler} The bridge was built in 1871. Nothing came after."}
+    built = (
+        'The bridge was "built" in 1871.' if "“" in reference else "The bridge was built in 1871."
+    )
+    pages = {"long": f"{filler} {built} Nothing came after."}
     read: list[str] = []
 
     def answer(request: ChatRequest) -> Completion:
@@ -105,12 +116,12 @@ def test_a_model_reads_what_stands_around_a_reference_without_offsets() -> None:
         }
 
     model = ScriptedChatModel(answer, name="reader")
-    check([quoted("The bridge was built in 1871.")], pages, judge=model, progress=False)
+    check([quoted(reference)], pages, judge=model, progress=False)
     check([quoted("It spans the river.")], pages, judge=model, progress=False)
     near, whole = read[0], read[-1]
-    assert "The bridge was built in 1871." in near
+    assert "Nothing came after." in near
     assert "Line 0 says" not in near
-    assert "The bridge was built in 1871." in whole
+    assert "Nothing came after." in whole
     assert "Line 0 says" in whole
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from fullrecall.testset.completeness import (
     KINDS,
@@ -26,14 +27,40 @@ from fullrecall.testset.completeness import (
 WORLDS = 200
 
 
-def test_rare_strata_have_fay_and_feuers_interval() -> None:
-    """With v = Σ w²x and w = max w_h, as their paper has it; rounded outward."""
+def test_rare_strata_have_fay_and_kims_interval() -> None:
+    """Quantiles of either of their two gamma distributions, each half of the time, by SciPy."""
     strata = [Stratum("no", 100, 20, 2), Stratum("no", 900, 30, 1)]
-    weights, hits = np.array([5.0, 30.0]), np.array([2, 1])
-    value, v, w = float(weights @ hits), float(weights**2 @ hits), 30.0
-    high = stats.gamma.ppf(0.975, (value + w) ** 2 / (v + w**2), scale=(v + w**2) / (value + w))
-    low = stats.gamma.ppf(0.025, value**2 / v, scale=v / value)
-    assert missing(strata) == (value, np.floor(low), np.ceil(high))
+    weights, hits = np.array([4.5, 29.5]), np.array([2, 1])  # without replacement: a half less
+    mean, variance = float(weights @ hits), float(weights**2 @ hits)
+
+    def gamma(mean: float, variance: float) -> Any:
+        return stats.gamma(mean**2 / variance, scale=variance / mean)
+
+    fewer, more = gamma(mean, variance), gamma(mean + 29.5, variance + 29.5**2)
+    low, high = (
+        optimize.brentq(lambda x, c=chance: (fewer.cdf(x) + more.cdf(x)) / 2 - c, 1e-9, 1_000)
+        for chance in (0.025, 0.975)
+    )
+    value = 5.0 * 2 + 30 * 1
+    spread = value - mean
+    assert missing(strata) == (value, np.floor(low + spread), np.floor(high + spread))
+
+
+@pytest.mark.parametrize(("size", "labeled"), [(1_000, 100), (600, 150), (2_000, 100)])
+@pytest.mark.parametrize("relevant", [0, 1, 2])
+def test_a_single_rare_stratum_has_nearly_the_exact_interval(
+    size: int, labeled: int, relevant: int
+) -> None:
+    """That of the mid-p hypergeometric distribution: a little more, by a tenth at most."""
+
+    def kept(count: int) -> bool:
+        there = stats.hypergeom(size, count, labeled)
+        return bool(there.cdf(relevant - 1) + there.pmf(relevant) / 2 > 0.025)
+
+    exact = max(count for count in range(relevant, size) if kept(count))
+    total = missing([Stratum("no", size, labeled, relevant)])
+    assert total is not None
+    assert exact <= total.high <= 1.1 * exact
 
 
 @pytest.mark.parametrize(("size", "labeled", "relevant"), [(60, 20, 9), (200, 40, 3), (40, 39, 2)])
@@ -55,8 +82,19 @@ def test_dense_strata_have_the_mid_p_hypergeometric_interval(
 
 
 def test_no_hit_leaves_an_upper_bound() -> None:
-    """Nothing found is not nothing there: 3.69 times the weight is still possible."""
-    assert missing([Stratum("no", 1_000, 100, 0)]) == (0, 0, 37)
+    """Nothing found is not nothing there: 3.00 times the weight is still possible."""
+    assert missing([Stratum("no", 1_000, 100, 0)]) == (0, 0, 28)
+
+
+def test_what_was_labeled_is_certain() -> None:
+    """Unless labels may be wrong: no fewer than were found, and none of those that were not."""
+    strata = [Stratum("yes", 23, 22, 4), Stratum("yes", 35, 31, 1), Stratum("no", 600, 590, 1)]
+    honest, doubted = missing(strata), missing(strata, 0.05)
+    assert honest is not None
+    assert doubted is not None
+    assert honest.low >= 6
+    assert honest.high <= 6 + 1 + 4 + 10
+    assert doubted.low < 6
 
 
 def test_a_whole_stratum_is_counted() -> None:

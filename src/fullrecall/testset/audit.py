@@ -20,6 +20,7 @@ from fullrecall.run.budget import models_of
 from fullrecall.sample import Sample
 from fullrecall.testset import content, duplicates, leak, reading
 from fullrecall.testset.acceptance import at_least_by_chance
+from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Problem
 from fullrecall.testset.draft import difficulty_of
 from fullrecall.testset.execution import ModelOptions, Unpack, carried_out, check_options
@@ -299,12 +300,13 @@ def _passages(sample: Sample, corpus: _Corpus) -> Iterator[Passage]:
 
 
 def _around(context: Context, text: str) -> Passage:
-    """Return what stands around a reference in its source; all of it where it is not found."""
+    """Return what stands around a reference in its source; its beginning where it is not found."""
     start, end = context.start, context.end
-    if start is None and context.text:
-        start = text.find(context.text)
-        end = start + len(context.text)
-    if start is None or start < 0 or end is None:
+    if start is None and (quote := letters_of(context.text or "").text):
+        source = letters_of(text)
+        for position in source.positions(quote)[:1]:
+            start, end = source.range(position, position + len(quote))
+    if start is None or end is None:
         return Passage(str(context.source), 0, text[:_MOST_READ])
     begin = max(0, start - _AROUND)
     return Passage(str(context.source), begin, text[begin : end + _AROUND])

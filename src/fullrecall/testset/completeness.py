@@ -3,9 +3,10 @@
 Every pair of a question and a context that the references do not name is in a stratum: by what the
 judge said of it, and by how near the top the retrievers have it. People label a sample of each.
 Totals are Horvitz and Thompson's. Strata with many relevant pairs have a mid-p hypergeometric
-interval each; those with few have one together, by Fay and Feuer, "Confidence intervals for
-directly standardized rates", Statistics in Medicine 16, 1997; all are united by MOVER (Zou and
-Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008).
+interval each; those with few have one together, by Fay and Kim, "Confidence intervals for directly
+standardized rates using mid-p gamma intervals", Biometrical Journal 59, 2017; all are united by
+MOVER (Zou and Donner, "Construction of confidence limits about effect measures", Statistics in
+Medicine 27, 2008).
 bench/testset_completeness.py measures how often the intervals hold.
 """
 
@@ -17,7 +18,7 @@ from itertools import groupby
 from math import ceil, exp, floor, inf, lgamma, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
-from fullrecall.results.special import beta_quantile, gamma_quantile
+from fullrecall.results.special import beta_quantile, gamma_cdf, gamma_quantile
 
 Kind: TypeAlias = Literal["yes", "no", "no verdict"]
 """What the judge said of a pair."""
@@ -31,6 +32,8 @@ WIDTH = 0.2
 """Of an interval that the number of labels is planned for."""
 
 _DENSE, _DENSE_HITS = 0.15, 3
+_HALVINGS = 40
+_ROUNDING = 1e-9
 
 # The share of each kind, nearest to the top first, and the relevant share that is planned for.
 _PLAN: Mapping[Kind, tuple[tuple[float, float], ...]] = {
@@ -166,10 +169,21 @@ def _total(strata: Sequence[Stratum], error: float) -> Total:
     yes = sum(s.size for s in strata if s.kind == "yes")
     low = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
     noise = _DEVIATES * sqrt(yes * error * (1 - error) + 2 * error * low)
-    most = sum(s.size for s in strata)
-    # Rounded outward: what is counted is whole.
-    least, highest = floor(value - sqrt(below) - noise), ceil(value + sqrt(above) + noise)
-    return Total(value, max(0.0, least), min(most, highest))
+    least, most = 0, sum(s.size for s in strata)
+    if not error:  # what was labeled is certain
+        least = sum(s.relevant for s in strata)
+        most -= sum(s.labeled for s in strata) - least
+    low, high = _whole(value - sqrt(below) - noise, value + sqrt(above) + noise)
+    return Total(value, min(value, max(least, low)), max(value, min(most, high)))
+
+
+def _whole(low: float, high: float) -> tuple[float, float]:
+    """Return whole numbers, since a count is one: the last within above, the first without below.
+
+    Totals of strata that are labeled nearly whole are a few numbers. United by MOVER, the least of
+    them lies just outside, though it is far from rare.
+    """
+    return floor(low + _ROUNDING), floor(high + _ROUNDING)
 
 
 def _is_dense(s: Stratum) -> bool:
@@ -238,18 +252,47 @@ def _log_ways(n: int, k: int) -> float:
 
 
 def _rare(strata: Sequence[Stratum]) -> Total:
-    """Return the total of strata with few relevant pairs, with Fay and Feuer's gamma interval."""
-    weights = [s.size / s.labeled for s in strata]
-    both = list(zip(weights, strata, strict=True))
-    value = sum(w * s.relevant for w, s in both)
-    variance = sum(w * w * s.relevant for w, s in both)
+    """Return the total of strata with few relevant pairs, with Fay and Kim's mid-p gamma interval.
+
+    A weight is less by a half for it: so much narrower are draws without replacement.
+    """
+    value = sum(s.relevant * s.size / s.labeled for s in strata)
+    weights = [s.size / s.labeled - 0.5 for s in strata]
+    mean = sum(w * s.relevant for w, s in zip(weights, strata, strict=True))
+    variance = sum(w * w * s.relevant for w, s in zip(weights, strata, strict=True))
     widest = max(weights)
-    shape = (value + widest) ** 2 / (variance + widest**2)
-    high = gamma_quantile(shape, 1 - _TAIL) * (variance + widest**2) / (value + widest)
-    low = 0.0
-    if value:
-        low = gamma_quantile(value**2 / variance, _TAIL) * variance / value
-    return Total(value, low, max(high, value))
+    fewer, more = _Gamma.of(mean, variance), _Gamma.of(mean + widest, variance + widest**2)
+    low, high = (_mid_p_quantile(fewer, more, chance) for chance in (_TAIL, 1 - _TAIL))
+    return Total(value, max(0.0, value + low - mean), max(value, value + high - mean))
+
+
+class _Gamma(NamedTuple):
+    """A gamma distribution; all of it at 0 where `scale` is."""
+
+    shape: float
+    scale: float
+
+    @classmethod
+    def of(cls, mean: float, variance: float) -> _Gamma:
+        return cls(mean**2 / variance, variance / mean) if mean else cls(1.0, 0.0)
+
+    def cdf(self, x: float) -> float:
+        return gamma_cdf(self.shape, x / self.scale) if self.scale else 1.0
+
+    def quantile(self, chance: float) -> float:
+        return gamma_quantile(self.shape, chance) * self.scale
+
+
+def _mid_p_quantile(fewer: _Gamma, more: _Gamma, chance: float) -> float:
+    """Return a quantile of a variable that has either distribution with probability 1/2."""
+    low, high = fewer.quantile(chance), more.quantile(chance)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if (fewer.cdf(middle) + more.cdf(middle)) / 2 < chance:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def with_textless(total: Total, with_text: int, without: int, pairs: int) -> Total:
@@ -268,7 +311,8 @@ def with_textless(total: Total, with_text: int, without: int, pairs: int) -> Tot
         count + min(pairs, count * ratio) if count else 0.0
         for count, ratio in zip(total, ratios, strict=True)
     )
-    return Total(value, floor(low), ceil(high))
+    low, high = _whole(low, high)
+    return Total(value, min(value, low), max(value, high))
 
 
 def completeness(named_count: float, missed: Total) -> Share:
