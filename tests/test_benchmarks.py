@@ -408,3 +408,19 @@ def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
                 assert (scored.score < 0.3) == ("dots" in name), (name, scored.score)
         table = script.growth(kinds(script.Writer()), [size, 2 * size], rounds=1)
         assert [len(row) for row in table] == [4] * len(kinds(script.Writer()))
+
+
+@pytest.mark.frameworks
+@with_script("observed")
+def test_what_is_timed_as_observed_is_recorded_whole(
+    script: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every document of every question is in the record, and each framework has its three rows."""
+    script.check()
+    for contenders in script.frameworks(1).values():
+        seconds = script.interleaved(contenders, 2, script.CLOCKS["cpu"])
+        assert script.shown(seconds, 1).count("\n") == 1 + len(contenders) == 4
+    monkeypatch.setattr(script, "DOCUMENTS", 11)
+    monkeypatch.setattr(script, "_llama_index_nodes", script._llama_index_nodes()[:10].copy)
+    with pytest.raises(ValueError, match="has not recorded every document"):
+        script.check()

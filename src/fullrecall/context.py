@@ -46,21 +46,15 @@ class Context:
         own_id = (id if type(id) is str else None if id is None else as_id(id)) or None
         if text is None and own_id is None:
             raise ValueError("a context needs an id or a text")
-        if text is not None and not isinstance(text, str):
+        if type(text) is not str and text is not None and not isinstance(text, str):
             raise ValueError(f"a context's text must be a str, got {shown(text)}")
-        if (start is None) != (end is None):
-            raise ValueError(
-                f"start and end go together, got start={start!r}, end={end!r}: pass both or none"
-            )
-        if start is not None and not _is_range(start, end):
-            raise ValueError(
-                f"start and end must be whole numbers, 0 <= start <= end, got {start!r}, {end!r}"
-            )
+        if start is not None or end is not None:
+            _check_range(start, end)
         put = object.__setattr__
         put(self, "text", text)
         put(self, "id", own_id)
         put(self, "score", None if score is None else as_number(score, "a score"))
-        put(self, "metadata", as_metadata(metadata))
+        put(self, "metadata", dict(metadata) if type(metadata) is dict else as_metadata(metadata))
         put(self, "source", None if source is None else as_id(source) or None)
         put(self, "start", start)
         put(self, "end", end)
@@ -149,7 +143,7 @@ def as_metadata(value: object) -> dict[str, Any]:
     """Return a mapping as a dict, None as an empty one."""
     if value is None:
         return {}
-    if type(value) is not dict and not isinstance(value, Mapping):  # the cheap check first
+    if not isinstance(value, Mapping):
         raise ValueError(f"expected a mapping, got {shown(value)}")
     return dict(value)
 
@@ -159,5 +153,12 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in sorted(names))
 
 
-def _is_range(start: object, end: object) -> bool:
-    return type(start) is int and type(end) is int and 0 <= start <= end
+def _check_range(start: object, end: object) -> None:
+    if start is None or end is None:
+        raise ValueError(
+            f"start and end go together, got start={start!r}, end={end!r}: pass both or none"
+        )
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+        raise ValueError(
+            f"start and end must be whole numbers, 0 <= start <= end, got {start!r}, {end!r}"
+        )

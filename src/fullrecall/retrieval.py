@@ -355,17 +355,15 @@ def _one_each(
     contexts: tuple[Context, ...] | None,
     check: Callable[[Any, str], Any],
 ) -> tuple[Any, ...] | None:
-    """Return a value for each context, a repeated one checked once; None for None."""
+    """Return a value for each context, checked once if it is always the same; None for None."""
     if values is None:
         return None
     listed = as_list(values, ordered=True)
     if len(listed) != len(contexts or ()):
         raise ValueError(f"{len(contexts or ())} contexts but {len(listed)} {name}: pass one each")
-    checked: list[Any] = []
-    for position, value in enumerate(listed):
-        is_repeated = position and value is listed[position - 1]
-        checked.append(checked[-1] if is_repeated else check(value, name))
-    return tuple(checked)
+    if len(set(map(id, listed))) == 1:
+        return (check(listed[0], name),) * len(listed)
+    return tuple([check(value, name) for value in listed])
 
 
 def _whole_number(value: object, name: str) -> int:

@@ -26,7 +26,7 @@ def row(table: str, name: str) -> list[float]:
 
 def test_one_question_shows_what_the_reranker_lost(notebook: Any) -> None:
     """The retrieved list scores higher than the final one, and the feedback names what is gone."""
-    text = notebook.shown_by("with attach(engine):")
+    text = notebook.shown_by("with capture_retrievals():")
     retrieved, final = map(float, re.findall(r"(?:retrieved|reranking): ([\d.]+)", text))
     assert retrieved > final
     assert "retrieved, then dropped: " in text

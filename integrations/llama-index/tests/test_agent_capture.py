@@ -27,7 +27,7 @@ from llama_index.core.tools import (
 from llama_index.core.tools.types import AsyncBaseTool, BaseTool, ToolMetadata
 from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
 
-from llama_index.evaluation.fullrecall import attach, capture_retrievals, recorder
+from llama_index.evaluation.fullrecall import capture_retrievals, recorder
 from llama_index.evaluation.fullrecall.capture import Capture
 from llama_index.evaluation.fullrecall.recorder import recorders
 
@@ -83,11 +83,11 @@ def query_tool(engine: BaseQueryEngine) -> QueryEngineTool:
 @looks_at_agents
 def test_an_agent_with_an_engine_as_tool(echo: BaseQueryEngine) -> None:
     """The agent's output has no nodes: the block has them, and the tool's own response."""
-    with attach(echo) as attachment:
+    with capture_retrievals() as block:
         capture = asyncio.run(captured(function_agent(query_tool(echo)), "a"))
     assert finals(capture) == ["for a"]
     assert len(retrieved_by(capture)) == 2
-    assert finals(attachment.captures[0]) == ["for a"]
+    assert finals(block.calls[0]) == ["for a"]
 
 
 class FirstAwaited(First):

@@ -7,6 +7,7 @@ import copy
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -26,13 +27,12 @@ from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngin
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MediaResource, Node, NodeWithScore, QueryBundle
 
-from fullrecall import IdRecall
-from fullrecall.errors import ParameterError
+from fullrecall import IdRecall, Sample
 from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import (
     RecallEvaluator,
-    attach,
     capture_retrievals,
+    observed,
     reader,
     recorder,
 )
@@ -65,20 +65,21 @@ def test_200_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
     async def ask_all() -> list[Any]:
         return await asyncio.gather(*map(echo.aquery, questions))
 
-    with attach(echo) as attachment:
+    with capture_retrievals() as block:
         responses = asyncio.run(ask_all())
     assert [finals(capture_of(response)) for response in responses] == [
         [f"for {question}"] for question in questions
     ]
-    assert all(len(retrieved_by(capture)) == 2 for capture in attachment.captures)
-    assert sorted(str(capture.question) for capture in attachment.captures) == sorted(questions)
+    assert all(len(retrieved_by(capture)) == 2 for capture in block.calls)
+    assert sorted(str(capture.question) for capture in block.calls) == sorted(questions)
 
 
 def test_200_calls_in_threads_keep_apart(echo: BaseQueryEngine) -> None:
     """Each of 200 calls in threads gets its own retrieval."""
     questions = [f"q{n}" for n in range(200)]
-    with attach(echo), ThreadPoolExecutor(16) as threads:
-        responses = list(threads.map(echo.query, questions))
+    with capture_retrievals(), ThreadPoolExecutor(16) as threads:
+        asked_in = [threads.submit(copy_context().run, echo.query, each) for each in questions]
+        responses = [each.result() for each in asked_in]
     assert [finals(capture_of(response)) for response in responses] == [
         [f"for {question}"] for question in questions
     ]
@@ -110,7 +111,7 @@ def test_a_call_that_blocks_a_running_loop_is_captured(
     async def in_a_loop() -> Any:
         return engine.query(FRUIT)
 
-    with attach(engine):
+    with capture_retrievals():
         capture = capture_of(asyncio.run(in_a_loop()))
     assert capture is not None
     assert [(each.retriever, each.is_part) for each in asked(capture)] == [
@@ -126,7 +127,7 @@ def test_the_batch_runner_scores_what_was_retrieved(echo: BaseQueryEngine) -> No
     questions = [f"q{n}" for n in range(10)]
     with pytest.warns(DeprecationWarning, match="asyncio_module"):
         runner = BatchEvalRunner({"recall": evaluator}, workers=4)
-    with attach(echo) as attachment:
+    with capture_retrievals() as block:
         results = asyncio.run(
             runner.aevaluate_queries(
                 echo,
@@ -134,7 +135,7 @@ def test_the_batch_runner_scores_what_was_retrieved(echo: BaseQueryEngine) -> No
                 recall={"expected_ids": [[f"for {question}"] for question in questions]},
             )
         )
-    assert len(attachment.captures) == 10
+    assert len(block.calls) == 10
     assert [result.score for result in results["recall"]] == [1.0] * 10
 
 
@@ -146,6 +147,31 @@ def test_a_block_inside_a_block_is_seen_by_both() -> None:
         Echo().retrieve("b")
     assert finals(inner)[0] == "for a"
     assert [each.question for each in asked(outer)] == ["a", "b"]
+
+
+def test_each_outermost_call_of_a_block_has_a_record_of_its_own(echo: BaseQueryEngine) -> None:
+    """What a call calls is a part of it; blocks outside of it have it too, and after it nothing."""
+
+    def asks_others(question: str) -> str:
+        with capture_retrievals() as own:
+            echo.query(f"own {question}")
+        inner.append(own)
+        return Echo().retrieve(question)[0].text
+
+    inner: list[Capture] = []
+    engine = Pipeline(work=asks_others)
+    with capture_retrievals() as outer:
+        with capture_retrievals() as block:
+            assert capture_of(engine.query("a")) is block.calls[0]
+        Echo().retrieve("b")
+        observed(echo).retrieve(Sample(user_input="observed"))
+    assert capture_of(echo.query("c")) is None
+    assert [call.question for call in outer.calls] == ["a", "b"]
+    assert [call.question for call in block.calls] == ["a"]
+    assert [call.question for call in inner[0].calls] == ["own a"]
+    assert block.calls[0].calls == ()
+    assert finals(inner[0].calls[0]) == ["for own a"]
+    assert recorder._open == {}
 
 
 def test_what_ends_after_the_block_is_not_captured() -> None:
@@ -172,11 +198,11 @@ def test_only_questions_are_calls(llm: MockLLM) -> None:
     chat = ContextChatEngine.from_defaults(
         Echo(), llm=llm, memory=ChatMemoryBuffer.from_defaults(llm=llm)
     )
-    with attach(chat) as attachment:
+    with capture_retrievals() as block:
         chat.reset()
-        assert attachment.captures == ()
+        assert block.calls == ()
         chat.chat("a")
-    assert len(attachment.captures) == 1
+    assert len(block.calls) == 1
 
 
 def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
@@ -193,12 +219,12 @@ def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
         for question in "ab":
             answers.append(str(await engine.aquery(question)))
             await asyncio.sleep(0)  # the task's callbacks come after its result
-            assert len(recorders.get()) == 1, "what has ended is let go by the next call"
+            assert len(recorders.get()) == 2, "what has ended is let go by the next call"
         return answers
 
-    with attach(engine) as attachment:
+    with capture_retrievals() as block:
         assert asyncio.run(run()) == ["a", "b"]
-    assert [(each.answer, finals(each)[0]) for each in attachment.captures] == [
+    assert [(each.answer, finals(each)[0]) for each in block.calls] == [
         ("a", "for a"),
         ("b", "for b"),
     ]
@@ -207,13 +233,13 @@ def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
 def test_a_call_that_fails_is_kept_with_its_error(llm: MockLLM) -> None:
     """The error goes to the caller as ever; its capture is unscored and says why."""
     engine = RetrieverQueryEngine.from_args(Echo(TimeoutError("no answer")), llm=llm)
-    with attach(engine) as attachment:
+    with capture_retrievals() as block:
         with pytest.raises(TimeoutError):
             engine.query("a")
         with pytest.raises(TimeoutError):
             asyncio.run(engine.aquery("b"))
-    assert [capture.question for capture in attachment.captures] == ["a", "b"]
-    for capture in attachment.captures:
+    assert [capture.question for capture in block.calls] == ["a", "b"]
+    for capture in block.calls:
         assert capture.error == "TimeoutError: no answer"
         assert capture.contexts() is None
         result = IdRecall().score(capture.sample({"expected_ids": ["x"]}))
@@ -248,9 +274,9 @@ def test_a_cancelled_call_leaves_nothing_open(llm: MockLLM) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    with attach(engine) as attachment:
+    with capture_retrievals() as block:
         asyncio.run(cancel())
-    assert [capture.error for capture in attachment.captures] == ["CancelledError: "]
+    assert [capture.error for capture in block.calls] == ["CancelledError: "]
 
 
 def test_what_a_call_started_and_left_running_is_not_its_own() -> None:
@@ -279,9 +305,9 @@ def test_what_a_call_started_and_left_running_is_not_its_own() -> None:
         go.set()
         await tasks[0]
 
-    with attach(engine) as attachment:
+    with capture_retrievals() as block:
         asyncio.run(run())
-    first, second = attachment.captures
+    first, second = block.calls
     assert finals(first)[0] == "for first"
     assert finals(second)[0] == "for second"
     assert len(asked(first)) == len(asked(second)) == 1
@@ -347,10 +373,10 @@ def test_the_handlers_are_installed_only_while_somebody_records(
         return [sum(handler is own for handler in handlers) for own in ours]
 
     before = installed()
-    with attach(echo), attach(echo):
+    with capture_retrievals(), capture_retrievals():
         assert installed() == [1, 1]
     assert installed() == before == [0, 0]
-    with attach(echo):
+    with capture_retrievals():
         assert finals(capture_of(echo.query("a"))) == ["for a"]
 
 
@@ -365,29 +391,13 @@ def test_a_stream_that_breaks_has_its_capture() -> None:
         return StreamingResponse(words(), Echo().retrieve(question))
 
     engine = Pipeline(work=breaks)
-    with attach(engine) as attachment:
+    with capture_retrievals() as block:
         response: Any = engine.query("a")
         with pytest.raises(ConnectionError):
             list(response.response_gen)
-    assert attachment.captures[0].error is None
+    assert block.calls[0].error is None
     answer = RecallEvaluator().evaluate_response("a", response, expected_ids=["for a"])
     assert answer.score == 1.0
-
-
-def test_captures_are_kept_up_to_a_number(echo: BaseQueryEngine) -> None:
-    """A service that runs for weeks keeps the last captures; the number is the user's."""
-    with attach(echo, keep=2) as attachment:
-        for question in "abc":
-            echo.query(question)
-    assert [capture.question for capture in attachment.captures] == ["b", "c"]
-    with pytest.raises(ParameterError, match="keep must be a whole number of at least 1, got 0"):
-        attach(echo, keep=0)
-
-
-def test_a_class_is_not_an_engine() -> None:
-    """Forgotten brackets are told as such."""
-    with pytest.raises(ParameterError, match="got the class Echo: pass an instance of it"):
-        attach(Echo)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -409,14 +419,14 @@ def test_a_pydantic_response_carries_its_capture() -> None:
     response = PydanticResponse(Answer(name="x"), source_nodes=[])
     assert capture_of(response) is None
     engine = Pipeline(work=lambda question: Echo().retrieve(question) and response)
-    with attach(engine):
+    with capture_retrievals():
         assert engine.query("a") is response
     assert finals(capture_of(response))[0] == "for a"
 
 
 def test_a_response_can_be_copied_and_stored_with_its_capture(echo: BaseQueryEngine) -> None:
     """Responses that are pickled or copied keep their captures, and equal those without."""
-    with attach(echo):
+    with capture_retrievals():
         response: Any = echo.query("a")
     for again in (copy.deepcopy(response), pickle.loads(pickle.dumps(response))):  # noqa: S301
         assert again == response

@@ -18,11 +18,10 @@ from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import Sample
-from llama_index.evaluation.fullrecall import attach, capture_retrievals, observed
+from llama_index.evaluation.fullrecall import capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 
 
@@ -109,7 +108,7 @@ def test_another_tools_handlers_change_nothing(*, first: bool) -> None:
     attached = engine()
     try:
         root.span_handlers = [Raises(), *before] if first else [Raises()]
-        with attach(attached):
+        with capture_retrievals():
             capture = capture_of(attached.query("q"))
     finally:
         root.span_handlers = before
@@ -139,11 +138,3 @@ def test_the_answers_that_a_graph_generates_are_no_contexts(
     graph = ComposableGraph.from_indices(SummaryIndex, [leaf], index_summaries=["on a and b"])
     found = observed(graph.as_query_engine()).retrieve(Sample(user_input="q"))
     assert {context.id for context in found.contexts or ()} == {"a", "b"}
-
-
-def test_a_synthesis_of_no_attached_engine_is_not_captured() -> None:
-    """A synthesizer of its own has nothing to do with the engine that is attached."""
-    attached = engine()
-    with attach(attached) as attachment:
-        get_response_synthesizer(llm=MockLLM()).synthesize("q", attached.retrieve(QueryBundle("q")))
-    assert attachment.captures == ()

@@ -58,7 +58,7 @@ from llama_index.core.tools import QueryEngineTool
 
 from fullrecall import IdRecall
 from fullrecall.calls import Call
-from llama_index.evaluation.fullrecall import attach, capture_retrievals
+from llama_index.evaluation.fullrecall import capture_retrievals
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 
 TOWER = "Where in Paris does the Eiffel Tower stand?"
@@ -221,14 +221,14 @@ def tools(towers: BaseRetriever, fruits: BaseRetriever, llm: Any) -> list[QueryE
 
 def ask(engine: BaseQueryEngine, question: str, *, awaited: bool = False) -> Capture | None:
     """Return the capture that the response of an attached engine carries."""
-    with attach(engine) as attachment:
+    with capture_retrievals() as block:
         if awaited:
             response: Any = asyncio.run(engine.aquery(question))
         else:
             response = engine.query(question)
     capture = capture_of(response)
     assert capture is not None
-    assert list(attachment.captures) == [capture]
+    assert list(block.calls) == [capture]
     assert capture.question == question
     return capture
 
@@ -253,7 +253,7 @@ def test_a_stream_is_captured_before_its_first_word_and_not_read(
 ) -> None:
     """The capture is there while the answer is still to come, and the consumer gets all of it."""
     engine = RetrieverQueryEngine.from_args(towers, llm=llm, streaming=True)
-    with attach(engine):
+    with capture_retrievals():
         response: Any = engine.query(TOWER)
         assert lists(capture_of(response)) == (TOWER_IDS, TOWER_IDS)
         assert "".join(response.response_gen).split() == ["text"] * 5
@@ -326,7 +326,7 @@ def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM, *, awaited: bool
         response_synthesizer=get_response_synthesizer(llm=llm),
         num_steps=2,
     )
-    with attach(engine):
+    with capture_retrievals():
         response: Any = asyncio.run(engine.aquery("q")) if awaited else engine.query("q")
     assert "Question: " in response.source_nodes[0].text
     capture = capture_of(response)
@@ -352,7 +352,7 @@ def test_citation_engine(
         text_splitter=TokenTextSplitter(chunk_size=20, chunk_overlap=0),
         node_postprocessors=[] if reranker is None else [reranker],
     )
-    with attach(engine):
+    with capture_retrievals():
         response: Any = asyncio.run(engine.aquery(TOWER)) if awaited else engine.query(TOWER)
     assert response.source_nodes[0].text.startswith("Source 1:\n")
     capture = capture_of(response)
@@ -511,7 +511,7 @@ def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
             assert "".join([word async for word in response.async_response_gen()]) == "an answer"
         return response
 
-    with attach(chat) as attachment:
+    with capture_retrievals() as block:
         if way.startswith("a"):
             response = asyncio.run(awaited())
         else:
@@ -519,7 +519,7 @@ def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
             if way == "stream_chat":
                 assert "".join(response.response_gen) == "an answer"
     capture = capture_of(response)
-    assert len(attachment.captures) == 1
+    assert len(block.calls) == 1
     retrieved, final = lists(capture)
     assert final == retrieved[::-1][:2]
     assert capture is not None
@@ -532,7 +532,7 @@ def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
 def test_a_chat_without_retrieval_is_unscored(llm: MockLLM) -> None:
     """That nothing was looked up is not that nothing was found."""
     chat = SimpleChatEngine.from_defaults(llm=llm, memory=ChatMemoryBuffer.from_defaults(llm=llm))
-    with attach(chat):
+    with capture_retrievals():
         capture = capture_of(chat.chat("hello"))
     assert capture is not None
     assert capture.contexts() is None
@@ -541,11 +541,11 @@ def test_a_chat_without_retrieval_is_unscored(llm: MockLLM) -> None:
 
 def test_a_retriever_is_attached_alone(towers: BaseRetriever) -> None:
     """Its list carries nothing, so the attachment holds the capture."""
-    with attach(towers) as attachment:
+    with capture_retrievals() as block:
         nodes = towers.retrieve(TOWER)
         asyncio.run(towers.aretrieve(FRUIT))
     assert capture_of(nodes) is None
-    first, second = attachment.captures
+    first, second = block.calls
     assert lists(first) == (TOWER_IDS, TOWER_IDS)
     assert (first.question, second.question) == (TOWER, FRUIT)
 
@@ -592,7 +592,7 @@ def test_earlier_messages_that_are_looked_up_are_no_contexts(
     chat = ContextChatEngine.from_defaults(
         index.as_retriever(similarity_top_k=3), llm=llm, memory=memory
     )
-    with attach(chat):
+    with capture_retrievals():
         capture = capture_of(chat.chat(TOWER))
     assert lists(capture) == (TOWER_IDS, TOWER_IDS)
     assert capture is not None

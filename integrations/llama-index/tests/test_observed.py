@@ -60,7 +60,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
 from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.sample import Reference
-from llama_index.evaluation.fullrecall import attach, observed
+from llama_index.evaluation.fullrecall import capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import capture_of
 
 pytestmark = [
@@ -436,8 +436,9 @@ def test_an_attached_engine_has_the_same_record_each_time(runs: int) -> None:
     """The issue's engine, attached: 0.70, 0.55 and 0.625 of what it retrieved, once."""
     engine = Hybrid()
     wanted = tuple(Reference((own,)) for own in "abcd")
-    with attach(engine), ThreadPoolExecutor(8) as pool:
-        captures = [capture_of(each) for each in pool.map(engine.query, ["q"] * runs)]
+    with capture_retrievals(), ThreadPoolExecutor(8) as pool:
+        asked_in = [pool.submit(copy_context().run, engine.query, "q") for _ in range(runs)]
+        captures = [capture_of(each.result()) for each in asked_in]
     found = {listed(each.retrieval()) for each in captures if each is not None}
     assert found == {"a/1 c/1 b/2 d/2"}
     samples = [each.sample(reference_context_ids=wanted) for each in captures if each is not None]

@@ -22,7 +22,6 @@ def test_the_public_names_are_these() -> None:
         "RecallEvaluationResult",
         "RecallEvaluator",
         "RecallMetric",
-        "attach",
         "capture_retrievals",
         "contexts",
         "observed",

@@ -23,7 +23,6 @@ from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import (
     RecallEvaluationResult,
     RecallEvaluator,
-    attach,
     capture_retrievals,
     report_of,
 )
@@ -104,7 +103,7 @@ def reranked(index: VectorStoreIndex, *postprocessors: BaseNodePostprocessor) ->
 
 def test_what_a_reranker_lost_is_seen(engine: RetrieverQueryEngine) -> None:
     """One call scores what reached the model, and beside it what had been retrieved before."""
-    with attach(engine):
+    with capture_retrievals():
         answer = RecallEvaluator().evaluate_response(
             QUESTION, engine.query(QUESTION), expected_ids=EXPECTED
         )
@@ -130,7 +129,7 @@ def test_nodes_given_as_such_come_before_the_capture(
     engine: RetrieverQueryEngine, scored: Nodes
 ) -> None:
     """What the caller says was retrieved is scored, and no stage of another list beside it."""
-    with attach(engine):
+    with capture_retrievals():
         response = engine.query(QUESTION)
     for given in ({"retrieved_nodes": scored("rome")}, {"retrieved_ids": ["rome"]}):
         answer = RecallEvaluator().evaluate_response(
@@ -156,7 +155,7 @@ def test_an_engine_that_answers_with_a_text_is_scored(index: VectorStoreIndex) -
     """Its response has no source nodes; attached, what it retrieved is known all the same."""
     for retriever, score in ((index.as_retriever(similarity_top_k=1), 1.0), (None, None)):
         engine = Says(retriever=retriever)
-        with attach(engine):
+        with capture_retrievals():
             response = engine.query(QUESTION)
         assert isinstance(response, Response)
         assert response.source_nodes == []
@@ -174,7 +173,7 @@ def test_source_nodes_count_where_nothing_was_seen() -> None:
             return Response(f"answer to {query_str}", [NodeWithScore(node=node)])
 
     engine = Elsewhere()
-    with attach(engine):
+    with capture_retrievals():
         response = engine.query(QUESTION)
     answer = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["place"])
     assert (answer.score, answer.stages) == (1.0, {})
@@ -184,7 +183,7 @@ def test_stages_can_be_left_out(index: VectorStoreIndex) -> None:
     """With `score_stages=False` the final list alone is scored: a judge is asked no more."""
     counted.clear()
     engine = reranked(index, JustTheLast())
-    with attach(engine):
+    with capture_retrievals():
         response = engine.query(QUESTION)
     answer = RecallEvaluator(Counting(), score_stages=False).evaluate_response(
         QUESTION, response, reference_contexts=[HEIGHT]
@@ -196,7 +195,7 @@ def test_judged_scorers_see_every_stage_too(index: VectorStoreIndex) -> None:
     """Claims are judged in both lists, sync and async alike."""
     engine = reranked(index, JustTheLast())
     evaluator = RecallEvaluator(ClaimRecall())
-    with attach(engine):
+    with capture_retrievals():
         response = engine.query(QUESTION)
     answers = [
         evaluator.evaluate_response(QUESTION, response, reference=HEIGHT),
@@ -210,7 +209,7 @@ def test_ids_of_another_level_are_told_of_attached_engines_too(
     engine: RetrieverQueryEngine,
 ) -> None:
     """The nodes that were seen say by which key the expected IDs would have matched."""
-    with attach(engine):
+    with capture_retrievals():
         response = engine.query(QUESTION)
     answer = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["doc-tower"])
     assert answer.score == 0.0
@@ -219,7 +218,7 @@ def test_ids_of_another_level_are_told_of_attached_engines_too(
 
 def test_the_reader_serves_every_stage(engine: RetrieverQueryEngine) -> None:
     """`id_key` names the contexts of all lists: documents before as after the reranker."""
-    with attach(engine):
+    with capture_retrievals():
         response = engine.query(QUESTION)
     answer = RecallEvaluator(id_key="ref_doc_id").evaluate_response(
         QUESTION, response, expected_ids=["doc-tower", "doc-france"]
@@ -232,7 +231,7 @@ def test_a_batch_shows_both_lists(engine: RetrieverQueryEngine) -> None:
     with pytest.warns(DeprecationWarning, match="asyncio_module"):
         runner = BatchEvalRunner({"recall": RecallEvaluator()}, workers=4)
     questions = [QUESTION, "What do bananas hold?"] * 5
-    with attach(engine):
+    with capture_retrievals():
         results = asyncio.run(
             runner.aevaluate_queries(engine, questions, expected_ids=[EXPECTED, ["banana"]] * 5)
         )
@@ -244,7 +243,7 @@ def test_a_batch_shows_both_lists(engine: RetrieverQueryEngine) -> None:
 
 def test_stages_survive_pydantic(engine: RetrieverQueryEngine) -> None:
     """Dumped to JSON and read again, the results of the stages are the same."""
-    with attach(engine):
+    with capture_retrievals():
         response = engine.query(QUESTION)
     assert capture_of(response) is not None
     answer = RecallEvaluator(IdRecall(), Recall @ 1).evaluate(
@@ -263,7 +262,7 @@ def test_each_list_of_a_record(index: VectorStoreIndex, llm: MockLLM) -> None:
     engine = RetrieverQueryEngine.from_args(
         index.as_retriever(similarity_top_k=3), llm=llm, node_postprocessors=[LastTwoFirst()]
     )
-    with attach(engine):
+    with capture_retrievals():
         response = engine.query(QUESTION)
     views: Any = ("retrieved", "contexts", "read")
     scores = [

@@ -10,6 +10,7 @@ import gc
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import IdRecall
 from fullrecall.calls import Call
-from llama_index.evaluation.fullrecall import RecallEvaluator, attach, capture_retrievals, recorder
+from llama_index.evaluation.fullrecall import RecallEvaluator, capture_retrievals, recorder
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 from llama_index.evaluation.fullrecall.recorder import recorders
 
@@ -141,9 +142,10 @@ def test_streams_in_threads_have_their_records(engine: RetrieverQueryEngine, run
         collected()
         return record(capture, question)
 
-    with attach(engine) as attachment, ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(ask, range(runs))) == {RECORD}
-    assert len(attachment.captures) == runs
+    with capture_retrievals() as block, ThreadPoolExecutor(8) as pool:
+        asked_in = [pool.submit(copy_context().run, ask, number) for number in range(runs)]
+        assert {each.result() for each in asked_in} == {RECORD}
+    assert len(block.calls) == runs
 
 
 def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs: int) -> None:
@@ -165,11 +167,11 @@ def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs:
             task.cancel()
         return await asyncio.gather(*tasks, return_exceptions=True)
 
-    with attach(engine) as attachment:
+    with capture_retrievals() as block:
         results = asyncio.run(ask_all())
     assert {each for each in results if not isinstance(each, BaseException)} == {RECORD}
     assert all(isinstance(each, (tuple, asyncio.CancelledError)) for each in results)
-    for capture in attachment.captures:
+    for capture in block.calls:
         if capture.error is None:
             assert record(capture, str(capture.question)) == RECORD
         else:
@@ -188,7 +190,7 @@ def test_chats_that_stream_have_their_records(runs: int) -> None:
 
     async def ask(number: int) -> Any:
         question, engine = f"q{number}", chat()
-        with attach(engine):
+        with capture_retrievals():
             if number % 2:
                 response: Any = engine.stream_chat(question)
                 list(response.response_gen)

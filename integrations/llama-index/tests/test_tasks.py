@@ -21,7 +21,7 @@ from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 
 from fullrecall import IdRecall, Sample
 from fullrecall.result import Status
-from llama_index.evaluation.fullrecall import attach, capture_retrievals, observed
+from llama_index.evaluation.fullrecall import capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 
 
@@ -238,5 +238,5 @@ def test_tasks_that_have_a_record_of_their_own_flag_nobody(runs: int) -> None:
         random.shuffle(kinds)
         return await asyncio.gather(*(ask(f"{n % 5}") for n, ask in enumerate(kinds)))
 
-    with attach(attached):
+    with capture_retrievals():
         assert all(asyncio.run(run()))

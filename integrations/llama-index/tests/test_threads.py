@@ -24,7 +24,7 @@ from llama_index.core.tools.types import BaseTool, ToolMetadata
 from fullrecall import IdRecall, Sample
 from fullrecall.calls import Call
 from fullrecall.result import Status
-from llama_index.evaluation.fullrecall import attach, capture_retrievals, observed
+from llama_index.evaluation.fullrecall import capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import capture_of
 
 
@@ -156,7 +156,7 @@ def tree(call: Call) -> str:
 def test_an_attached_engine_is_told_of_its_own_parts(ask: Callable[..., Any]) -> None:
     """Asked in a thread without the context they are no complete record."""
     engine = Both(ask=ask)
-    with attach(engine):
+    with capture_retrievals():
         capture = capture_of(engine.query("q"))
     assert capture is not None
     assert is_complete(capture) == (ask is handed_on)

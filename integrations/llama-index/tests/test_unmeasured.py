@@ -118,7 +118,7 @@ def test_a_response_without_source_nodes_tells_nothing_of_the_retrieval(answer: 
     assert (told.score, told.result.status, told.contexts) == (None, Status.UNSCORED, None)
     assert told.invalid_reason == (
         "no retrieval: the response names no source nodes, so what was retrieved is unknown: "
-        "attach(engine), or pass retrieved_nodes=[…]"
+        "ask it in `with capture_retrievals():`, or pass retrieved_nodes=[…]"
     )
 
 

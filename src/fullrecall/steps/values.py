@@ -13,6 +13,7 @@ _DEPTH = 12
 """How deep a value is looked into."""
 
 _NO_CONTENT = (type(None), bool, int, float, complex, bytes, bytearray)
+_NO_IDENTITY = (str, *_NO_CONTENT)
 
 Fields = Iterable[tuple[Hashable, Any]]
 
@@ -74,7 +75,7 @@ class ValueReader:
 
     def identity(self, value: object) -> int:
         """Return the identity of a mapping, list or other object; 0 where it proves nothing."""
-        if not value or isinstance(value, (str, *_NO_CONTENT)):
+        if not value or isinstance(value, _NO_IDENTITY):
             return 0
         self._kept[id(value)] = value
         return id(value)
@@ -93,7 +94,7 @@ class ValueReader:
         if new is None:
             return None
         copy = DocumentCopy(id(value), new.id, new.text, new.detail)
-        self._spend(copy.text)
+        self._spend(len(copy.text))
         self._copies[id(value)] = (value, copy)
         return copy
 
@@ -112,8 +113,8 @@ class ValueReader:
             return DocumentCopy(0, value.id, value.text or "", value)
         return None
 
-    def _spend(self, text: str) -> None:
-        self.size += len(text)
+    def _spend(self, size: int) -> None:
+        self.size += size
         self.is_full = self.size > self._limit
 
     def _walk(self, value: Any, path: Path, lists: list[DocumentList], texts: list[str]) -> None:
@@ -133,7 +134,7 @@ class ValueReader:
             return
         if id(value) not in self._kept:
             self._kept[id(value)] = value
-            self._spend(value)
+            self._spend(len(value))
         texts.append(value)
 
     def _items(
@@ -143,7 +144,7 @@ class ValueReader:
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
             return  # a vector
         copies = self.copies(value)
-        documents = tuple(copy for copy in copies if copy is not None)
+        documents = tuple([copy for copy in copies if copy is not None])
         if documents or not value:
             lists.append(DocumentList(path, documents))
         if len(documents) == len(value):

@@ -97,10 +97,12 @@ class DocumentReader:
 
     def context(self, text: str | None, own_id: ID | None, original: Original) -> Context:
         """Return a context of this text and ID, with the rest of a document."""
-        span = original.place
+        _, score, metadata, span = original
         if self.source_key is not None:
-            span = self._span_of(text, original.metadata) or span
-        return Context(text, id=own_id, score=original.score, metadata=original.metadata, **span)
+            span = self._span_of(text, metadata) or span
+        if not span:  # most have none, and each of them pays for keywords
+            return Context(text, id=own_id, score=score, metadata=metadata)
+        return Context(text, id=own_id, score=score, metadata=metadata, **span)
 
     def id_of(self, text: str, original: Original) -> str | None:
         """Return the ID that `id_key` names; `InputError` where it names none that is one."""

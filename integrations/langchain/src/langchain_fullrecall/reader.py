@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
@@ -20,6 +20,8 @@ from langchain_fullrecall.documents import Original, is_document, parts_of
 from langchain_fullrecall.messages import text_of
 
 _NO_PLACE: dict[str, Any] = {}
+_make: Any = tuple.__new__
+"""Makes a named tuple at half the cost of its class, once for each document that passes."""
 
 
 class LangChainReader(ValueReader):
@@ -37,21 +39,28 @@ class LangChainReader(ValueReader):
         own_id = None if given_id is None else str(given_id)
         return DocumentCopy(0, own_id, text or "", Original(given_id, score, metadata, span))
 
-    def copy(self, value: object) -> DocumentCopy | None:
-        """Return a document as a copy; the one of before if nothing of it has changed."""
-        if type(value) is not Document:
-            return super().copy(value)
-        earlier = self._copies.get(id(value))
-        if earlier is not None:
-            text, own = earlier[1].text, earlier[1].detail
-            if value.page_content is text and (value.id, value.metadata) == (own.id, own.metadata):
-                return earlier[1]
-        own_id, metadata = value.id, dict(value.metadata)
-        detail = Original(own_id, None, metadata, _NO_PLACE)
-        copy = DocumentCopy(id(value), own_id, value.page_content, detail)
-        self._spend(value.page_content)
-        self._copies[id(value)] = (value, copy)
-        return copy
+    def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
+        """Return documents as copies: those of before of which nothing has changed."""
+        if set(map(type, items)) != {Document}:
+            return super().copies(items)
+        known, size = self._copies, 0
+        copied: list[DocumentCopy | None] = []
+        for document in items:
+            token, text = id(document), document.page_content
+            own_id, metadata = document.id, document.metadata
+            earlier = known.get(token)
+            if earlier is not None:
+                _, _, old_text, (old_id, _, old_metadata, _) = copy = earlier[1]
+                if text is old_text and own_id == old_id and metadata == old_metadata:
+                    copied.append(copy)
+                    continue
+            detail = _make(Original, (own_id, None, dict(metadata), _NO_PLACE))
+            copy = _make(DocumentCopy, (token, own_id, text, detail))
+            known[token] = document, copy
+            size += len(text)
+            copied.append(copy)
+        self._spend(size)
+        return copied
 
     def message(self, value: Any) -> Fields | None:
         """Return the text of a message, and what a tool attached to it."""

@@ -1,6 +1,6 @@
 """fullrecall for LlamaIndex: context recall of what its retrievers, engines and agents return."""
 
-from llama_index.evaluation.fullrecall.capture import attach, capture_retrievals
+from llama_index.evaluation.fullrecall.capture import capture_retrievals
 from llama_index.evaluation.fullrecall.chat_model import LlamaIndexChatModel
 from llama_index.evaluation.fullrecall.evaluator import RecallEvaluator
 from llama_index.evaluation.fullrecall.metric import RecallMetric
@@ -13,7 +13,6 @@ __all__ = [
     "RecallEvaluationResult",
     "RecallEvaluator",
     "RecallMetric",
-    "attach",
     "capture_retrievals",
     "contexts",
     "observed",

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-import weakref
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, Self, TypeAlias, Unpack
+from typing import Any, Unpack
 
-from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.schema import NodeWithScore
 
 from fullrecall import Context, Retrieval, Sample
-from fullrecall.errors import ParameterError
-from fullrecall.parameters import check_k
 from fullrecall.steps import Step
-from llama_index.evaluation.fullrecall.messages import got
 from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
-from llama_index.evaluation.fullrecall.recorder import Recorder, attach_to, detach_from, recording
+from llama_index.evaluation.fullrecall.recorder import Recorder, recording
 from llama_index.evaluation.fullrecall.responses import is_response, response_text
 from llama_index.evaluation.fullrecall.selfcheck import broken
 
-Attachable: TypeAlias = BaseQueryEngine | BaseChatEngine | BaseRetriever
-"""What can be attached to."""
-
 
 class Capture:
-    """What was seen of one call of an engine or a retriever, or of one block of code.
+    """What was seen of one block of code, or of one call of an engine or a retriever in it.
 
     Nodes stand as they were when they were returned; nothing that happens later changes them.
     `answer` is the text that an engine returned (None for a stream and for a block). It can be
     read at any time; what has not ended by then is not in it.
     """
 
-    def __init__(self, recorder: Recorder, reading: Reading, answer: str | None = None) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        reading: Reading,
+        answer: str | None = None,
+        calls: Sequence[Capture] = (),
+    ) -> None:
         self._recorder = recorder
         self._reading = reading
+        self._calls = calls
         self.answer = answer
+
+    @property
+    def calls(self) -> tuple[Capture, ...]:
+        """Of a block: each call of an engine or a retriever that no other such call made.
+
+        In the order in which they ended; failed ones too.
+        """
+        return tuple(self._calls)
 
     @property
     def steps(self) -> list[Step]:
@@ -105,97 +108,38 @@ class Capture:
         return f"<Capture of {self.question!r}: {summary}>"
 
 
-class Attachment:
-    """What `attach` returns: it holds the captures of the calls, and ends with `detach`.
-
-    As a context manager it detaches at the end of the block. Calls that run then are still
-    captured.
-    """
-
-    def __init__(self, engine: Attachable, keep: int | None, reading: Reading) -> None:
-        captures: deque[Capture] = deque(maxlen=keep)
-        self._captures = captures
-        self._engine = weakref.ref(engine)
-
-        def deliver(recorder: Recorder, returned: Any) -> None:
-            answer = response_text(returned) if is_response(returned) else None
-            answer = returned if isinstance(returned, str) else answer
-            capture = Capture(recorder, reading, answer)
-            captures.append(capture)
-            if is_response(returned):
-                _carry(returned, capture)
-
-        self._deliver = deliver
-        attach_to(engine, deliver)
-
-    @property
-    def captures(self) -> tuple[Capture, ...]:
-        """The captures of the last calls, in the order in which they ended; failed ones too."""
-        return tuple(self._captures)
-
-    def detach(self) -> None:
-        """Capture no further calls. What was captured stays."""
-        if (engine := self._engine()) is not None:
-            detach_from(engine, self._deliver)
-
-    def __repr__(self) -> str:
-        thing = self._engine()
-        name = "nothing any more" if thing is None else type(thing).__name__
-        return f"<Attachment to {name}: {len(self._captures)} captured>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.detach()
-
-
-def attach(
-    engine: Attachable, /, *, keep: int | None = 1000, **options: Unpack[Options]
-) -> Attachment:
-    """Capture what each call of a query engine, chat engine or retriever retrieves.
-
-    The object stays what it is: nothing is wrapped or replaced. `RecallEvaluator` scores what was
-    seen of a response's call; the attachment holds the last `keep` captures (all of them with
-    None), those of failed calls and of retrievers, which return plain lists, included. It works
-    in threads, tasks and agents, and for streams, in which the retrieval is over before the first
-    word. `options` are those of `observed`; the evaluator reads captures by its own.
-
-    A thread that the engine starts without `contextvars.copy_context()` is seen only by what it
-    returned. Where that is not enough, the sample is unscored.
-
-    Raises `ParameterError` for what cannot be attached to: an agent or a workflow is `observed`,
-    or run in a `with capture_retrievals():`.
-    """
-    if not isinstance(engine, (BaseQueryEngine, BaseChatEngine, BaseRetriever)):
-        raise ParameterError(
-            f"expected a query engine, a chat engine or a retriever, {got(engine)}: "
-            "run anything else in `with capture_retrievals() as capture:`"
-        )
-    if keep is not None:
-        check_k(keep, "keep")
-    return Attachment(engine, keep, reading_of(**options))
-
-
 @contextmanager
 def capture_retrievals(**options: Unpack[Options]) -> Iterator[Capture]:
     """Capture what is retrieved in the block, by whatever engine, retriever, agent or workflow.
 
-    `with capture_retrievals() as capture:` stands around the calls, awaited ones too: tasks and
-    threads that LlamaIndex starts in the block belong to it. What others retrieve meanwhile, with
-    no record of their own, may be the block's too (a worker's task, a later task that advances a
-    generator): its sample is unscored unless the block's steps handled those nodes. What ends
-    after the block is not captured, so await a workflow's handler inside. `options` are those of
-    `observed`.
+        with capture_retrievals() as capture:
+            response = engine.query(question)
+        evaluator.evaluate_response(question, response, expected_ids=["d1"])
+
+    Nothing is wrapped or replaced. Each call of a query engine, a chat engine or a retriever has a
+    record of its own, in `capture.calls`; the response of an engine carries it, streams included,
+    and `RecallEvaluator` scores it. The capture itself is the record of the whole block.
+
+    The block stands around awaited calls too: tasks and threads that LlamaIndex starts in it
+    belong to it. A thread starts with an empty context: use `contextvars.copy_context().run`, or
+    `asyncio.to_thread`. What others retrieve meanwhile, with no record of their own, may be the
+    block's too (a worker's task, a later task that advances a generator): its sample is unscored
+    unless the block's steps handled those nodes. What begins after the block is not captured, so
+    await a workflow's handler inside. `options` are those of `observed`; the evaluator reads
+    captures by its own.
     """
     reading = reading_of(**options)
-    with recording() as recorder:
-        yield Capture(recorder, reading)
+    calls: list[Capture] = []
+
+    def deliver(recorder: Recorder, returned: Any) -> None:
+        answer = response_text(returned) if is_response(returned) else returned
+        capture = Capture(recorder, reading, answer if isinstance(answer, str) else None)
+        calls.append(capture)
+        if is_response(returned):
+            _carry(returned, capture)
+
+    with recording(deliver=deliver) as recorder:
+        yield Capture(recorder, reading, calls=calls)
 
 
 _CAPTURE = "_fullrecall_capture"

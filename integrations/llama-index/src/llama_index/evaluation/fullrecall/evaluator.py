@@ -67,10 +67,10 @@ class RecallEvaluator(BaseEvaluator):
       `reference`, and every other field of a `Sample`, under its other names too.
     - Other keyword arguments are ignored, since LlamaIndex passes some to all evaluators.
 
-    The response of an engine that was attached to (`attach`) carries what was seen of its call,
-    and that is scored, not its source nodes: those may be rewritten, or the engine's own words.
-    `answer.stages` then has the results of the lists before the final one, so that what a
-    reranker dropped is seen; a scorer that asks a model asks it once more for each list that
+    The response of an engine that was asked in `with capture_retrievals():` carries what was seen
+    of its call, and that is scored, not its source nodes: those may be rewritten, or the engine's
+    own words. `answer.stages` then has the results of the lists before the final one, so that what
+    a reranker dropped is seen; a scorer that asks a model asks it once more for each list that
     differs. Without that, an empty list of source nodes is a retrieval that found nothing where
     LlamaIndex's own synthesizers and chat engines say so ("Empty Response"); from any other
     response it is unscored, since an engine that names no sources has the same empty list. Of an

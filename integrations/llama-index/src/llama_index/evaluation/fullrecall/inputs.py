@@ -114,7 +114,7 @@ def _found_in_response(response: AnyResponse, reading: Reading) -> Found:
     if own is None or (not own and not says_that_nothing_was_retrieved(response)):
         problem = (
             "the response names no source nodes, so what was retrieved is unknown: "
-            "attach(engine), or pass retrieved_nodes=[…]"
+            "ask it in `with capture_retrievals():`, or pass retrieved_nodes=[…]"
         )
         return Found(Retrieval(error=problem, response=text))
     return Found(Retrieval(reading.reader.contexts(own), response=text), own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -121,13 +122,22 @@ def _text(node: BaseNode) -> str:
 
 def _copied(node: BaseNode) -> BaseNode:
     """Return a node whose fields later changes of the original do not reach."""
-    changed: dict[str, Any] = {
-        "metadata": dict(node.metadata), "relationships": dict(node.relationships)
-    }  # fmt: skip
-    if "text_resource" in type(node).model_fields:
-        resource = node.text_resource  # type: ignore[attr-defined]
-        changed["text_resource"] = None if resource is None else resource.model_copy()
-    return node.model_copy(update=changed)  # without checking anew what the original was made of
+    fields = dict(vars(node))
+    fields["metadata"] = dict(node.metadata)
+    fields["relationships"] = dict(node.relationships)
+    resource = fields.get("text_resource")
+    if resource is not None:
+        fields["text_resource"] = resource.model_copy()
+    # What `model_copy` does, at a quarter of its cost, which each node that passes pays.
+    own = type(node).__new__(type(node))
+    for name, value in (
+        ("__dict__", fields),
+        ("__pydantic_fields_set__", node.model_fields_set.copy()),
+        ("__pydantic_extra__", copy(node.model_extra)),
+        ("__pydantic_private__", copy(node.__pydantic_private__)),
+    ):
+        object.__setattr__(own, name, value)
+    return own
 
 
 def _equal(first: object, second: object) -> bool:

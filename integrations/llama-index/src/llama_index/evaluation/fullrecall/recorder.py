@@ -5,18 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from functools import lru_cache
 from inspect import BoundArguments
-from itertools import count
-from typing import Any, NamedTuple
+from itertools import count, takewhile
+from typing import Any, NamedTuple, TypeAlias
 
 from llama_index.core.agent.workflow import AgentWorkflow, BaseWorkflowAgent
+from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.base import BaseLLM
+from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events import BaseEvent
@@ -61,20 +63,27 @@ def _kind_of_type(instance_type: Any) -> Kind:
     return next((kind for base, kind in _KINDS if issubclass(instance_type, base)), "chain")
 
 
+_ENGINES = (BaseQueryEngine, BaseChatEngine, BaseRetriever)
+"""What has a record of its own for each of its calls in a block."""
+
 _SILENT = (BaseLLM, BaseEmbedding, NodeParser)
 """What handles texts, and hands no documents on: what models are sent is known from events."""
+
+
+Deliver: TypeAlias = "Callable[[Recorder, Any], None]"
+"""Takes the record of a call that has ended, and what the call returned."""
 
 
 class Recorder:
     """Writes down the steps of one call or block until `close`; safe under threads.
 
     - `root`: the ID of the step that is the call itself, None for a block.
-    - `instance`: the attached object whose call this is.
+    - `deliver`: of a block: takes the record of each call in it that has ended, and its result.
     """
 
-    def __init__(self, root: str | None = None, instance: object = None) -> None:
+    def __init__(self, root: str | None = None, deliver: Deliver | None = None) -> None:
         self.root = root
-        self.instance = instance
+        self.deliver = deliver
         self.thread = threading.get_ident()
         self.is_open = True
         self.partial: str | None = None
@@ -89,7 +98,7 @@ class Recorder:
         self._silent: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_log": None, "instance": None, "is_open": False}
+        return {**vars(self), "_log": None, "deliver": None, "is_open": False}
 
     @property
     def steps(self) -> list[Step]:
@@ -191,7 +200,7 @@ class Recorder:
         self._steps, self._problems = self._gathered()
         self.partial = self.partial or self._log.partial
         self.is_open = False
-        self.instance = None
+        self.deliver = None
         self._log = StepLog(NodeValueReader())
         self._same = {}
 
@@ -209,10 +218,6 @@ class Recorder:
         self._log.end(id_, output)
 
 
-Deliver = Callable[[Recorder, Any], None]
-"""Takes the record of a call that has ended, and what the call returned."""
-
-
 class _Call(NamedTuple):
     recorder: Recorder
     token: Token[tuple[Recorder, ...] | None]
@@ -228,7 +233,6 @@ had any, as in a new thread. LlamaIndex hands it on to its own threads, tasks an
 _open: dict[int, weakref.ref[Recorder]] = {}
 _running: dict[str, list[Recorder]] = {}
 _calls: dict[str, _Call] = {}
-_attached: dict[int, tuple[weakref.ref[Any], list[Deliver]]] = {}
 _lock = threading.RLock()
 
 
@@ -242,17 +246,13 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         """Note that a span begins."""
         current = recorders.get()
         seen_by = [each for each in current or () if each.is_open]
-        deliver = _delivery(instance)
         arguments = bound_args.arguments
         call = None
-        if (
-            deliver
-            and all(each.instance is not instance for each in seen_by)
-            and _question(arguments) is not None
-        ):
-            call = opened(id_, instance)
+        deliver = _delivery(seen_by) if isinstance(instance, _ENGINES) else ()
+        if deliver and _question(arguments) is not None:
+            call = opened(id_)
             _calls[id_] = _Call(call, recorders.set((*seen_by, call)), deliver)
-        strays = _beside(instance, arguments, call) if current is None and _open else []
+        strays = _beside(instance, arguments) if current is None and _open else []
         if not (seen_by or strays or call):
             return
         _running[id_] = [*seen_by, *strays, *([] if call is None else [call])]
@@ -332,10 +332,10 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
         deliver(call.recorder, output)
 
 
-def _beside(instance: Any, arguments: Mapping[str, Any], call: Recorder | None) -> list[Recorder]:
+def _beside(instance: Any, arguments: Mapping[str, Any]) -> list[Recorder]:
     """Return the recorders that a retrieval in a context without any may belong to.
 
-    A call of an attached object is asked one question; a block may ask anything.
+    A call of an engine is asked one question; a block may ask anything.
     """
     if _kind_of(instance) not in ("retriever", "reranker"):
         return []
@@ -343,26 +343,25 @@ def _beside(instance: Any, arguments: Mapping[str, Any], call: Recorder | None) 
     beside = []
     for each in list(_open.values()):
         recorder = each()
-        if recorder is None or recorder is call or not recorder.is_open:
+        if recorder is None or not recorder.is_open:
             continue
         if recorder.root is not None and recorder.root != ROOT:
             first = recorder.steps[:1]
             if recorder.thread == here or not first or first[0].query != query:
                 continue
-        elif recorder.thread == here and call is not None:
-            continue
         beside.append(recorder)
     return beside
 
 
-def _delivery(instance: Any) -> tuple[Deliver, ...]:
-    entry = _attached.get(id(instance))
-    return tuple(entry[1]) if entry is not None and entry[0]() is instance else ()
+def _delivery(seen_by: Sequence[Recorder]) -> tuple[Deliver, ...]:
+    """Return who gets the record of a call: the blocks around it, up to the call around them."""
+    blocks = [*takewhile(lambda each: each.root is None, reversed(seen_by))]
+    return tuple(each.deliver for each in reversed(blocks) if each.deliver is not None)
 
 
-def opened(root: str | None = None, instance: object = None) -> Recorder:
+def opened(root: str | None = None, deliver: Deliver | None = None) -> Recorder:
     """Return a recorder that sees what happens from now on."""
-    recorder = Recorder(root, instance)
+    recorder = Recorder(root, deliver)
     key = id(recorder)
     with _lock:
         _open[key] = weakref.ref(recorder, lambda _: _forget(key))
@@ -385,7 +384,7 @@ def _forget(key: int) -> None:
 def _listen() -> None:
     """Have LlamaIndex tell us of steps while anybody records, and no longer."""
     dispatcher = get_dispatcher()
-    is_listening = bool(_open or _attached)
+    is_listening = bool(_open)
     lists: list[tuple[list[Any], object]] = [
         (dispatcher.span_handlers, _spans),
         (dispatcher.event_handlers, _events),
@@ -397,42 +396,14 @@ def _listen() -> None:
             handlers.append(own)
         elif not is_listening and position is not None:
             del handlers[position]
-    if not _open:
+    if not is_listening:
         _running.clear()
 
 
-def attach_to(engine: Any, deliver: Deliver) -> None:
-    """Have the records of all calls of an object delivered."""
-    key = id(engine)
-
-    def gone(_: object) -> None:
-        with _lock:
-            _attached.pop(key, None)
-            _listen()
-
-    with _lock:
-        entry = _attached.get(key)
-        if entry is None or entry[0]() is not engine:
-            _attached[key] = entry = weakref.ref(engine, gone), []
-        entry[1].append(deliver)
-        _listen()
-
-
-def detach_from(engine: Any, deliver: Deliver) -> None:
-    """Deliver no further records."""
-    with _lock:
-        entry = _attached.get(id(engine))
-        if entry is not None and deliver in entry[1]:
-            entry[1].remove(deliver)
-            if not entry[1]:
-                del _attached[id(engine)]
-        _listen()
-
-
 @contextmanager
-def recording(root: str | None = None) -> Iterator[Recorder]:
+def recording(root: str | None = None, deliver: Deliver | None = None) -> Iterator[Recorder]:
     """Record what happens in the block; with a root, the block is one call."""
-    recorder = opened(root)
+    recorder = opened(root, deliver)
     around = tuple(each for each in recorders.get() or () if each.is_open)
     token = recorders.set((*around, recorder))
     try:
