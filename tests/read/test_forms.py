@@ -91,6 +91,31 @@ def test_squads_answers_that_differ_are_kept(tmp_path: Path) -> None:
     assert again["answers"] == {"text": ["1502", "in 1502"], "answer_start": [16, 13]}
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        HOTPOT,
+        {"id": "1", "title": "t", "question": "Who?", "context": "Ann is.",
+         "answers": {"text": ["Ann", "A."], "answer_start": [0, 0]}},
+        {"inputs": {"question": "Who?"}, "outputs": {"answer": "Ann"}},
+    ],
+    ids=["hotpotqa", "squad", "langsmith"],
+)  # fmt: skip
+def test_what_a_user_puts_beside_another_tools_columns_is_kept(row: dict[str, Any]) -> None:
+    """What was retrieved, by any of its names, and every other field of a sample."""
+    (alone,) = from_rows([row])
+    own = {"forbidden_ids": ["x"], "group": "g", "metadata": {"m": 1}}
+    (sample,) = from_rows([{**row, **own, "retrieved_ids": ["Alpha (film)", "x"]}])
+    assert sample.retrieved_context_ids == ("Alpha (film)", "x")
+    assert (sample.forbidden_ids, sample.group) == (("x",), "g")
+    assert sample.user_input == alone.user_input
+    assert sample.reference == alone.reference
+    if "inputs" not in row:  # whose metadata may be a part of the export
+        assert dict(sample.metadata) == {"m": 1, **alone.metadata}
+    (read_texts,) = from_rows([{**row, "contexts": ["Ann is."]}])
+    assert [context.text for context in read_texts.retrieved_contexts or ()] == ["Ann is."]
+
+
 def test_unknown_columns_are_listed_with_the_way_out() -> None:
     """One message names the columns, a renaming that works, and the fields."""
     with pytest.raises(InputError) as caught:

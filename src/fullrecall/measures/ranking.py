@@ -113,5 +113,5 @@ def _discounted(gain: Numbers, discount: Numbers) -> Numbers:
 
 RR = RRMeasure()
 AP = APMeasure()
-ContextPrecision = ContextPrecisionMeasure()
 nDCG = NDCGMeasure()  # noqa: N816 - the field's own spelling
+ContextPrecision = ContextPrecisionMeasure()

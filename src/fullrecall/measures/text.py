@@ -8,16 +8,16 @@ from dataclasses import fields
 from typing import Any
 
 from fullrecall.errors import ParameterError
+from fullrecall.measures import leaks, ranking, sets
 from fullrecall.measures.budgets import Cut, parse_budget
-from fullrecall.measures.leaks import Leak
 from fullrecall.measures.measure import Measure, Threshold
-from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
-from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
 from fullrecall.parameters import check_share
 
 MEASURES: dict[str, Measure] = {
-    measure.text: measure
-    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision, Leak)
+    value.text: value
+    for module in (sets, ranking, leaks)
+    for value in vars(module).values()
+    if isinstance(value, Measure)
 }
 """Each measure by its name in text form. Add your own to have `parse` read it."""
 

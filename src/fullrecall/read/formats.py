@@ -39,6 +39,8 @@ class Format(NamedTuple):
     - `keeps`: the fields of a sample that it keeps; "grades", "alternatives" and "several" are of
       the references.
     - `note`: what else to say of what was written.
+    - `own`: columns of its own that a sample has by the same name. All other fields of a sample
+      that stand beside the format's are the user's, such as what was retrieved.
     """
 
     fields: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -49,6 +51,7 @@ class Format(NamedTuple):
     container: str | None = None
     keeps: frozenset[str] = frozenset()
     note: str = ""
+    own: frozenset[str] = frozenset()
 
     def fields_of(self, row: Row) -> dict[str, Any]:
         """Return the fields of a row by our names."""
@@ -57,7 +60,17 @@ class Format(NamedTuple):
             name = next((name for name in names if row.get(name) is not None), None)
             if name is not None:
                 fields[own] = row[name]
-        return fields if self.read is None else fields | self.read(row)
+        if self.read is not None:
+            fields |= self.read(row)
+        taken = self.own.union(*self.fields.values())
+        beside = {
+            name: value
+            for name, value in row.items()
+            if name in _SAMPLE_NAMES - taken and value is not None
+        }
+        if isinstance(beside.get("metadata"), Mapping) and "metadata" in fields:
+            beside["metadata"] = {**beside["metadata"], **fields["metadata"]}
+        return fields | beside
 
     def value_of(self, samples: ExportSet) -> Any:
         """Return what this format makes of a set."""
@@ -106,8 +119,6 @@ def _langsmith(row: Row) -> dict[str, Any]:
         fields["reference" if name in _ANSWERS else name] = value
     if metadata.get("group") is not None:
         fields["group"] = metadata["group"]
-    # Beside them a user may have put what was retrieved; of an export's own columns none is known.
-    fields |= {name: value for name, value in row.items() if name in _SAMPLE_NAMES - {"metadata"}}
     more = {name: value for name, value in metadata.items() if name not in ("id", "group")}
     return {**fields, "metadata": more} if more else fields
 
@@ -335,6 +346,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "langsmith": Format(
             recognizes=_is_langsmith,
             read=_langsmith,
+            own=frozenset(_PARTS),
             write=_as_langsmith,
             container="json",
             keeps=_EVERYTHING,

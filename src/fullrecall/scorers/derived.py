@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, TypeVar, get_args
 
+from fullrecall import scorers
 from fullrecall.corpus import STALE
 from fullrecall.errors import FullrecallError, JudgeError
 from fullrecall.findings import Evidence, Finding, Part
@@ -18,31 +20,18 @@ from fullrecall.judges.judge import Citation, Flow, Kind, Label, Relation, Verdi
 from fullrecall.judges.panel import median
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
-from fullrecall.scorers.claims import ClaimRecall
-from fullrecall.scorers.entities import EntityRecall
-from fullrecall.scorers.ids import IdRecall
 from fullrecall.scorers.judged import JudgedScorer
-from fullrecall.scorers.precision import ContextPrecision, ContextUtilization
-from fullrecall.scorers.questions import QuestionRecall
+from fullrecall.scorers.precision import ContextPrecision
 from fullrecall.scorers.scorer import BAD_ROW, INTERRUPTED, LATE, FindingScorer
-from fullrecall.scorers.spans import SpanRecall
-from fullrecall.scorers.text import TextRecall
-
-_KINDS: Mapping[str, type[FindingScorer]] = {
-    kind.kind: kind
-    for kind in (
-        ClaimRecall,
-        ContextPrecision,
-        ContextUtilization,
-        EntityRecall,
-        IdRecall,
-        QuestionRecall,
-        SpanRecall,
-        TextRecall,
-    )
-}
 
 T = TypeVar("T")
+
+
+@cache
+def _kinds() -> Mapping[str, type[FindingScorer]]:
+    """Return the scorers of this package by kind: those that it exports, and no base class."""
+    exported = (getattr(scorers, name) for name in scorers.__all__)
+    return {scorer.kind: scorer for scorer in exported if "kind" in vars(scorer)}
 
 
 def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer | None:
@@ -58,7 +47,7 @@ def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer
 def _built(
     kind: str, parameters: dict[str, Any], name: str | None, judge: RecordedJudge | None
 ) -> FindingScorer | None:
-    make = _KINDS.get(kind)
+    make = _kinds().get(kind)
     if make is None:
         return None
     if parameters.get("judge") is not None:
