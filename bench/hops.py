@@ -2,8 +2,9 @@
 
 A sample with one claim is scored by `evaluate` through a model that answers at once. When the model
 is asked, the coroutines that wait for it are counted, from the sample's task down; then the calls
-of functions of fullrecall, how many functions, in how many modules: of the whole run, and of what a
-run of two samples takes beyond a run of one.
+of functions of fullrecall, how many of them from another module of fullrecall (switches), how many
+functions, in how many modules: of the whole run, and of what a run of two samples takes beyond a
+run of one.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _ANSWER = json.dumps(
 )
 
 
-Calls: TypeAlias = "Counter[tuple[str, str]]"
-"""How often each function of each module was called."""
+Calls: TypeAlias = "Counter[tuple[str, str, bool]]"
+"""How often each function of each module was called, and whether from another module."""
 
 
 class Hops(NamedTuple):
@@ -71,7 +72,9 @@ def calls_of(model: Model, count: int) -> Calls:
     def note(frame: FrameType, event: str, _: object) -> None:
         code: CodeType = frame.f_code
         if event == "call" and "fullrecall" in code.co_filename:
-            calls[code.co_filename, code.co_qualname] += 1
+            caller = caller_of(frame)
+            is_switch = caller is not None and caller != code.co_filename
+            calls[code.co_filename, code.co_qualname, is_switch] += 1
 
     sys.setprofile(note)
     try:
@@ -79,6 +82,14 @@ def calls_of(model: Model, count: int) -> Calls:
     finally:
         sys.setprofile(None)
     return calls
+
+
+def caller_of(frame: FrameType) -> str | None:
+    """Return the file of fullrecall from which a function was called, whatever lies between."""
+    outer = frame.f_back
+    while outer is not None and "fullrecall" not in outer.f_code.co_filename:
+        outer = outer.f_back
+    return None if outer is None else outer.f_code.co_filename
 
 
 def measured() -> Hops:
@@ -95,11 +106,15 @@ def main() -> None:
     say(" → ".join(found.frames))
     say(f"\nCoroutine frames, the model's included: {len(found.frames)}\n")
     rows = [
-        [title, f"{calls.total():,}", f"{len(calls):,}", f"{len({name for name, _ in calls}):,}"]
+        [
+            title, f"{calls.total():,}",
+            f"{sum(n for (*_, is_switch), n in calls.items() if is_switch):,}",
+            f"{len({call[:2] for call in calls}):,}", f"{len({call[0] for call in calls}):,}",
+        ]
         for title, calls in (("a run of one judged sample", found.run),
                              ("one more sample", found.sample))
     ]  # fmt: skip
-    say(table(["", "calls", "functions", "modules"], rows))
+    say(table(["", "calls", "switches", "functions", "modules"], rows))
 
 
 if __name__ == "__main__":
