@@ -208,7 +208,7 @@ ORDER = (
     ("hits", "reordering", "prompts", "calls", "retrieval"),
     ("steps",),
     ("sample",),
-    ("corpus", "id_levels"),
+    ("captured", "corpus", "id_levels"),
     ("findings",),
     ("table.lists", "measures.budgets"),
     ("table.costs", "table.forbidden", "table.found", "table.found_row", "table.paid"),

@@ -38,15 +38,14 @@ class Call:
     def __post_init__(self) -> None:
         if not isinstance(self.source, str) or not self.source:
             raise ValueError(f"source must be a non-empty str, got {shown(self.source)}")
-        for name in ("query", "error"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise ValueError(f"{name} must be a str, got {shown(value)}")
+        optional_text(self.query, "query")
+        optional_text(self.error, "error")
         if self.error is not None and self.contexts is not None:
             raise ValueError(f"call {self.source!r} has contexts and an error: pass one")
         if self.contexts is not None:
             object.__setattr__(self, "contexts", as_contexts(self.contexts))
-        object.__setattr__(self, "children", tuple(map(as_call, self.children)))
+        if self.children != ():
+            object.__setattr__(self, "children", tuple(map(as_call, self.children)))
 
     @property
     def ranked(self) -> tuple[Context, ...] | None:
@@ -168,6 +167,13 @@ def _follow(call: Call, above: StageNode | None, nodes: list[StageNode], *, is_f
     for child in call.children:
         _follow(child, node, nodes, is_final=False)
     nodes.append(node)
+
+
+def optional_text(value: object, name: str) -> str | None:
+    """Return a text or None; raise `ValueError`, naming the field, for anything else."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name} must be a str, got {shown(value)}")
+    return value
 
 
 def as_call(value: object) -> Call:

@@ -23,6 +23,7 @@ from fullrecall.calls import (
     failed_calls,
     failures,
     identity,
+    optional_text,
     plain_call,
     stage_nodes,
 )
@@ -94,9 +95,9 @@ class Retrieval:
         put(self, "contexts", None if contexts is None else as_contexts(contexts))
         put(self, "calls", tuple(map(as_call, calls)))
         put(self, "ranks", _ascending(_one_each(ranks, "ranks", self.contexts, _whole_number)))
-        put(self, "response", _optional_text(response, "response"))
+        put(self, "response", optional_text(response, "response"))
         put(self, "read", _one_each(read, "read", self.contexts, _read_state))
-        put(self, "error", _optional_text(error, "error"))
+        put(self, "error", optional_text(error, "error"))
         put(self, "retrieved", None if retrieved is None else as_contexts(tuple(retrieved)))
         numbers = _one_each(call_numbers, "call_numbers", self.contexts, _whole_number)
         put(self, "call_numbers", numbers)
@@ -341,12 +342,6 @@ class Retriever(Protocol):
 
 def _taken(values: Sequence[T] | None, indices: Sequence[int]) -> list[T] | None:
     return None if values is None else [values[index] for index in indices]
-
-
-def _optional_text(value: object, name: str) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name} must be a str, got {shown(value)}")
-    return value
 
 
 def _one_each(

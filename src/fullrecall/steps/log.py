@@ -67,7 +67,8 @@ class StepLog:
             step = Step(id, parent, kind, name, began=next(self._moments), **details)
             self._steps[id] = step
             self._first_called.setdefault(parent, step.began)
-            step.given = self.reader.read(given).lists
+            if given is not None and type(given) is not str:  # a text holds no lists
+                step.given = self.reader.read(given).lists
             if prompt is not None:
                 sent = self.reader.read(prompt)
                 step.given += sent.lists

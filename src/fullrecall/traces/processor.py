@@ -13,6 +13,7 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from fullrecall.captured import Captured
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
@@ -185,7 +186,7 @@ class RetrievalProcessor(SpanProcessor):
             self._on_sample(sample_of(trace_id, steps, self._reading, ended=trace.root_ended))
 
 
-class Capture:
+class Capture(Captured):
     """What was seen in a block, which may go on still. Safe under threads."""
 
     def __init__(self, owner: RetrievalProcessor, reading: Reading) -> None:
@@ -221,14 +222,6 @@ class Capture:
         for step in steps:
             step.remote_parent = step.step.parent not in inside
         return retrieval_of(steps, self._reading, output)
-
-    def sample(self, sample: Sample | None = None, /, **fields: Any) -> Sample:
-        """Return a sample, or the one with these fields, with what was retrieved and answered.
-
-        Raises `InputError` for what makes no sample.
-        """
-        sample_fields = {} if sample is None else sample.to_dict()
-        return Sample(**{**sample_fields, **fields}).with_retrieval(self.retrieval())
 
 
 _processors: WeakSet[RetrievalProcessor] = WeakSet()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Unpack
+from typing import Unpack
 
-from fullrecall import Context, Retrieval, Sample
+from fullrecall import Retrieval, Sample
+from fullrecall.captured import Captured
 from fullrecall.steps import Step
 from langchain_fullrecall.record import Options, Reading, reading_of
 from langchain_fullrecall.recorder import Recorder, capturing
 from langchain_fullrecall.selfcheck import broken
 
 
-class Capture:
-    """What was seen in a block, which may go on still. Safe under threads."""
+class Capture(Captured):
+    """What was seen in a block, which may go on still. Safe under threads.
+
+    Where several runs of the block were asked different questions, as by `batch`, those that were
+    asked a sample's `user_input` count in it.
+    """
 
     def __init__(self, reading: Reading, recorder: Recorder) -> None:
         self._reading = reading
@@ -40,24 +45,8 @@ class Capture:
             unseen=_failed(steps) or "no retriever was called",
         )
 
-    def contexts(self) -> list[Context] | None:
-        """Return what was retrieved: an empty list where that was nothing.
-
-        None where no retriever was called or all calls failed: `sample` keeps the reason. Raises
-        `InputError` for what cannot be read as documents.
-        """
-        contexts = self.retrieval().contexts
-        return None if contexts is None else list(contexts)
-
-    def sample(self, sample: Sample | Mapping[str, Any] | None = None, /, **fields: Any) -> Sample:
-        """Return a sample, or the one with these fields, with what was retrieved and answered.
-
-        Where several runs of the block were asked different questions, as by `batch`, those that
-        were asked the sample's `user_input` count. Raises `InputError` for what makes no sample.
-        """
-        known_fields = sample.to_dict() if isinstance(sample, Sample) else dict(sample or {})
-        whole_sample = Sample(**{**known_fields, **fields})
-        return whole_sample.with_retrieval(self.retrieval(whole_sample.user_input))
+    def _retrieval_for(self, sample: Sample) -> Retrieval:
+        return self.retrieval(sample.user_input)
 
 
 def _below(steps: list[Step], roots: set[Hashable]) -> list[Step]:

@@ -158,7 +158,7 @@ class Recorder(BaseCallbackHandler):
             labels=(tuple(tags), metadata),
             **step_fields,
         )
-        if step is not None and any(tag.startswith(RETRIED) for tag in tags):
+        if tags and step is not None and any(tag.startswith(RETRIED) for tag in tags):
             caller = self.log.step(parent)
             if caller is not None:
                 caller.tries = True
@@ -232,6 +232,8 @@ def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
 def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
     """Return the task of a graph of which a step is an attempt."""
     task: Hashable | None = metadata.get("langgraph_checkpoint_ns")
+    if task is None:
+        return None
     return task if any(str(tag).startswith("graph:step:") for tag in tags) else None
 
 

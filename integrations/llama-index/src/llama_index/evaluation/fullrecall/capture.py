@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Unpack
 
 from llama_index.core.schema import NodeWithScore
 
-from fullrecall import Context, Retrieval, Sample
+from fullrecall import Retrieval
+from fullrecall.captured import Captured
 from fullrecall.steps import Step
 from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import Recorder, recording
@@ -16,7 +17,7 @@ from llama_index.evaluation.fullrecall.responses import is_response, response_te
 from llama_index.evaluation.fullrecall.selfcheck import broken
 
 
-class Capture:
+class Capture(Captured):
     """What was seen of one block of code, or of one call of an engine or a retriever in it.
 
     Nodes stand as they were when they were returned; nothing that happens later changes them.
@@ -82,25 +83,6 @@ class Capture:
             partial=self.error or broken() or self._recorder.problem,
             unseen=UNSEEN,
         )
-
-    def contexts(self) -> list[Context] | None:
-        """Return the list that is scored; None where nothing was observed or all calls failed.
-
-        Raises `InputError` for nodes that the options cannot read.
-        """
-        contexts = self.retrieval().contexts
-        return None if contexts is None else list(contexts)
-
-    def sample(self, sample: Sample | Mapping[str, Any] | None = None, /, **fields: Any) -> Sample:
-        """Return a sample, or the one with these fields, with what this call retrieved.
-
-        A call that failed, and one in which no retrieval was seen, has a `retrieval_error`, so
-        that scorers leave it unscored. Raises `InputError` for what makes no sample.
-        """
-        if sample is None and not fields:
-            fields = {"user_input": self.question}
-        fields_of_sample = sample.to_dict() if isinstance(sample, Sample) else dict(sample or {})
-        return Sample(**{**fields_of_sample, **fields}).with_retrieval(self.retrieval())
 
     def __repr__(self) -> str:
         retrieval = self.retrieval()

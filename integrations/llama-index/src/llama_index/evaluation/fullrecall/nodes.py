@@ -99,7 +99,7 @@ class NodeReader:
         """Return a node as a context of this ID."""
         span: dict[str, Any] = _span_of(node) if self._offsets else {}
         return Context(
-            node.get_content(metadata_mode=self._mode),
+            content_of(node, self._mode),
             id=id,
             score=score if score is not None and isfinite(score) else None,
             metadata=node.metadata,
@@ -131,6 +131,13 @@ class NodeReader:
         parents = (node.parent_node.node_id for node in bare if node.parent_node is not None)
         ids["id_key=lambda node: node.parent_node.node_id"] = [*parents]
         return ids
+
+
+def content_of(node: BaseNode, mode: MetadataMode = MetadataMode.NONE) -> str:
+    """Return the text of a node, by default without its metadata."""
+    if mode is MetadataMode.NONE and type(node) is TextNode:
+        return node.text  # what `get_content` returns after it has written the metadata out
+    return node.get_content(metadata_mode=mode)
 
 
 def _scored(item: object, rank: int) -> tuple[BaseNode, float | None]:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from copy import copy
 from typing import Any, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemory
-from llama_index.core.schema import (
-    BaseComponent,
-    BaseNode,
-    MetadataMode,
-    NodeWithScore,
-    QueryBundle,
-)
+from llama_index.core.schema import BaseComponent, BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.tools import ToolOutput
 from llama_index.core.workflow import Context, Event, Workflow
 
 from fullrecall.steps import Contents, DocumentCopy, ValueReader
 from fullrecall.steps.values import Fields
+from llama_index.evaluation.fullrecall.nodes import content_of
 from llama_index.evaluation.fullrecall.responses import (
     is_response,
     response_text,
@@ -40,6 +34,8 @@ class NodeValueReader(ValueReader):
 
     def read(self, value: object) -> Contents:
         """Return what stands in a value; a response, or a tool's output, is its nodes."""
+        if type(value) in (str, list, dict):
+            return super().read(value)
         if isinstance(value, ToolOutput):
             return Contents(self.read(value.raw_output).lists, super().read(value.content).texts)
         if not is_response(value):
@@ -59,7 +55,7 @@ class NodeValueReader(ValueReader):
             node, score = value, None
         else:
             return None
-        content = node.get_content(metadata_mode=MetadataMode.NONE)
+        content = content_of(node)
         text = _without_number(content)
         if stands_for_object(node, text):
             return None
@@ -113,11 +109,12 @@ _NUMBER = re.compile(r"\ASource \d+:\n")
 
 def _without_number(content: str) -> str:
     """Return the text of a source without its number; the very same text if it has none."""
-    return _NUMBER.sub("", content).strip() if _NUMBER.match(content) else content
+    is_numbered = content.startswith("Source ") and _NUMBER.match(content)
+    return _NUMBER.sub("", content).strip() if is_numbered else content
 
 
 def _text(node: BaseNode) -> str:
-    return _without_number(node.get_content(metadata_mode=MetadataMode.NONE))
+    return _without_number(content_of(node))
 
 
 def _copied(node: BaseNode) -> BaseNode:
@@ -130,13 +127,11 @@ def _copied(node: BaseNode) -> BaseNode:
         fields["text_resource"] = resource.model_copy()
     # What `model_copy` does, at a quarter of its cost, which each node that passes pays.
     own = type(node).__new__(type(node))
-    for name, value in (
-        ("__dict__", fields),
-        ("__pydantic_fields_set__", node.model_fields_set.copy()),
-        ("__pydantic_extra__", copy(node.model_extra)),
-        ("__pydantic_private__", copy(node.__pydantic_private__)),
-    ):
-        object.__setattr__(own, name, value)
+    extra, private, put = node.__pydantic_extra__, node.__pydantic_private__, object.__setattr__
+    put(own, "__dict__", fields)
+    put(own, "__pydantic_fields_set__", node.__pydantic_fields_set__.copy())
+    put(own, "__pydantic_extra__", None if extra is None else extra.copy())
+    put(own, "__pydantic_private__", None if private is None else private.copy())
     return own
 
 

@@ -53,21 +53,39 @@ _KINDS: tuple[tuple[type, Kind], ...] = (
 )
 
 
-def _kind_of(instance: object) -> Kind:
+_ENGINES = (BaseQueryEngine, BaseChatEngine, BaseRetriever)
+_SILENT = (BaseLLM, BaseEmbedding, NodeParser)
+
+
+class _Role(NamedTuple):
+    """What an object of LlamaIndex does in a call, by its class.
+
+    - `is_engine`: it has a record of its own for each of its calls in a block.
+    - `is_silent`: it handles texts, and hands no documents on: what models are sent is known from
+      events.
+    """
+
+    kind: Kind
+    is_engine: bool
+    is_silent: bool
+    answers: bool
+    reorders: bool
+
+
+def _role_of(instance: object) -> _Role:
     instance_type: Any = type(instance)
-    return _kind_of_type(instance_type)
+    return _role_of_type(instance_type)
 
 
 @lru_cache(maxsize=4096)
-def _kind_of_type(instance_type: Any) -> Kind:
-    return next((kind for base, kind in _KINDS if issubclass(instance_type, base)), "chain")
-
-
-_ENGINES = (BaseQueryEngine, BaseChatEngine, BaseRetriever)
-"""What has a record of its own for each of its calls in a block."""
-
-_SILENT = (BaseLLM, BaseEmbedding, NodeParser)
-"""What handles texts, and hands no documents on: what models are sent is known from events."""
+def _role_of_type(own: Any) -> _Role:
+    return _Role(
+        next((kind for base, kind in _KINDS if issubclass(own, base)), "chain"),
+        issubclass(own, _ENGINES),
+        issubclass(own, _SILENT),
+        issubclass(own, BaseSynthesizer),
+        issubclass(own, LongContextReorder),
+    )
 
 
 Deliver: TypeAlias = "Callable[[Recorder, Any], None]"
@@ -129,7 +147,7 @@ class Recorder:
 
         What an object calls of itself, as `retrieve` calls `_retrieve`, is no step of its own.
         """
-        kind = _kind_of(instance)
+        kind, _, is_silent, answers, reorders = _role_of(instance)
         around = self._same.get(parent or "")
         if kind in ("retriever", "reranker", "tool"):
             if around is not None and around[0] is instance:
@@ -139,7 +157,6 @@ class Recorder:
         caller = parent if around is None else around[1]
         if stray is not None and self._log.step(caller) is None:
             self._strays[id_] = stray
-        is_silent = isinstance(instance, _SILENT)
         if is_silent:
             self._silent.add(id_)
         query = None if is_silent else _query(arguments)
@@ -154,8 +171,8 @@ class Recorder:
             query=query,
             callee=None if query is None else self._log.reader.identity(instance) or None,
             group="threads" if is_beside else None,
-            answers="nodes" in arguments and isinstance(instance, BaseSynthesizer),
-            reorders=isinstance(instance, LongContextReorder),
+            answers=answers and "nodes" in arguments,
+            reorders=reorders,
         )
 
     def end(self, id_: str, output: Any = None, error: BaseException | None = None) -> None:
@@ -248,7 +265,7 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         seen_by = [each for each in current or () if each.is_open]
         arguments = bound_args.arguments
         call = None
-        deliver = _delivery(seen_by) if isinstance(instance, _ENGINES) else ()
+        deliver = _delivery(seen_by) if seen_by and _role_of(instance).is_engine else ()
         if deliver and _question(arguments) is not None:
             call = opened(id_)
             _calls[id_] = _Call(call, recorders.set((*seen_by, call)), deliver)
@@ -337,7 +354,7 @@ def _beside(instance: Any, arguments: Mapping[str, Any]) -> list[Recorder]:
 
     A call of an engine is asked one question; a block may ask anything.
     """
-    if _kind_of(instance) not in ("retriever", "reranker"):
+    if _role_of(instance).kind not in ("retriever", "reranker"):
         return []
     here, query = threading.get_ident(), _query(arguments)
     beside = []

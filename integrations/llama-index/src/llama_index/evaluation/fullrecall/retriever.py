@@ -130,7 +130,8 @@ class ObservedRetriever:
         if retrieval is None:
             raise InputError(f"nothing was retrieved that can be read, {got(answer)}")
         if sample.reference_context_ids and not self._watch.is_done:
-            other_ids = self._reading.reader.other_ids(answered.nodes)
+            nodes = answered.nodes or nodes_in(recorder.steps)
+            other_ids = self._reading.reader.other_ids(nodes)
             self._watch.warn(ids_seen(sample.with_retrieval(retrieval), other_ids))
         return retrieval
 
@@ -145,7 +146,7 @@ class ObservedRetriever:
             unseen=UNSEEN,
         )
         if record.error != UNSEEN:
-            return Found(record, nodes_in(recorder.steps))
+            return Found(record)
         if is_response(answer) or isinstance(answer, AgentOutput):
             return found_in(answer, self._reading)
         if answer is None or isinstance(answer, str):
