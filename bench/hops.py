@@ -2,8 +2,9 @@
 
 A sample with one claim is scored by `evaluate` through a model that answers at once. When the model
 is asked, the coroutines that wait for it are counted, from the sample's task down; then the calls
-of functions of fullrecall, how many functions, in how many modules: of the whole run, and of what a
-run of two samples takes beyond a run of one.
+of functions of fullrecall, how many functions, in how many modules, and how many of the calls come
+from another module (the switches): of the whole run, and of what a run of two samples takes beyond
+a run of one, without a citation and with one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import inspect
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from types import CodeType, FrameType
 from typing import NamedTuple, TypeAlias
 
@@ -20,22 +22,21 @@ from side_by_side import say, table
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.models import ChatRequest, Completion
 
-_ANSWER = json.dumps(
-    {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
-)
+_CONTEXT = "A stands here."
+_DENIED = {"id": 1, "verdict": "not_supported", "citations": [], "together": False}
+_QUOTED = {
+    **_DENIED, "verdict": "supported", "citations": [{"context": 1, "quote": _CONTEXT}],
+}  # fmt: skip
 
-
-Calls: TypeAlias = "Counter[tuple[str, str]]"
-"""How often each function of each module was called."""
+Calls: TypeAlias = "Counter[tuple[str, str, str]]"
+"""How often each function of each module was called, and from which module."""
 
 
 class Hops(NamedTuple):
     """The coroutines that waited for the model, outermost first, and the calls."""
 
     frames: list[str]
-    run: Calls
-    sample: Calls
-    """Of one more sample."""
+    calls: dict[str, Calls]
 
 
 class Model:
@@ -43,7 +44,8 @@ class Model:
 
     name = "hops"
 
-    def __init__(self) -> None:
+    def __init__(self, verdict: Mapping[str, object] = _DENIED) -> None:
+        self.answer = json.dumps({"verdicts": [verdict]})
         self.frames: list[str] = []
 
     def complete(self, request: ChatRequest) -> Completion:
@@ -56,13 +58,13 @@ class Model:
         while frame is not None and frame.f_code.co_flags & inspect.CO_COROUTINE:
             self.frames.insert(0, frame.f_code.co_qualname)
             frame = frame.f_back
-        return Completion(_ANSWER, 11, 5)
+        return Completion(self.answer, 11, 5)
 
 
 def calls_of(model: Model, count: int) -> Calls:
     """Score so many samples with a model; return the calls that it took."""
     samples = [
-        Sample(user_input="q", reference_claims=[f"A stands {n}."], retrieved_contexts=["c"])
+        Sample(user_input="q", reference_claims=[f"A stands {n}."], retrieved_contexts=[_CONTEXT])
         for n in range(count)
     ]
     scorer = ClaimRecall(judge=LLMJudge(model))
@@ -71,7 +73,11 @@ def calls_of(model: Model, count: int) -> Calls:
     def note(frame: FrameType, event: str, _: object) -> None:
         code: CodeType = frame.f_code
         if event == "call" and "fullrecall" in code.co_filename:
-            calls[code.co_filename, code.co_qualname] += 1
+            caller = frame.f_back
+            while caller is not None and "fullrecall" not in caller.f_code.co_filename:
+                caller = caller.f_back
+            calling = code.co_filename if caller is None else caller.f_code.co_filename
+            calls[code.co_filename, code.co_qualname, calling] += 1
 
     sys.setprofile(note)
     try:
@@ -85,21 +91,34 @@ def measured() -> Hops:
     """Score one sample and then two, everything imported before; return what it took."""
     model = Model()
     calls_of(Model(), 2)
-    one = calls_of(model, 1)
-    return Hops(model.frames, one, calls_of(Model(), 2) - one)
+    calls_of(Model(_QUOTED), 2)
+    alone, quoted = calls_of(model, 1), calls_of(Model(_QUOTED), 1)
+    return Hops(
+        model.frames,
+        {
+            "a run of one judged sample": alone,
+            "one more sample": calls_of(Model(), 2) - alone,
+            "one more, with a citation": calls_of(Model(_QUOTED), 2) - quoted,
+        },
+    )
 
 
 def main() -> None:
     """Print the frames and the counts."""
-    found = measured()
-    say(" → ".join(found.frames))
-    say(f"\nCoroutine frames, the model's included: {len(found.frames)}\n")
+    hops = measured()
+    say(" → ".join(hops.frames))
+    say(f"\nCoroutine frames, the model's included: {len(hops.frames)}\n")
     rows = [
-        [title, f"{calls.total():,}", f"{len(calls):,}", f"{len({name for name, _ in calls}):,}"]
-        for title, calls in (("a run of one judged sample", found.run),
-                             ("one more sample", found.sample))
-    ]  # fmt: skip
-    say(table(["", "calls", "functions", "modules"], rows))
+        [
+            title,
+            f"{calls.total():,}",
+            f"{len({(module, function) for module, function, _ in calls}):,}",
+            f"{len({module for module, _, _ in calls}):,}",
+            f"{sum(n for (module, _, caller), n in calls.items() if module != caller):,}",
+        ]
+        for title, calls in hops.calls.items()
+    ]
+    say(table(["", "calls", "functions", "modules", "switches"], rows))
 
 
 if __name__ == "__main__":

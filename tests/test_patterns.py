@@ -268,7 +268,7 @@ def superlinear(pattern: re.Pattern[str], methods: frozenset[str]) -> str | None
                     return f"{way} takes {short:.0f} µs for {length} characters of {text}"
             if spent(pattern, way, grown(text, 2_000), 1) < max(SUSPECT, 15 * short):
                 continue
-            few, many = (spent(pattern, way, grown(text, size)) for size in (1_000, 8_000))
+            few, many = (spent(pattern, way, grown(text, size)) for size in (500, 4_000))
             if many > 24 * few and many > 5_000:
                 return (
                     f"{way}: 8 times the characters of {text} take {many / few:.0f} times as long"

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ from fullrecall.models import ChatRequest
 from fullrecall.result import Status
 from fullrecall.run.contents import read_contents
 from fullrecall.run.sqlite import SQLiteLedger
-from fullrecall.run.store_file import writing
+from fullrecall.run.store_file import check, writing
 
 
 def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:
@@ -233,3 +234,24 @@ def test_a_file_that_may_grow_no_further(tmp_path: Path) -> None:
     assert done.stderr.count("keeps nothing from here on") == 1
     assert 0 < read_contents(store).completions < CALLS
     assert run(store).spent.calls < CALLS  # type: ignore[union-attr]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be removed there")
+def test_a_journal_that_comes_and_goes_is_no_fault(tmp_path: Path) -> None:
+    """Another process makes and removes it while this one opens the store."""
+    path = tmp_path / "s.sqlite"
+    journal, is_over = path.with_name("s.sqlite-journal"), threading.Event()
+
+    def flicker() -> None:
+        while not is_over.is_set():
+            journal.touch()
+            journal.unlink()
+
+    thread = threading.Thread(target=flicker)
+    thread.start()
+    try:
+        for _ in range(1_000):
+            check(path)
+    finally:
+        is_over.set()
+        thread.join()

@@ -31,7 +31,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import Interrupted
 from fullrecall.models import ChatRequest, Completion
-from fullrecall.run import store_file
 from fullrecall.run.account import spent_of
 from fullrecall.run.address import Address
 from fullrecall.run.contents import read_contents
@@ -589,24 +588,3 @@ def test_an_account_that_is_gone_or_anothers_ends_the_job(tmp_path: Path) -> Non
     report = shares(address, budget, [3], paid)
     assert "is gone" in (report.rows[0].results[0].reason or "")
     assert Paid(paid).paid().total() == 2
-
-
-@posix
-def test_a_journal_that_comes_and_goes_is_no_fault(tmp_path: Path) -> None:
-    """Another process makes and removes it while this one opens the store."""
-    path = tmp_path / "s.sqlite"
-    journal, is_over = path.with_name("s.sqlite-journal"), threading.Event()
-
-    def flicker() -> None:
-        while not is_over.is_set():
-            journal.touch()
-            journal.unlink()
-
-    thread = threading.Thread(target=flicker)
-    thread.start()
-    try:
-        for _ in range(1_000):
-            store_file.check(path)
-    finally:
-        is_over.set()
-        thread.join()

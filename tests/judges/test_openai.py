@@ -13,7 +13,9 @@ import pytest
 
 from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.models import ChatRequest, Failure, Message
 from fullrecall.models.anthropic import AnthropicChatModel
+from fullrecall.models.failures import trouble_of
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.models.redaction import redacted
 from fullrecall.models.retries import Retries
@@ -336,6 +338,31 @@ def test_requests_side_by_side_all_learn_that_schemas_are_refused(
         return [result.score for result in results]
 
     assert asyncio.run(four()) == [0.5] * 4
+
+
+def test_headers_of_an_error_that_are_no_ascii() -> None:
+    """The failure is the status that was sent, and no header keeps a secret."""
+    head = b"HTTP/1.1 401 No\r\nX-A: \xc3\xa9 sk-abcdefghijklmnopqrstuvwxyz\r\nX-B: \xff\r\n"
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(head + b"Content-Length: 2\r\n\r\n{}")
+        writer.close()
+
+    async def raised() -> Exception:
+        async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            model = OpenAIChatModel("m", base_url=f"http://127.0.0.1:{port}/v1", api_key="none")
+            with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is asked below
+                await model.acomplete(ChatRequest((Message("user", "q"),)))
+            await model.aclose()
+            return caught.value
+
+    error = asyncio.run(raised())
+    assert trouble_of(error).failure is Failure.DENIED
+    headers = error.response.headers  # type: ignore[attr-defined]
+    assert headers["x-a"].encode("latin-1") == "é [redacted]".encode()
+    assert headers["x-b"] == "\xff"
 
 
 def test_a_dead_address_is_named() -> None:

@@ -78,17 +78,17 @@ def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path
     """Return what was written, what a spreadsheet will do to it, and what comes next."""
     claims = len({claim.item for claim in drawn})
     samples = len({claim.sample for claim in drawn})
-    of = f"{samples:,} of {counted(total, 'sample')}"
-    lines = [f"{counted(claims, 'claim')} of {of} ({drawn[0].score}) written to {output}."]
+    share = f"{samples:,} of {counted(total, 'sample')}"
+    lines = [f"{counted(claims, 'claim')} of {share} ({drawn[0].score}) written to {output}."]
     labeled = len({claim.item for claim in drawn if claim.label})
     if labeled:
         lines.append(f"{labeled:,} of them are labeled already.")
     if samples < min(FEWEST, total):
         lines.append(f"Note: calibrate needs labels in at least {FEWEST} samples.")
-    long = sheet.too_long(drawn)
-    if long and output.suffix == ".csv":
+    too_long = sheet.too_long(drawn)
+    if too_long and output.suffix == ".csv":
         lines.append(
-            f"Note: {long:,} have a text of more than {sheet.LONGEST_CELL:,} characters, which "
+            f"Note: {too_long:,} have a text of more than {sheet.LONGEST_CELL:,} characters, which "
             "Excel splits: use LibreOffice, or .jsonl."
         )
     return [

@@ -38,6 +38,9 @@ _PIECE = 64 << 10
 
 _ENCODINGS = "gzip, deflate"
 
+_FRAMING = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
+"""Headers that say how a body was sent: of the one that was read they are no longer true."""
+
 _READING = threading.Lock()
 
 _CLOSING_SECONDS = 1.0
@@ -80,11 +83,9 @@ def bounded_client(package: str) -> Any:
                 content = await _content(response)
             finally:
                 await response.aclose()
-            headers = response.headers.copy()
-            for name in ("content-encoding", "content-length", "transfer-encoding"):
-                headers.pop(name, None)
+            headers = [pair for pair in response.headers.raw if pair[0].lower() not in _FRAMING]
             if response.status_code >= _FIRST_ERROR:  # an exception will hold all of it
-                headers = {name: redacted(value) for name, value in headers.items()}
+                headers = [(name, _redacted_bytes(value)) for name, value in headers]
                 content = redacted(content.decode(errors="replace"), is_cut=True).encode()
                 request = without_headers(request)
             return library.Response(
@@ -92,6 +93,11 @@ def bounded_client(package: str) -> Any:
             )
 
     return BoundedClient
+
+
+def _redacted_bytes(value: bytes) -> bytes:
+    """Return a header's value without secrets; its bytes may be no text at all."""
+    return redacted(value.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 def without_headers(request: Any) -> Any:
