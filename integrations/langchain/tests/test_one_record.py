@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from langchain_classic.evaluation.schema import StringEvaluator
 from langchain_classic.retrievers import EnsembleRetriever
@@ -124,6 +125,24 @@ def test_a_target_that_changes_its_lists_changes_no_score(
         Sample(user_input="abc")
     )
     assert [context.id for context in found.contexts or ()] == ["a", "b", "c"]
+
+
+def test_arrays_in_metadata_are_written_anew() -> None:
+    """A reranker may replace vectors, which compare to no truth value."""
+
+    def search(question: str) -> list[Document]:
+        documents = Letters().invoke(question)
+        for document in documents:
+            document.metadata["vector"] = np.array([1.0, 2.0])
+        return documents
+
+    def rerank(documents: list[Document]) -> list[Document]:
+        for document in documents:
+            document.metadata["vector"] = np.array([2.0, 1.0])
+        return documents[::-1]
+
+    found = observed(RunnableLambda(search) | rerank).retrieve(Sample(user_input="abc"))
+    assert [context.id for context in found.contexts or ()] == ["c", "b", "a"]
 
 
 def test_what_the_offline_client_keeps_of_a_traced_function(example: Any) -> None:

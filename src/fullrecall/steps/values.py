@@ -28,6 +28,14 @@ class Contents(NamedTuple):
 NO_CONTENTS = Contents((), ())
 
 
+def are_equal(first: object, second: object) -> bool:
+    """Return whether two values are equal for sure: arrays, say, compare to no truth value."""
+    try:
+        return bool(first == second)
+    except Exception:  # noqa: BLE001 - metadata may hold objects of any class
+        return False
+
+
 class ValueReader:
     """Copies the documents and texts that stand in values; a translator adds its framework's own.
 

@@ -15,7 +15,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import VectorStore
 
 from fullrecall.steps import DocumentCopy, ValueReader
-from fullrecall.steps.values import Fields
+from fullrecall.steps.values import Fields, are_equal
 from langchain_fullrecall.documents import Original, is_document, parts_of
 from langchain_fullrecall.messages import text_of
 
@@ -51,7 +51,7 @@ class LangChainReader(ValueReader):
             earlier = known.get(token)
             if earlier is not None:
                 _, _, old_text, (old_id, _, old_metadata, _) = copy = earlier[1]
-                if text is old_text and own_id == old_id and metadata == old_metadata:
+                if text is old_text and own_id == old_id and are_equal(metadata, old_metadata):
                     copied.append(copy)
                     continue
             detail = _make(Original, (own_id, None, dict(metadata), _NO_PLACE))

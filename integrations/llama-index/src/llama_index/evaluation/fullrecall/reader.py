@@ -13,7 +13,7 @@ from llama_index.core.tools import ToolOutput
 from llama_index.core.workflow import Context, Event, Workflow
 
 from fullrecall.steps import Contents, DocumentCopy, ValueReader
-from fullrecall.steps.values import Fields
+from fullrecall.steps.values import Fields, are_equal
 from llama_index.evaluation.fullrecall.nodes import content_of
 from llama_index.evaluation.fullrecall.responses import (
     is_response,
@@ -74,7 +74,7 @@ class NodeValueReader(ValueReader):
             _text(node) == copy.text
             and (copy.id is None or node.node_id == copy.id)
             and (not scored or value.score == own.score)
-            and _equal(node.metadata, own.node.metadata)
+            and are_equal(node.metadata, own.node.metadata)
         )
 
     def message(self, value: Any) -> Fields | None:
@@ -133,13 +133,6 @@ def _copied(node: BaseNode) -> BaseNode:
     put(own, "__pydantic_extra__", None if extra is None else extra.copy())
     put(own, "__pydantic_private__", None if private is None else private.copy())
     return own
-
-
-def _equal(first: object, second: object) -> bool:
-    try:
-        return bool(first == second)
-    except Exception:  # noqa: BLE001 - metadata may hold arrays, and objects of any class
-        return False
 
 
 def stand_for_objects(value: object) -> bool:
