@@ -60,7 +60,12 @@ class Server:
         self.runs: dict[str, dict[str, Any]] = {}
         self.feedback: list[dict[str, Any]] = []
         self.unknown: list[str] = []
-        self.lock = threading.Lock()
+        self.lock = threading.Condition()
+
+    def wait_for_feedback(self, count: int) -> None:
+        """Return once so much has arrived: `aevaluate` ends before its uploads do."""
+        with self.lock:
+            assert self.lock.wait_for(lambda: len(self.feedback) >= count, timeout=60)
 
     def answer(  # noqa: C901, PLR0911, PLR0912 - one case for each thing that is asked
         self, method: str, path: str, query: dict[str, list[str]], body: Any
@@ -110,6 +115,7 @@ class Server:
                     return {"runs": [r for r in map(self.run, self.runs) if wanted(r, body)]}
                 case "POST", ["feedback"]:
                     self.feedback.append(body)
+                    self.lock.notify_all()
                     return {}
                 case "GET", ["feedback"]:
                     if int(query.get("offset", ["0"])[0]):
@@ -263,6 +269,7 @@ def test_an_experiment_arrives_as_computed(server: Any, route: str) -> None:
         name = outcome.experiment_name
     else:
         name = asyncio.run(arun())
+    kept.wait_for_feedback(len(EXPECTED))
     assert uploaded(kept) == EXPECTED
     report = report_of(name, client=client)
     assert sorted(str(row.results[0].status) for row in report) == [
@@ -362,6 +369,7 @@ def test_a_judges_calls_lie_under_the_evaluators_trace(server: Any, route: str) 
     ]
     model = LangChainChatModel(FakeListChatModel(responses=["nothing"]))
     run_by(route, [RecallStringEvaluator(ClaimRecall(judge=LLMJudge(model)))], client)
+    kept.wait_for_feedback(1)
     judge_calls = [run for run in kept.runs.values() if run["run_type"] == "llm"]
     sources = {each["feedback_source"]["metadata"]["__run"]["run_id"] for each in kept.feedback}
     assert judge_calls
