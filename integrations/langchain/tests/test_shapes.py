@@ -13,6 +13,7 @@ from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import uuid4
 
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
@@ -21,8 +22,9 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.tools import ToolException, tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, RetryPolicy
+from langgraph.types import Command, RetryPolicy, interrupt
 from langsmith import Client
 from typing_extensions import TypedDict
 
@@ -48,7 +50,12 @@ class State(TypedDict, total=False):
     answer: str
 
 
-def graph(*nodes: tuple[str, Callable[[Any], Any]], state: Any = State, **options: Any) -> Any:
+def graph(
+    *nodes: tuple[str, Callable[[Any], Any]],
+    state: Any = State,
+    checkpointer: Any = None,
+    **options: Any,
+) -> Any:
     """Return a graph of these nodes, one after the other."""
     builder = StateGraph(state)
     before = START
@@ -57,7 +64,7 @@ def graph(*nodes: tuple[str, Callable[[Any], Any]], state: Any = State, **option
         builder.add_edge(before, name)
         before = name
     builder.add_edge(before, END)
-    return builder.compile()
+    return builder.compile(checkpointer=checkpointer)
 
 
 def generate(state: Any) -> dict[str, str]:
@@ -326,6 +333,46 @@ def dark() -> Any:
     return RunnableLambda(run)
 
 
+def handing_over() -> Any:
+    """A graph within a graph, whose node hands its documents to a node of the outer one."""
+
+    def retrieve(state: Any) -> Any:
+        found = Store().invoke(state["question"])[:2]
+        return Command(graph=Command.PARENT, goto="grade", update={"documents": found})
+
+    outer = StateGraph(State)
+    outer.add_node("search", graph(("retrieve", retrieve)), destinations=("grade",))
+    outer.add_node("grade", lambda state: {"documents": state["documents"][1:]})
+    outer.add_node("generate", generate)
+    outer.add_edge(START, "search")
+    outer.add_edge("grade", "generate")
+    outer.add_edge("generate", END)
+    return outer.compile()
+
+
+def waiting(*, resumed: bool) -> Callable[[], Any]:
+    """A graph that waits for a human to say how many documents are good."""
+
+    def make() -> Any:
+        steps = graph(
+            ("retrieve", lambda state: {"documents": Store().invoke(state["question"])}),
+            ("grade", lambda state: {"documents": state["documents"][: interrupt("how many?")]}),
+            ("generate", generate),
+            checkpointer=InMemorySaver(),
+        )
+
+        def run(question: str) -> str:
+            config: Any = {"configurable": {"thread_id": str(uuid4())}}
+            state = steps.invoke({"question": question}, config)
+            if resumed:
+                state = steps.invoke(Command(resume=2), config)
+            return str(state.get("answer", "waiting"))
+
+        return RunnableLambda(run)
+
+    return make
+
+
 SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "retrieve, grade, generate": (grading, ["a"]),
     "a graph that answers": (answering_graph, ["a"]),
@@ -351,6 +398,9 @@ SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "all dropped": (all_dropped, []),
     "retriever with a configured part": (configured, ["b", "c"]),
     "dark tool": (dark, None),
+    "handed to the outer graph": (handing_over, ["b"]),
+    "a human decides": (waiting(resumed=True), ["a", "b"]),
+    "nobody has decided yet": (waiting(resumed=False), ["a", "b", "c"]),
 }
 
 SILENT = {
@@ -359,6 +409,10 @@ SILENT = {
         "hand-written fallback",
         "retriever with a configured part",
         "fallback for a failed reranker",
+        # Nor what a step handed over that left early: its run has an error, and no outputs.
+        "handed to the outer graph",
+        "a human decides",
+        "nobody has decided yet",
     },
 }
 
