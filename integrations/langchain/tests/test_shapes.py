@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import operator
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +27,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 from langsmith import Client
 from typing_extensions import TypedDict
+
+from fullrecall import Sample
+from langchain_fullrecall import observed
 
 _spec = spec_from_file_location("shapes", Path(__file__).with_name("shapes.py"))
 assert _spec is not None
@@ -435,9 +438,6 @@ def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
     import gc
     from concurrent.futures import ThreadPoolExecutor
 
-    from fullrecall import Sample
-    from langchain_fullrecall import observed
-
     make, expected = SHAPES[shape]
 
     def once(number: int) -> Any:
@@ -448,3 +448,41 @@ def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert set(map(tuple, pool.map(once, range(runs)))) == {tuple(expected or ())}
+
+
+def yielding(question: str) -> Iterator[Document]:
+    """Hand on two of three documents, one by one."""
+    yield from Store().invoke(question)[:2]
+
+
+async def yielding_later(question: str) -> AsyncIterator[Document]:
+    """Hand on two of three documents, one by one."""
+    for document in (await Store().ainvoke(question))[:2]:
+        yield document
+
+
+def answering_in_parts(question: str) -> Iterator[str]:
+    """Answer bit by bit, from what was found."""
+    Store().invoke(question)
+    yield from ("An ", "answer.")
+
+
+@pytest.mark.parametrize(
+    ("function", "ids", "answer"),
+    [
+        (yielding, ["a", "b"], None),
+        (yielding_later, ["a", "b"], None),
+        (answering_in_parts, ["a", "b", "c"], "An answer."),
+    ],
+)
+def test_what_a_generator_yields_is_read(
+    function: Callable[[str], Any], ids: list[str], answer: str | None
+) -> None:
+    """All of its documents, of which LangChain keeps the last; or its text."""
+    asked, sample = observed(function), Sample(user_input="q")
+    seen = [asyncio.run(asked.aretrieve(sample))]
+    if not asked.asynchronous:
+        seen.append(asked.retrieve(sample))
+    for retrieval in seen:
+        assert [context.id for context in retrieval.contexts or ()] == ids
+        assert (retrieval.response, retrieval.error) == (answer, None)
