@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import operator
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import uuid4
 
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
@@ -21,10 +22,14 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.tools import ToolException, tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, RetryPolicy
+from langgraph.types import Command, RetryPolicy, interrupt
 from langsmith import Client
 from typing_extensions import TypedDict
+
+from fullrecall import Sample
+from langchain_fullrecall import observed
 
 _spec = spec_from_file_location("shapes", Path(__file__).with_name("shapes.py"))
 assert _spec is not None
@@ -48,7 +53,12 @@ class State(TypedDict, total=False):
     answer: str
 
 
-def graph(*nodes: tuple[str, Callable[[Any], Any]], state: Any = State, **options: Any) -> Any:
+def graph(
+    *nodes: tuple[str, Callable[[Any], Any]],
+    state: Any = State,
+    checkpointer: Any = None,
+    **options: Any,
+) -> Any:
     """Return a graph of these nodes, one after the other."""
     builder = StateGraph(state)
     before = START
@@ -57,7 +67,7 @@ def graph(*nodes: tuple[str, Callable[[Any], Any]], state: Any = State, **option
         builder.add_edge(before, name)
         before = name
     builder.add_edge(before, END)
-    return builder.compile()
+    return builder.compile(checkpointer=checkpointer)
 
 
 def generate(state: Any) -> dict[str, str]:
@@ -326,6 +336,46 @@ def dark() -> Any:
     return RunnableLambda(run)
 
 
+def handing_over() -> Any:
+    """A graph within a graph, whose node hands its documents to a node of the outer one."""
+
+    def retrieve(state: Any) -> Any:
+        found = Store().invoke(state["question"])[:2]
+        return Command(graph=Command.PARENT, goto="grade", update={"documents": found})
+
+    outer = StateGraph(State)
+    outer.add_node("search", graph(("retrieve", retrieve)), destinations=("grade",))
+    outer.add_node("grade", lambda state: {"documents": state["documents"][1:]})
+    outer.add_node("generate", generate)
+    outer.add_edge(START, "search")
+    outer.add_edge("grade", "generate")
+    outer.add_edge("generate", END)
+    return outer.compile()
+
+
+def waiting(*, resumed: bool) -> Callable[[], Any]:
+    """A graph that waits for a human to say how many documents are good."""
+
+    def make() -> Any:
+        steps = graph(
+            ("retrieve", lambda state: {"documents": Store().invoke(state["question"])}),
+            ("grade", lambda state: {"documents": state["documents"][: interrupt("how many?")]}),
+            ("generate", generate),
+            checkpointer=InMemorySaver(),
+        )
+
+        def run(question: str) -> str:
+            config: Any = {"configurable": {"thread_id": str(uuid4())}}
+            state = steps.invoke({"question": question}, config)
+            if resumed:
+                state = steps.invoke(Command(resume=2), config)
+            return str(state.get("answer", "waiting"))
+
+        return RunnableLambda(run)
+
+    return make
+
+
 SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "retrieve, grade, generate": (grading, ["a"]),
     "a graph that answers": (answering_graph, ["a"]),
@@ -351,6 +401,9 @@ SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "all dropped": (all_dropped, []),
     "retriever with a configured part": (configured, ["b", "c"]),
     "dark tool": (dark, None),
+    "handed to the outer graph": (handing_over, ["b"]),
+    "a human decides": (waiting(resumed=True), ["a", "b"]),
+    "nobody has decided yet": (waiting(resumed=False), ["a", "b", "c"]),
 }
 
 SILENT = {
@@ -359,6 +412,10 @@ SILENT = {
         "hand-written fallback",
         "retriever with a configured part",
         "fallback for a failed reranker",
+        # Nor what a step handed over that left early: its run has an error, and no outputs.
+        "handed to the outer graph",
+        "a human decides",
+        "nobody has decided yet",
     },
 }
 
@@ -381,9 +438,6 @@ def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
     import gc
     from concurrent.futures import ThreadPoolExecutor
 
-    from fullrecall import Sample
-    from langchain_fullrecall import observed
-
     make, expected = SHAPES[shape]
 
     def once(number: int) -> Any:
@@ -394,3 +448,41 @@ def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert set(map(tuple, pool.map(once, range(runs)))) == {tuple(expected or ())}
+
+
+def yielding(question: str) -> Iterator[Document]:
+    """Hand on two of three documents, one by one."""
+    yield from Store().invoke(question)[:2]
+
+
+async def yielding_later(question: str) -> AsyncIterator[Document]:
+    """Hand on two of three documents, one by one."""
+    for document in (await Store().ainvoke(question))[:2]:
+        yield document
+
+
+def answering_in_parts(question: str) -> Iterator[str]:
+    """Answer bit by bit, from what was found."""
+    Store().invoke(question)
+    yield from ("An ", "answer.")
+
+
+@pytest.mark.parametrize(
+    ("function", "ids", "answer"),
+    [
+        (yielding, ["a", "b"], None),
+        (yielding_later, ["a", "b"], None),
+        (answering_in_parts, ["a", "b", "c"], "An answer."),
+    ],
+)
+def test_what_a_generator_yields_is_read(
+    function: Callable[[str], Any], ids: list[str], answer: str | None
+) -> None:
+    """All of its documents, of which LangChain keeps the last; or its text."""
+    asked, sample = observed(function), Sample(user_input="q")
+    seen = [asyncio.run(asked.aretrieve(sample))]
+    if not asked.asynchronous:
+        seen.append(asked.retrieve(sample))
+    for retrieval in seen:
+        assert [context.id for context in retrieval.contexts or ()] == ids
+        assert (retrieval.response, retrieval.error) == (answer, None)

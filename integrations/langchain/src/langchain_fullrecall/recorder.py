@@ -119,9 +119,10 @@ class Recorder(BaseCallbackHandler):
         self.ended(run_id, outputs, error, fields.get("inputs"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
-        """Write down that a step failed; one whose stream was left early did not."""
-        reason = None if isinstance(error, GeneratorExit) else brief(error)
-        self.ended(run_id, None, reason, fields.get("inputs"))
+        """Write down that a step failed, or left early; what it hands over then is its output."""
+        left_early, output = _departure(error)
+        reason = None if left_early else brief(error)
+        self.ended(run_id, output, reason, fields.get("inputs"))
 
     on_retriever_end = on_tool_end = on_llm_end = on_chain_end  # type: ignore[assignment]
     on_retriever_error = on_tool_error = on_llm_error = on_chain_error
@@ -260,6 +261,18 @@ def _sent(path: object) -> str:
         return ""
     number = next((part for part in path[1:3] if type(part) is int), None)
     return "" if number is None else f"{number:09}"
+
+
+def _departure(error: BaseException) -> tuple[bool, Any]:
+    """Return whether a step left early without failing, and what it handed over.
+
+    A stream that nobody reads on ends so; a node of a graph that waits for a human; and one that
+    hands a `Command` to the graph around its own. LangGraph raises what these two are.
+    """
+    errors = sys.modules.get("langgraph.errors")
+    if errors is None or not isinstance(error, errors.GraphBubbleUp):
+        return isinstance(error, GeneratorExit), None
+    return True, error.args[0] if isinstance(error, errors.ParentCommand) else None
 
 
 def _code_of(construct: type, *methods: str) -> list[CodeType]:
