@@ -21,8 +21,9 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.tools import ToolException, tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, RetryPolicy
+from langgraph.types import Command, RetryPolicy, interrupt
 from langsmith import Client
 from typing_extensions import TypedDict
 
@@ -301,6 +302,110 @@ def all_dropped() -> Any:
     )
 
 
+def resumed(*nodes: tuple[str, Callable[[Any], Any]]) -> Callable[[], Any]:
+    """Return what makes a function that runs a graph until a human is asked, and goes on."""
+
+    def run(question: str) -> str:
+        builder = graph(*nodes, ("generate", generate)).builder
+        stopping = builder.compile(checkpointer=InMemorySaver())
+        config: Any = {"configurable": {"thread_id": "1"}}
+        stopping.invoke({"question": question}, config)
+        return str(stopping.invoke(Command(resume=2), config)["answer"])
+
+    return lambda: RunnableLambda(run)
+
+
+def asking(state: Any) -> dict[str, Any]:
+    """Let a human say how many documents are kept."""
+    return {"documents": state["documents"][: interrupt("how many?")]}
+
+
+def retrieving_and_asking(state: Any) -> dict[str, Any]:
+    """Retrieve, and let a human say how many are kept: resumed, the node begins anew."""
+    found = Store().invoke(state["question"])
+    return {"documents": found[: interrupt("how many?")]}
+
+
+def retrieving(state: Any) -> dict[str, Any]:
+    """Retrieve."""
+    return {"documents": Store().invoke(state["question"])}
+
+
+def never_resumed() -> Any:
+    """A graph that stops for a human after it retrieved."""
+    builder = graph(("retrieve", retrieving), ("ask", asking)).builder
+    stopping = builder.compile(checkpointer=InMemorySaver())
+    return stopping.with_config(configurable={"thread_id": "1"})
+
+
+def handed_over() -> Any:
+    """A subgraph that hands its documents over to the graph around it, as agents do."""
+
+    def node(state: Any) -> Any:
+        update = {"documents": Store().invoke("q")[1:]}
+        return Command(update=update, goto="generate", graph=Command.PARENT)
+
+    builder = StateGraph(State)
+    builder.add_node("inner", graph(("retrieve", node)), destinations=("generate",))
+    builder.add_node("generate", generate)
+    builder.add_edge(START, "inner")
+    builder.add_edge("generate", END)
+    return builder.compile()
+
+
+def sorted_in_place() -> Any:
+    """A step that sorts the list that it is given: of a stream, the input is known afterwards."""
+
+    def order(documents: list[Document]) -> list[Document]:
+        documents.sort(key=lambda each: each.page_content)
+        return documents
+
+    return Store(letters="cab") | RunnableLambda(order) | joined | Model()
+
+
+def cut_in_place() -> Any:
+    """A step that cuts the list that it is given."""
+
+    def cut(documents: list[Document]) -> list[Document]:
+        del documents[1:]
+        return documents
+
+    return Store() | RunnableLambda(cut) | joined | Model()
+
+
+class Hit:
+    """A document in an object of which nothing is known."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+
+def past_the_record() -> Any:
+    """A list that a later step made of what objects held of which nothing is known."""
+    return (
+        Store()
+        | (lambda documents: [Hit(each) for each in documents])
+        | (lambda hits: [each.document for each in hits[1:2]])
+        | joined
+        | Model()
+    )
+
+
+def past_the_record_unread() -> Any:
+    """The same, without a model: that the list took the place of another one is not known."""
+    return (
+        Store()
+        | (lambda documents: [Hit(each) for each in documents])
+        | (lambda hits: [each.document for each in hits[1:2]])
+        | (lambda documents: "one document")
+    )
+
+
+def nothing_left() -> Any:
+    """A step that keeps nothing, and a model that answers all the same."""
+    return Store() | (lambda documents: []) | joined | Model()
+
+
 def configured() -> Any:
     """A retriever that asks a part with a config of its own."""
 
@@ -351,6 +456,19 @@ SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "all dropped": (all_dropped, []),
     "retriever with a configured part": (configured, ["b", "c"]),
     "dark tool": (dark, None),
+    "resumed": (resumed(("retrieve", retrieving), ("ask", asking)), ["a", "b"]),
+    "resumed in the retrieving node": (resumed(("retrieve", retrieving_and_asking)), ["a", "b"]),
+    "resumed in a subgraph": (
+        resumed(("inner", graph(("retrieve", retrieving), ("ask", asking)))),
+        ["a", "b"],
+    ),
+    "never resumed": (never_resumed, ["a", "b", "c"]),
+    "handed over by a subgraph": (handed_over, ["b", "c"]),
+    "sorted in place": (sorted_in_place, ["a", "b", "c"]),
+    "cut in place": (cut_in_place, ["a"]),
+    "past the record": (past_the_record, ["b"]),
+    "past the record, unread": (past_the_record_unread, None),
+    "nothing left": (nothing_left, []),
 }
 
 SILENT = {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.steps import Contents, DocumentList, Kind, Step
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
-from langchain_fullrecall.reader import LangChainReader
-from langchain_fullrecall.recorder import RETRIED, branch_of, brief, graph_task
+from langchain_fullrecall.reader import LangChainReader, printed_documents
+from langchain_fullrecall.recorder import RETRIED, branch_of, brief, graph_task, no_failure
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
@@ -45,8 +45,10 @@ class StoredRun:
         metadata = dict((run.extra or {}).get("metadata") or {})
         tags = tuple(run.tags or ())
         output = unwrapped(outputs)
-        contents_in = self._reader.read(inputs)
+        contents_in = self._reader.read(unwrapped(inputs, "input"))
         failed = brief(run.error) if run.error else _reported_failure(kind, output)
+        if run.error and no_failure(run.error):
+            failed, output = None, {"command": list(printed_documents(run.error))}
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output)
         name = run.name or kind
         group, branch = branch_of(tags, metadata)
