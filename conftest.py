@@ -51,6 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one process more than processors: some tests wait for a server or a process."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return 1 + (len(affinity(0)) if affinity is not None else os.cpu_count() or 1)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C be heard, and pytest-xdist, where it is used, keep the order of files."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job started in the background

@@ -1,7 +1,7 @@
 """Time per row and peak memory of ID recall as the rows grow, of files of each kind and of lists.
 
 Every file, of 10 retrieved and 2 reference IDs a row, is scored in a process of its own by
-`evaluate(…, output=…)`; lists by `evaluate`. Time is CPU time from the first
+`evaluate(…, output=…)` into a Parquet report; lists by `evaluate`. Time is CPU time from the first
 row to the summary; what was scored is compared with what was written. Memory is the most that the
 process had: of lists, the most above what it had with the lists alone; of Parquet, beside what
 importing pyarrow.parquet takes.
@@ -15,6 +15,7 @@ import argparse
 import csv
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -62,7 +63,7 @@ if kind == "lists":
 else:
     start = process_time()
     samples = read_trec(path + ".qrels", path) if kind == "run" else read(path)
-    scorer, output = fullrecall.IdRecall(), path + ".report.jsonl"
+    scorer, output = fullrecall.IdRecall(), path + ".report.parquet"
     report = fullrecall.evaluate(samples, scorer, output=output, progress=False)
     score = report.summary()[0]
 scored, mean = score.scored, score.mean
@@ -124,7 +125,7 @@ def _write_run(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 def measure(path: Path, kind: str, rows: int) -> Point:
     """Write a file, score it in a process of its own, check what came out."""
     mean = write(path, kind, rows)
-    Path(f"{path}.report.jsonl").unlink(missing_ok=True)
+    shutil.rmtree(f"{path}.report.parquet", ignore_errors=True)
     scored, found, seconds, peak = json.loads(_run(_PROGRAM, str(path), kind))
     if scored != rows or abs(found - mean) > 1e-9:
         raise ValueError(f"{rows} rows of mean {mean} gave {scored} of {found}: {kind}")

@@ -138,8 +138,10 @@ class TestSummary:
         assert list(score) == [RR, Recall @ 1]
         assert score[RR].mean == 0.5
         assert (score[RR].samples, score.main.measure) == (2, RR)
-        with pytest.raises(KeyError, match=r"no measure nDCG @ 5.*it has RR, Recall @ 1"):
-            _ = score[nDCG @ 5]
+        assert (score["rr"], score["recall@1"]) == (score[RR], score[Recall @ 1])
+        for other in (nDCG @ 5, "ndcg@5", "luck"):
+            with pytest.raises(KeyError, match=r"no measure .*it has RR, Recall @ 1"):
+                _ = score[other]
 
     def test_reasons_are_counted(self) -> None:
         """Why samples are unscored is part of the summary and of its text."""

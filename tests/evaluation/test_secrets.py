@@ -98,8 +98,8 @@ def check(*told: object) -> None:
     """Fail where any secret, or eight characters of one, is in any of these."""
     for text in {line for each in told for line in str(each).splitlines()} - CLEAN:
         lowered = text.lower()
-        found = [piece for piece in TELL_TALES if piece in lowered]
-        assert not found, (found[:3], text[:2_000])
+        pieces = {lowered[n : n + 8] for n in range(len(lowered) - 7)} & TELL_TALES
+        assert not pieces, (sorted(pieces)[:3], text[:2_000])
         CLEAN.add(text)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import operator
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import uuid4
 
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
@@ -26,6 +27,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 from langsmith import Client
 from typing_extensions import TypedDict
+
+from fullrecall import Sample
+from langchain_fullrecall import observed
 
 _spec = spec_from_file_location("shapes", Path(__file__).with_name("shapes.py"))
 assert _spec is not None
@@ -49,7 +53,12 @@ class State(TypedDict, total=False):
     answer: str
 
 
-def graph(*nodes: tuple[str, Callable[[Any], Any]], state: Any = State, **options: Any) -> Any:
+def graph(
+    *nodes: tuple[str, Callable[[Any], Any]],
+    state: Any = State,
+    checkpointer: Any = None,
+    **options: Any,
+) -> Any:
     """Return a graph of these nodes, one after the other."""
     builder = StateGraph(state)
     before = START
@@ -58,7 +67,7 @@ def graph(*nodes: tuple[str, Callable[[Any], Any]], state: Any = State, **option
         builder.add_edge(before, name)
         before = name
     builder.add_edge(before, END)
-    return builder.compile()
+    return builder.compile(checkpointer=checkpointer)
 
 
 def generate(state: Any) -> dict[str, str]:
@@ -306,8 +315,7 @@ def resumed(*nodes: tuple[str, Callable[[Any], Any]]) -> Callable[[], Any]:
     """Return what makes a function that runs a graph until a human is asked, and goes on."""
 
     def run(question: str) -> str:
-        builder = graph(*nodes, ("generate", generate)).builder
-        stopping = builder.compile(checkpointer=InMemorySaver())
+        stopping = graph(*nodes, ("generate", generate), checkpointer=InMemorySaver())
         config: Any = {"configurable": {"thread_id": "1"}}
         stopping.invoke({"question": question}, config)
         return str(stopping.invoke(Command(resume=2), config)["answer"])
@@ -329,28 +337,6 @@ def retrieving_and_asking(state: Any) -> dict[str, Any]:
 def retrieving(state: Any) -> dict[str, Any]:
     """Retrieve."""
     return {"documents": Store().invoke(state["question"])}
-
-
-def never_resumed() -> Any:
-    """A graph that stops for a human after it retrieved."""
-    builder = graph(("retrieve", retrieving), ("ask", asking)).builder
-    stopping = builder.compile(checkpointer=InMemorySaver())
-    return stopping.with_config(configurable={"thread_id": "1"})
-
-
-def handed_over() -> Any:
-    """A subgraph that hands its documents over to the graph around it, as agents do."""
-
-    def node(state: Any) -> Any:
-        update = {"documents": Store().invoke("q")[1:]}
-        return Command(update=update, goto="generate", graph=Command.PARENT)
-
-    builder = StateGraph(State)
-    builder.add_node("inner", graph(("retrieve", node)), destinations=("generate",))
-    builder.add_node("generate", generate)
-    builder.add_edge(START, "inner")
-    builder.add_edge("generate", END)
-    return builder.compile()
 
 
 def sorted_in_place() -> Any:
@@ -431,6 +417,46 @@ def dark() -> Any:
     return RunnableLambda(run)
 
 
+def handing_over() -> Any:
+    """A graph within a graph, whose node hands its documents to a node of the outer one."""
+
+    def retrieve(state: Any) -> Any:
+        found = Store().invoke(state["question"])[:2]
+        return Command(graph=Command.PARENT, goto="grade", update={"documents": found})
+
+    outer = StateGraph(State)
+    outer.add_node("search", graph(("retrieve", retrieve)), destinations=("grade",))
+    outer.add_node("grade", lambda state: {"documents": state["documents"][1:]})
+    outer.add_node("generate", generate)
+    outer.add_edge(START, "search")
+    outer.add_edge("grade", "generate")
+    outer.add_edge("generate", END)
+    return outer.compile()
+
+
+def waiting(*, resumed: bool) -> Callable[[], Any]:
+    """A graph that waits for a human to say how many documents are good."""
+
+    def make() -> Any:
+        steps = graph(
+            ("retrieve", lambda state: {"documents": Store().invoke(state["question"])}),
+            ("grade", lambda state: {"documents": state["documents"][: interrupt("how many?")]}),
+            ("generate", generate),
+            checkpointer=InMemorySaver(),
+        )
+
+        def run(question: str) -> str:
+            config: Any = {"configurable": {"thread_id": str(uuid4())}}
+            state = steps.invoke({"question": question}, config)
+            if resumed:
+                state = steps.invoke(Command(resume=2), config)
+            return str(state.get("answer", "waiting"))
+
+        return RunnableLambda(run)
+
+    return make
+
+
 SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "retrieve, grade, generate": (grading, ["a"]),
     "a graph that answers": (answering_graph, ["a"]),
@@ -456,14 +482,14 @@ SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "all dropped": (all_dropped, []),
     "retriever with a configured part": (configured, ["b", "c"]),
     "dark tool": (dark, None),
-    "resumed": (resumed(("retrieve", retrieving), ("ask", asking)), ["a", "b"]),
+    "handed to the outer graph": (handing_over, ["b"]),
+    "a human decides": (waiting(resumed=True), ["a", "b"]),
+    "nobody has decided yet": (waiting(resumed=False), ["a", "b", "c"]),
     "resumed in the retrieving node": (resumed(("retrieve", retrieving_and_asking)), ["a", "b"]),
     "resumed in a subgraph": (
         resumed(("inner", graph(("retrieve", retrieving), ("ask", asking)))),
         ["a", "b"],
     ),
-    "never resumed": (never_resumed, ["a", "b", "c"]),
-    "handed over by a subgraph": (handed_over, ["b", "c"]),
     "sorted in place": (sorted_in_place, ["a", "b", "c"]),
     "cut in place": (cut_in_place, ["a"]),
     "past the record": (past_the_record, ["b"]),
@@ -499,9 +525,6 @@ def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
     import gc
     from concurrent.futures import ThreadPoolExecutor
 
-    from fullrecall import Sample
-    from langchain_fullrecall import observed
-
     make, expected = SHAPES[shape]
 
     def once(number: int) -> Any:
@@ -512,3 +535,41 @@ def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert set(map(tuple, pool.map(once, range(runs)))) == {tuple(expected or ())}
+
+
+def yielding(question: str) -> Iterator[Document]:
+    """Hand on two of three documents, one by one."""
+    yield from Store().invoke(question)[:2]
+
+
+async def yielding_later(question: str) -> AsyncIterator[Document]:
+    """Hand on two of three documents, one by one."""
+    for document in (await Store().ainvoke(question))[:2]:
+        yield document
+
+
+def answering_in_parts(question: str) -> Iterator[str]:
+    """Answer bit by bit, from what was found."""
+    Store().invoke(question)
+    yield from ("An ", "answer.")
+
+
+@pytest.mark.parametrize(
+    ("function", "ids", "answer"),
+    [
+        (yielding, ["a", "b"], None),
+        (yielding_later, ["a", "b"], None),
+        (answering_in_parts, ["a", "b", "c"], "An answer."),
+    ],
+)
+def test_what_a_generator_yields_is_read(
+    function: Callable[[str], Any], ids: list[str], answer: str | None
+) -> None:
+    """All of its documents, of which LangChain keeps the last; or its text."""
+    asked, sample = observed(function), Sample(user_input="q")
+    seen = [asyncio.run(asked.aretrieve(sample))]
+    if not asked.asynchronous:
+        seen.append(asked.retrieve(sample))
+    for retrieval in seen:
+        assert [context.id for context in retrieval.contexts or ()] == ids
+        assert (retrieval.response, retrieval.error) == (answer, None)

@@ -23,9 +23,14 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from fullrecall import IdRecall
+from fullrecall import IdRecall, Sample
 from fullrecall.calls import Call
-from llama_index.evaluation.fullrecall import RecallEvaluator, capture_retrievals, recorder
+from llama_index.evaluation.fullrecall import (
+    RecallEvaluator,
+    capture_retrievals,
+    observed,
+    recorder,
+)
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 from llama_index.evaluation.fullrecall.recorder import recorders
 
@@ -244,3 +249,40 @@ def test_generators_that_tasks_take_turns_at(engine: RetrieverQueryEngine, runs:
         ids = [item.id for item in retrieved_by(capture)]
         assert ids == [f"{own} {question}" for own in "abc"]
         assert capture.error is None
+
+
+def tokens(question: str) -> Iterator[str]:
+    """Answer bit by bit, from what was found."""
+    Brings().retrieve(question)
+    yield from ("An ", "answer.")
+
+
+def nodes(question: str) -> Iterator[NodeWithScore]:
+    """Hand on two of three nodes."""
+    yield from Brings().retrieve(question)[:2]
+
+
+async def awaited_tokens(question: str) -> AsyncIterator[str]:
+    """Answer bit by bit, from what was found."""
+    await Brings().aretrieve(question)
+    for token in ("An ", "answer."):
+        yield token
+
+
+@pytest.mark.parametrize(
+    ("function", "ids", "answer"),
+    [
+        (tokens, ["a q", "b q", "c q"], "An answer."),
+        (awaited_tokens, ["a q", "b q", "c q"], "An answer."),
+        (nodes, ["a q", "b q"], None),
+    ],
+)
+def test_what_a_generator_yields_is_read(
+    function: Callable[[str], Any], ids: list[str], answer: str | None
+) -> None:
+    """Tokens are an answer and no contexts; nodes are what it hands on."""
+    sample = Sample(user_input="q", reference_context_ids=["a q"])
+    asked = observed(function)
+    for retrieval in (asked.retrieve(sample), asyncio.run(asked.aretrieve(sample))):
+        assert [context.id for context in retrieval.contexts or ()] == ids
+        assert (retrieval.response, retrieval.error) == (answer, None)

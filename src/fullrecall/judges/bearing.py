@@ -11,7 +11,7 @@ English; of other languages numbers and negation are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from fullrecall.caches import remembered
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.words.data import word_set
-from fullrecall.judges.words.languages import every_function_word, function_words, language_of
+from fullrecall.judges.words.languages import function_words, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import (
@@ -400,32 +400,25 @@ def _beside(context: str, part: Location) -> str:
     return context[first : part.end + ends[1] if len(ends) > 1 else part.end + len(after)]
 
 
-def may_state(lowered: Mapping[int, str], claim: str) -> list[int]:
-    """Return which of the contexts, which are in lower case, begin each word that tells.
+def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str]) -> Iterator[int]:
+    """Yield the contexts with a sentence that has all of the claim, denied like the claim.
 
-    No other can `state` the claim. Most claims that are denied are done with at their first words.
+    Told by words alone: "Ann beat Bob" and "Bob beat Ann" are the same here. `lowered` are the
+    contexts in lower case, made once for all claims.
     """
-    left = list(lowered)
-    for word in read_words(claim):
-        if word.tells and not word.is_number and word.written not in every_function_word():
+    claim_words = content_words(claim)
+    if len({word.key for word in claim_words}) < _FEWEST:
+        return
+    left = list(contexts)
+    # Looking for beginnings first spares reading what cannot state it: most are gone at once.
+    for word in claim_words:
+        if not word.is_number:
             left = [number for number in left if word.written[:_BEGINNING] in lowered[number]]
-        if not left:
-            break
-    return left
+    yield from (number for number in left if _states(contexts[number], claim))
 
 
-def states(context: str, claim: str) -> bool:
-    """Return whether a sentence of the context has all that the claim has, denied like the claim.
-
-    Told by words alone: "Ann beat Bob" and "Bob beat Ann" are the same here.
-    """
+def _states(context: str, claim: str) -> bool:
     claim_keys = content_keys(claim)
-    lowered = context.lower()
-    # Looking for beginnings first spares reading what cannot state it.
-    if len(claim_keys) < _FEWEST or not all(
-        beginning in lowered for beginning in _beginnings(claim)
-    ):
-        return False
     if not claim_keys <= content_keys(context):
         return False
     language = language_of(context) or "en"
@@ -453,11 +446,6 @@ def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words, numbers and names of a text."""
     return frozenset([word.key for word in content_words(text)])
-
-
-@remembered(200_000)
-def _beginnings(claim: str) -> Sequence[str]:
-    return [word.written[:_BEGINNING] for word in content_words(claim) if not word.is_number]
 
 
 @remembered(400_000)

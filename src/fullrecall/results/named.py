@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Protocol, TypeVar, overload
 
-from fullrecall.measures import Measure
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Measure, parse
 from fullrecall.result import Method
 
 T_co = TypeVar("T_co", covariant=True)
@@ -57,7 +58,10 @@ M_co = TypeVar("M_co", bound=OfMeasure, covariant=True)
 
 
 class ByMeasure(Mapping[Measure, M_co]):
-    """What is known of one score, by measure: `score[Recall @ 5]`; `method` is how it was made."""
+    """What is known of one score, by measure or its text: `score[Recall @ 5]`, `score["recall@5"]`.
+
+    `method` is how the score was made. Raises `KeyError`, which has all measures, for another.
+    """
 
     kind: ClassVar[str]
     """What it is a part of."""
@@ -69,10 +73,10 @@ class ByMeasure(Mapping[Measure, M_co]):
     def measured(self) -> Mapping[Measure, M_co]:
         """The values by their measures, in order."""
 
-    def __getitem__(self, measure: Measure) -> M_co:
+    def __getitem__(self, measure: Measure | str) -> M_co:
         try:
-            return self.measured[measure]
-        except KeyError:
+            return self.measured[parse(measure) if isinstance(measure, str) else measure]
+        except (KeyError, ParameterError):
             names = ", ".join(map(repr, self.measured))
             raise KeyError(f"no measure {measure!r} in this {self.kind}: it has {names}") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
@@ -119,10 +119,10 @@ class Recorder(BaseCallbackHandler):
         self.ended(run_id, outputs, error, fields.get("inputs"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
-        """Write down that a step failed, if it did: a graph's control flow raises as well."""
-        reason = None if no_failure(type(error).__mro__) else brief(error)
-        command = error.args if type(error).__name__ == _PARENT_COMMAND else None
-        self.ended(run_id, command, reason, fields.get("inputs"))
+        """Write down that a step failed, or left early; what it hands over then is its output."""
+        left_early, output = _departure(error)
+        reason = None if left_early else brief(error)
+        self.ended(run_id, output, reason, fields.get("inputs"))
 
     on_retriever_end = on_tool_end = on_llm_end = on_chain_end  # type: ignore[assignment]
     on_retriever_error = on_tool_error = on_llm_error = on_chain_error
@@ -263,6 +263,18 @@ def _sent(path: object) -> str:
     return "" if number is None else f"{number:09}"
 
 
+def _departure(error: BaseException) -> tuple[bool, Any]:
+    """Return whether a step left early without failing, and what it handed over.
+
+    A stream that nobody reads on ends so; a node of a graph that waits for a human; and one that
+    hands a `Command` to the graph around its own. LangGraph raises what these two are.
+    """
+    errors = sys.modules.get("langgraph.errors")
+    if errors is None or not isinstance(error, errors.GraphBubbleUp):
+        return isinstance(error, GeneratorExit), None
+    return True, error.args[0] if isinstance(error, errors.ParentCommand) else None
+
+
 def _code_of(construct: type, *methods: str) -> list[CodeType]:
     codes = (getattr(getattr(construct, method, None), "__code__", None) for method in methods)
     return [code for code in codes if code is not None]
@@ -292,22 +304,6 @@ def _starts_fallbacks() -> bool:
         frame = frame.f_back
     caller = None if frame is None else frame.f_back
     return caller is not None and caller.f_code in _FALLBACKS
-
-
-_PARENT_COMMAND = "ParentCommand"
-"""What hands a command over to the graph around a subgraph, as an agent hands over to another."""
-
-_NO_FAILURES = frozenset({
-    "GeneratorExit", "GraphInterrupt", "NodeInterrupt", "GraphDrained", _PARENT_COMMAND
-})  # fmt: skip
-"""What is raised by a stream that is left early, and by a graph that stops, or goes on elsewhere."""
-
-
-def no_failure(raised: Iterable[type] | str) -> bool:
-    """Return whether a step that raised this did not fail: classes, or what LangSmith stored."""
-    if isinstance(raised, str):
-        return raised.partition("(")[0].strip() in _NO_FAILURES
-    return any(each.__name__ in _NO_FAILURES for each in raised)
 
 
 def brief(error: BaseException | str, limit: int = 200) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from functools import wraps
+from inspect import isasyncgenfunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
+from langchain_core.documents import Document
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableSequence
 from langchain_core.runnables.config import merge_configs
 
@@ -167,9 +170,36 @@ def _runnable(source: Observable) -> Runnable[Any, Any]:
             f"expected a Runnable, a VectorStore or a function of the question, got {shown(source)}"
         )
     if as_retriever is None:
-        return RunnableLambda(cast("Callable[[Any], Any]", source))
+        return RunnableLambda(_listing(cast("Callable[[Any], Any]", source)))
     retriever: Runnable[Any, Any] = as_retriever()
     return retriever
+
+
+def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives the documents which a generator yields as one list.
+
+    LangChain adds up what a generator yields; of what cannot be added, it takes the last.
+    """
+    if isgeneratorfunction(function):
+
+        @wraps(function)
+        def listing(*args: Any, **options: Any) -> Iterator[Any]:
+            yield from _listed(list(function(*args, **options)))
+
+        return listing
+    if isasyncgenfunction(function):
+
+        @wraps(function)
+        async def alisting(*args: Any, **options: Any) -> AsyncIterator[Any]:
+            for part in _listed([part async for part in function(*args, **options)]):
+                yield part
+
+        return alisting
+    return function
+
+
+def _listed(parts: list[Any]) -> list[Any]:
+    return [parts] if all(isinstance(part, Document) for part in parts) else parts
 
 
 def input_of(runnable: Runnable[Any, Any]) -> Callable[[str], Any]:

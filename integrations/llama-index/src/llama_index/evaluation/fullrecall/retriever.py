@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from copy import copy
-from inspect import isawaitable, iscoroutinefunction
+from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias, Unpack
 
 from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow, BaseWorkflowAgent
@@ -59,9 +59,10 @@ def observed(
       `failed_calls`, `other_tools`.
 
     Each question is asked of a chat engine, and of an agent, in a conversation of its own. A
-    streamed answer is not read, and has no text. What the thing itself returns comes first:
-    nodes, texts, dicts or `Context`s. Where nothing is known, the sample is unscored. Warns once
-    where a sample's expected IDs are those of another `id_key`.
+    streamed answer of an engine is not read, and has no text; what a generator yields is read.
+    What the thing itself returns comes first: nodes, texts, dicts or `Context`s. Where nothing is
+    known, the sample is unscored. Warns once where a sample's expected IDs are those of another
+    `id_key`.
 
     Raises `ParameterError` for what cannot be asked.
     """
@@ -98,7 +99,7 @@ class ObservedRetriever:
         question = _question(sample)
         with recording(ROOT) as recorder:
             recorder.begin_call(question)
-            answer = self._ways.ask(self._retriever, question)
+            answer = _read_out(self._ways.ask(self._retriever, question))
             recorder.end_call(answer)
         return self._read(sample, answer, recorder)
 
@@ -110,6 +111,9 @@ class ObservedRetriever:
             answer = self._ways.aask(self._retriever, question)
             if isawaitable(answer):
                 answer = await answer
+            if isinstance(answer, AsyncIterator):
+                answer = _joined([part async for part in answer])
+            answer = _read_out(answer)
             recorder.end_call(answer)
         return self._read(sample, answer, recorder)
 
@@ -179,11 +183,15 @@ def _ways(retriever: object, argument: str | None) -> _Ways:
     if callable(retriever):
         call = getattr(retriever, "func", retriever)  # functools.partial
         own = getattr(type(call), "__call__", None)  # noqa: B004 - of an instance
-        is_async = iscoroutinefunction(call) or iscoroutinefunction(own)
+        is_async = any(map(_is_async, (call, own)))
         return _Ways(None if is_async else _called, lambda it, text: it(text))
     raise ParameterError(
         f"expected a retriever, an engine, an agent or a function of the question, {got(retriever)}"
     )
+
+
+def _is_async(function: object) -> bool:
+    return iscoroutinefunction(function) or isasyncgenfunction(function)
 
 
 def _called(function: Callable[[str], Any], question: str) -> object:
@@ -194,6 +202,16 @@ def _called(function: Callable[[str], Any], question: str) -> object:
     if callable(close):
         close()
     raise InputError("the function returned an awaitable: declare it with async def")
+
+
+def _read_out(answer: object) -> object:
+    """Return all that a generator yields, and anything else as it is."""
+    return _joined(list(answer)) if isinstance(answer, Iterator) else answer
+
+
+def _joined(parts: list[Any]) -> object:
+    """Return the parts of a stream: as one text where all of them are text."""
+    return "".join(parts) if parts and all(isinstance(part, str) for part in parts) else parts
 
 
 def _alone(engine: BaseChatEngine) -> BaseChatEngine:

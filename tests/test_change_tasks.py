@@ -1,0 +1,294 @@
+"""What a common change touches: made for real in a copy of the package, and used from there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import fullrecall
+
+PACKAGE = Path(fullrecall.__file__).parent
+ROOT = Path(__file__).parents[1]
+
+
+class Edit(NamedTuple):
+    """What is written into a file: before a line that it has, or as a new file without one."""
+
+    before: str
+    text: str
+
+
+class Task(NamedTuple):
+    """A change by the files that it touches, and a program that works with it alone."""
+
+    edits: Mapping[str, Edit]
+    program: str
+
+
+TASKS = {
+    "measure": Task(
+        {
+            "measures/sets.py": Edit(
+                "Recall = RecallMeasure()",
+                '''
+class MostFoundMeasure(GradedMeasure):
+    """1.0 if at least half of the targets are found in full within the first k contexts."""
+
+    text = "most_found"
+    written = "MostFound"
+
+    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+        """Return whether half is there."""
+        return 1.0 * (2 * outcomes.found_within(self.top) >= outcomes.targets)
+
+
+MostFound = MostFoundMeasure()
+''',
+            ),
+            "measures/__init__.py": Edit(
+                "__all__ = [", "from fullrecall.measures.sets import MostFound\n"
+            ),
+        },
+        """
+from fullrecall import IdRecall, Report, evaluate
+from fullrecall.measures import MostFound, parse
+rows = [{"retrieved_context_ids": ["a", "x", "b"], "reference_context_ids": ["a", "b", "c"]},
+        {"retrieved_context_ids": ["x"], "reference_context_ids": ["a"]}]
+report = evaluate(rows, IdRecall())
+assert list(report.values(MostFound @ 3)) == [1.0, 0.0]
+assert list(report.values(MostFound @ 1)) == [0.0, 0.0]
+assert parse("most_found@3") == MostFound @ 3
+report.save("report.jsonl")
+assert Report.load("report.jsonl").summary("most_found@3")["id_recall"]["most_found@3"].mean == 0.5
+assert "most_found@3" in report.to_html(measures=[MostFound @ 3])
+""",
+    ),
+    "scorer": Task(
+        {
+            "scorers/prefixes.py": Edit(
+                "",
+                '''"""References found by how their IDs begin."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import DeterministicScorer, Found, Unmeasured
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrefixRecall(DeterministicScorer):
+    """A reference is found in a context whose ID begins with its own."""
+
+    kind: ClassVar[str] = "prefix_recall"
+
+    def _find(self, sample: Sample) -> Found:
+        if sample.retrieved_context_ids is None or sample.reference_context_ids is None:
+            raise Unmeasured("no IDs")
+        ids = sample.retrieved_context_ids
+        findings = []
+        for reference in sample.reference_context_ids:
+            ranks = tuple(n for n, id in enumerate(ids, 1) if id.startswith(reference.any_of))
+            steps = (Step(ranks[0], 1.0),) if ranks else ()
+            evidence = tuple(Evidence(rank) for rank in ranks)
+            findings.append(Finding(Target(reference.any_of), steps, ranks, evidence))
+        return Found(findings, len(ids))
+''',
+            ),
+            "scorers/__init__.py": Edit(
+                "if not TYPE_CHECKING:",
+                '__all__ += ["PrefixRecall"]\n_MODULES["PrefixRecall"] = "prefixes"\n',
+            ),
+        },
+        """
+import json
+from pathlib import Path
+from fullrecall import Report, evaluate
+from fullrecall.errors import ReportError
+from fullrecall.scorers import PrefixRecall
+from tests.files.sealing import sealed
+rows = [{"retrieved_context_ids": ["x", "a#2"], "reference_context_ids": ["a", "b"]}]
+report = evaluate(rows, PrefixRecall())
+report.save("report.jsonl")
+assert Report.load("report.jsonl").summary()["prefix_recall"]["recall"].mean == 0.5
+lines = [json.loads(line) for line in Path("report.jsonl").read_text().splitlines()[:-1]]
+lines[1] = json.loads(json.dumps(lines[1]).replace("a#2", "c#2"))
+Path("edited.jsonl").write_text(sealed(lines))
+try:
+    Report.load("edited.jsonl")
+except ReportError as error:
+    assert "as the sample gives" in str(error), error
+else:
+    raise AssertionError("what the scorer does not find again was believed")
+""",
+    ),
+    "input format": Task(
+        {
+            "read/formats.py": Edit(
+                '        "beir": Format(',
+                """        "trivia": Format(
+            {"user_input": ("Query",), "reference": ("Solution",), IDS: ("Pages",)},
+            _with_columns("Query", "Pages"),
+            container="json",
+            keeps=_ANSWERED | {IDS},
+        ),
+""",
+            )
+        },
+        """
+import json
+from pathlib import Path
+from fullrecall.read import read, write
+Path("set.jsonl").write_text(json.dumps({"Query": "q", "Pages": ["a", "b"], "Solution": "s"}))
+(sample,) = list(read("set.jsonl"))
+assert (sample.user_input, sample.reference) == ("q", "s")
+assert [r.any_of for r in sample.reference_context_ids] == [("a",), ("b",)]
+write([sample], "trivia", "again.json")
+assert json.loads(Path("again.json").read_text()) == [
+    {"Query": "q", "Pages": ["a", "b"], "Solution": "s"}
+]
+assert next(iter(read("again.json"))).reference_context_ids == sample.reference_context_ids
+""",
+    ),
+    "page section": Task(
+        {
+            "views/page/page.py": Edit(
+                '        "panels": drawn,\n        "notes": notes,\n    }',
+                '        "longest": max(len(r.sample.user_input) for r in subject.last.rows),\n',
+            ),
+            "views/page/files/page.html": Edit(
+                "{% if others %}",
+                "{% if longest %}\n<section><h2>The longest question</h2>\n"
+                "<p>{{ longest }} characters</p></section>\n{% endif %}\n\n",
+            ),
+        },
+        """
+from fullrecall import IdRecall, evaluate
+row = {"user_input": "why so?", "retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}
+report = evaluate([row], IdRecall())
+page = report.to_html()
+assert "The longest question" in page and "<p>7 characters</p>" in page
+""",
+    ),
+    "ledger backend": Task(
+        {
+            "run/folder.py": Edit(
+                "",
+                '''"""The ledger as a folder with a file for each record."""
+
+import json
+import time
+from concurrent.futures import Future
+from dataclasses import astuple
+from hashlib import sha256
+from pathlib import Path
+from threading import RLock
+
+from fullrecall.run.ledger import Claim, Entry, Ledger, Moment
+
+
+class FolderLedger(Ledger):
+    """A ledger of the files in a folder, for one process."""
+
+    is_shared = False
+
+    def __init__(self, path, job=""):
+        super().__init__(path, job)
+        self._lock = RLock()
+
+    def get(self, key):
+        """Return the record of an ask."""
+        file = self._file(key)
+        if not file.exists():
+            return Entry()
+        value, name, failed, claim = json.loads(file.read_text("utf-8"))
+        return Entry(value, name, failed, None if claim is None else Claim(*claim))
+
+    def amend(self, key, change, *, otherwise, durable=False):
+        """Change a record under the lock."""
+        done = Future()
+        with self._lock:
+            entry, outcome = change(self.get(key), Moment(time.time()))
+            self._file(key).write_text(json.dumps(astuple(entry)), "utf-8")
+        done.set_result(outcome)
+        return done
+
+    def _file(self, key):
+        return Path(self.path, sha256(key.encode()).hexdigest())
+
+    def _close(self):
+        """Nothing is open."""
+''',
+            )
+        },
+        """
+from pathlib import Path
+from fullrecall import ClaimRecall, evaluate
+from fullrecall.judges import LLMJudge
+from fullrecall.run.folder import FolderLedger
+from fullrecall.testing import ScriptedChatModel
+Path("answers").mkdir()
+sample = {"user_input": "q", "reference_claims": ["Paris is in France."],
+          "retrieved_contexts": ["Paris is in France, and Rome is not."]}
+verdict = '{"verdicts": [{"id": 1, "verdict": "supported", "citations": '
+verdict += '[{"context": 1, "quote": "Paris is in France"}]}]}'
+sent, values = [], []
+for _ in range(2):
+    model = ScriptedChatModel([verdict])
+    with FolderLedger("answers") as ledger:
+        report = evaluate([sample], ClaimRecall(judge=LLMJudge(model)), store=ledger)
+    sent.append(len(model.requests))
+    values.append(report.summary()["claim_recall"]["recall"].mean)
+assert sent == [1, 0], sent
+assert values == [1.0, 1.0], values
+""",
+    ),
+}
+
+
+def apply_edits(package: Path, edits: Mapping[str, Edit]) -> None:
+    """Write a task's edits into a copy of the package."""
+    for name, edit in edits.items():
+        file = package / name
+        if not edit.before:
+            assert not file.exists()
+            file.write_text(edit.text, "utf-8")
+            continue
+        source = file.read_text("utf-8")
+        assert source.count(edit.before) == 1, (name, edit.before)
+        file.write_text(source.replace(edit.before, f"{edit.text}{edit.before}"), "utf-8")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TASKS)
+def test_a_change_works_by_the_files_that_it_touches(name: str, tmp_path: Path) -> None:
+    """Nothing else needs to know of it: not a list, not a table, not a second switch."""
+    task = TASKS[name]
+    package = tmp_path / "fullrecall"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    apply_edits(package, task.edits)
+    ended = subprocess.run(
+        [sys.executable, "-c", f"import fullrecall; print(fullrecall.__file__)\n{task.program}"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr[-2_000:]
+    assert ended.stdout.startswith(str(package))
+
+
+def test_the_guide_names_the_files_that_each_change_touches() -> None:
+    """The table of CONTRIBUTING.md is that of the changes which are tried above."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    table = text[text.index("| to add") : text.index("## Add a scorer")]
+    rows = re.findall(r"^\| a[n]? ([a-z ]+?) \| (.+?) \|", table, re.MULTILINE)
+    files = {name: set(re.findall(r"`([\w/.]+)`", cells)) for name, cells in rows}
+    assert files == {name: set(task.edits) for name, task in TASKS.items()}
