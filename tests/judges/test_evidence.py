@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall.judges.bearing import objection, stand_alone, states
+from fullrecall.judges.bearing import objection, stand_alone, stating
 from fullrecall.judges.evidence import locate, locate_parts
 
 CONTEXT = "It was completed in 1889, after two years of work. It is not safe to climb at night."
@@ -185,8 +185,10 @@ def test_which_contexts_are_enough_alone() -> None:
 
 def test_what_states_a_claim() -> None:
     """All of its content words in one sentence, denied or not as the claim is."""
-    assert states(TOWER, "The tower is 330 metres high.")
-    assert not states("The tower is not 330 metres high.", "The tower is 330 metres high.")
-    assert not states(
-        "The tower is high. It has 330 metres of rope.", "The tower is 330 metres high."
-    )
+    contexts = {
+        1: TOWER,
+        2: "The tower is not 330 metres high.",
+        3: "The tower is high. It has 330 metres of rope.",
+    }
+    lowered = {number: text.lower() for number, text in contexts.items()}
+    assert list(stating("The tower is 330 metres high.", contexts, lowered)) == [1]

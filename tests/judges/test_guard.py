@@ -11,6 +11,7 @@ from tests.judges.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
 
 from fullrecall import ClaimRecall, LLMJudge
 from fullrecall.errors import ParameterError
+from fullrecall.judges.flow import run
 from fullrecall.judges.guard import _MOST_REQUESTS
 from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
@@ -192,3 +193,21 @@ def test_options_are_checked() -> None:
     named = {LLMJudge(model).name, LLMJudge(model, verify="model").name,
              LLMJudge(model, guard="canaries").name}  # fmt: skip
     assert len(named) == 3
+
+
+def test_what_helps_stands_on_one_level() -> None:
+    """A window judged in smaller groups, beside another: all that helps is kept, and verified.
+
+    The first three contexts are judged together, then each alone, as an order moves them.
+    """
+    order = Order(ORDERS[0][0], "supported")
+    claim, (context, _) = next(iter(TRUTH.items()))
+    contexts = [order.text, context, context, context]
+    model = ScriptedChatModel(Obeying("all", order))
+    window = len("".join(contexts[:3]))
+    judge = LLMJudge(model, guard="canaries", verify="model", window=window)
+    (verdict,), _ = run(judge.attribute([claim], contexts))
+    helping = [verdict, *verdict.others]
+    assert [each.citations[0].context for each in helping] == [1, 2, 3]
+    assert [each.others for each in helping[1:]] == [(), ()]
+    assert "context 1 moves every verdict" in verdict.contested

@@ -182,6 +182,19 @@ def test_shortening_without_a_new_order(program: Any, docs: Any) -> None:
     assert [context.text for context in program.retrieval().contexts] == [s.text for s in short]
 
 
+@pytest.mark.parametrize("shared", [4, 6, 8])
+def test_a_chunk_of_which_a_neighbour_has_most_was_not_sent(program: Any, shared: int) -> None:
+    """Only a chunk's own words tell that it stands in a prompt, however many it shares."""
+    words = [f"word{number}" for number in range(100)]
+    first = Context(" ".join(words[:50]), id="first")
+    second = Context(" ".join(words[50 - 5 * shared : 100 - 5 * shared]), id="second")
+    with program.call() as call:
+        found = program.retrieve(first, second)
+        program.function("rerank", found, [first])
+        call.returns(program.ask(joined([first])))
+    assert program.ids() == ["first"]
+
+
 def test_chunks_that_overlap_are_two(program: Any) -> None:
     """A dropped chunk is not revived by the words that it shares with the one in the prompt."""
     shared = "and then the committee adjourned until the following Thursday at nine in the morning"

@@ -311,6 +311,87 @@ def all_dropped() -> Any:
     )
 
 
+def resumed(*nodes: tuple[str, Callable[[Any], Any]]) -> Callable[[], Any]:
+    """Return what makes a function that runs a graph until a human is asked, and goes on."""
+
+    def run(question: str) -> str:
+        stopping = graph(*nodes, ("generate", generate), checkpointer=InMemorySaver())
+        config: Any = {"configurable": {"thread_id": "1"}}
+        stopping.invoke({"question": question}, config)
+        return str(stopping.invoke(Command(resume=2), config)["answer"])
+
+    return lambda: RunnableLambda(run)
+
+
+def asking(state: Any) -> dict[str, Any]:
+    """Let a human say how many documents are kept."""
+    return {"documents": state["documents"][: interrupt("how many?")]}
+
+
+def retrieving_and_asking(state: Any) -> dict[str, Any]:
+    """Retrieve, and let a human say how many are kept: resumed, the node begins anew."""
+    found = Store().invoke(state["question"])
+    return {"documents": found[: interrupt("how many?")]}
+
+
+def retrieving(state: Any) -> dict[str, Any]:
+    """Retrieve."""
+    return {"documents": Store().invoke(state["question"])}
+
+
+def sorted_in_place() -> Any:
+    """A step that sorts the list that it is given: of a stream, the input is known afterwards."""
+
+    def order(documents: list[Document]) -> list[Document]:
+        documents.sort(key=lambda each: each.page_content)
+        return documents
+
+    return Store(letters="cab") | RunnableLambda(order) | joined | Model()
+
+
+def cut_in_place() -> Any:
+    """A step that cuts the list that it is given."""
+
+    def cut(documents: list[Document]) -> list[Document]:
+        del documents[1:]
+        return documents
+
+    return Store() | RunnableLambda(cut) | joined | Model()
+
+
+class Hit:
+    """A document in an object of which nothing is known."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+
+def past_the_record() -> Any:
+    """A list that a later step made of what objects held of which nothing is known."""
+    return (
+        Store()
+        | (lambda documents: [Hit(each) for each in documents])
+        | (lambda hits: [each.document for each in hits[1:2]])
+        | joined
+        | Model()
+    )
+
+
+def past_the_record_unread() -> Any:
+    """The same, without a model: that the list took the place of another one is not known."""
+    return (
+        Store()
+        | (lambda documents: [Hit(each) for each in documents])
+        | (lambda hits: [each.document for each in hits[1:2]])
+        | (lambda documents: "one document")
+    )
+
+
+def nothing_left() -> Any:
+    """A step that keeps nothing, and a model that answers all the same."""
+    return Store() | (lambda documents: []) | joined | Model()
+
+
 def configured() -> Any:
     """A retriever that asks a part with a config of its own."""
 
@@ -404,6 +485,16 @@ SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "handed to the outer graph": (handing_over, ["b"]),
     "a human decides": (waiting(resumed=True), ["a", "b"]),
     "nobody has decided yet": (waiting(resumed=False), ["a", "b", "c"]),
+    "resumed in the retrieving node": (resumed(("retrieve", retrieving_and_asking)), ["a", "b"]),
+    "resumed in a subgraph": (
+        resumed(("inner", graph(("retrieve", retrieving), ("ask", asking)))),
+        ["a", "b"],
+    ),
+    "sorted in place": (sorted_in_place, ["a", "b", "c"]),
+    "cut in place": (cut_in_place, ["a"]),
+    "past the record": (past_the_record, ["b"]),
+    "past the record, unread": (past_the_record_unread, None),
+    "nothing left": (nothing_left, []),
 }
 
 SILENT = {
@@ -412,10 +503,6 @@ SILENT = {
         "hand-written fallback",
         "retriever with a configured part",
         "fallback for a failed reranker",
-        # Nor what a step handed over that left early: its run has an error, and no outputs.
-        "handed to the outer graph",
-        "a human decides",
-        "nobody has decided yet",
     },
 }
 

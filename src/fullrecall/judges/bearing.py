@@ -1,7 +1,7 @@
 """Does a quote that stands there bear on its claim? What a machine can refuse without a model.
 
 A located quote proves nothing by being there: "of the" stands everywhere, and "opened in 1889"
-proves no claim about 1989. Thirteen rules compare the sentences that a quote stands in with the
+proves no claim about 1989. Twelve rules compare the sentences that a quote stands in with the
 claim: numbers, units, months, negation, "only", order and roles. They refuse what they can show
 to differ; that a quote passes them does not say that it proves its claim. How much of what
 contradicts they refuse, by kind, is measured by `bench/quote_rules.py`. They are
@@ -11,7 +11,7 @@ English; of other languages numbers and negation are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from fullrecall.caches import remembered
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.words.data import word_set
-from fullrecall.judges.words.languages import every_function_word, function_words, language_of
+from fullrecall.judges.words.languages import function_words, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import (
@@ -158,21 +158,6 @@ def _other_count(pair: _Pair) -> bool:
         counting = [other for other in counting if other.sort == number.sort]
         if counting and not follows_from(number, counting):
             return True
-    return False
-
-
-def _other_number(pair: _Pair) -> bool:
-    """Whether another number stands in the quote between words that stand around the claim's."""
-    for number in pair.claimed:
-        if follows_from(number, pair.said_near):
-            continue
-        before, after = _beside_number(pair.claim, number)
-        for other in pair.quoted:
-            left, right = _beside_number(pair.quote, other)
-            if excludes(number, other) and (
-                (before and before == left) or (after and after == right)
-            ):
-                return True
     return False
 
 
@@ -318,7 +303,6 @@ RULES: Mapping[Callable[[_Pair], bool], str] = {
     _other_order: "has another order in time",
     _opposite: "states the opposite",
     _denies_more: "denies nothing, and it does",
-    _other_number: "has another number in its place",
     _is_reported: "calls false what it states",
     _other_month: "has another month or day",
     _exchanged: "has the names in other roles",
@@ -351,16 +335,6 @@ def _denies_anything(text: str) -> bool:
 def _digits(number: Number) -> str:
     written = _DIGITS.search(number.text)
     return written[0].rstrip(".,") if written else number.text.split()[0].lower()
-
-
-def _beside_number(text: str, number: Number) -> tuple[str, str]:
-    """Return the words on either side of a number, as keys; empty where there is none."""
-    before = _read(text[max(0, number.start - 40) : number.start])
-    after = _read(text[number.end : number.end + 40])
-    return (
-        before[-1].key if before and before[-1].tells else "",
-        after[0].key if after and after[0].tells else "",
-    )
 
 
 def _around(context: str, part: Location) -> str:
@@ -400,32 +374,25 @@ def _beside(context: str, part: Location) -> str:
     return context[first : part.end + ends[1] if len(ends) > 1 else part.end + len(after)]
 
 
-def may_state(lowered: Mapping[int, str], claim: str) -> list[int]:
-    """Return which of the contexts, which are in lower case, begin each word that tells.
+def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str]) -> Iterator[int]:
+    """Yield the contexts with a sentence that has all of the claim, denied like the claim.
 
-    No other can `state` the claim. Most claims that are denied are done with at their first words.
+    Told by words alone: "Ann beat Bob" and "Bob beat Ann" are the same here. `lowered` are the
+    contexts in lower case, made once for all claims.
     """
-    left = list(lowered)
-    for word in read_words(claim):
-        if word.tells and not word.is_number and word.written not in every_function_word():
+    claim_words = content_words(claim)
+    if len({word.key for word in claim_words}) < _FEWEST:
+        return
+    left = list(contexts)
+    # Looking for beginnings first spares reading what cannot state it: most are gone at once.
+    for word in claim_words:
+        if not word.is_number:
             left = [number for number in left if word.written[:_BEGINNING] in lowered[number]]
-        if not left:
-            break
-    return left
+    yield from (number for number in left if _states(contexts[number], claim))
 
 
-def states(context: str, claim: str) -> bool:
-    """Return whether a sentence of the context has all that the claim has, denied like the claim.
-
-    Told by words alone: "Ann beat Bob" and "Bob beat Ann" are the same here.
-    """
+def _states(context: str, claim: str) -> bool:
     claim_keys = content_keys(claim)
-    lowered = context.lower()
-    # Looking for beginnings first spares reading what cannot state it.
-    if len(claim_keys) < _FEWEST or not all(
-        beginning in lowered for beginning in _beginnings(claim)
-    ):
-        return False
     if not claim_keys <= content_keys(context):
         return False
     language = language_of(context) or "en"
@@ -453,11 +420,6 @@ def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words, numbers and names of a text."""
     return frozenset([word.key for word in content_words(text)])
-
-
-@remembered(200_000)
-def _beginnings(claim: str) -> Sequence[str]:
-    return [word.written[:_BEGINNING] for word in content_words(claim) if not word.is_number]
 
 
 @remembered(400_000)

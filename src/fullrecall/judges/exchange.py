@@ -62,7 +62,7 @@ class Exchange:
         problems = dict.fromkeys(matter.targets, "")
         requoted: set[int] = set()
         for again in range(max(self.reasks, int(self.requote)) + 1):
-            groups = _groups(list(problems), self.claims_per_call)
+            groups = groups_of(list(problems), self.claims_per_call)
             if heard is not None and not again:
                 completions: Sequence[Completion] = [heard]
             else:
@@ -150,20 +150,15 @@ class _Window:
                 return f"the judge's quote stands in context {elsewhere + 1}, not in {index + 1}"
         return ""
 
-    def _is_proven(self, number: int, verdict: Verdict) -> bool:
-        return self.quotes.prove(verdict, self.matter.targets[number], self.matter.aim)
-
     def mends(self, number: int, verdict: Verdict) -> bool:
         """Whether the answer to a request for a quote is one: the quote, or another verdict."""
-        if verdict.label in ("supported", "partial"):
-            return self._is_proven(number, verdict)
-        return verdict.label is not None
+        return verdict.label is not None and not self.unproven(number, verdict)
 
     def unproven(self, number: int, verdict: Verdict) -> str:
         """Return what to say of a verdict that lacks a verified quote; empty where it has one."""
-        if verdict.label not in ("supported", "partial") or self._is_proven(number, verdict):
-            return ""
         target, aim = self.matter.targets[number], self.matter.aim
+        if not verdict.helps or self.quotes.prove(verdict, target, aim):
+            return ""
         objections = [self.quotes.objection(c, verdict, target, aim) for c in verdict.citations]
         reason = next(filter(None, objections))
         index, quote = verdict.citations[objections.index(reason)]
@@ -183,7 +178,8 @@ def _quotes(matter: Matter) -> Quotes:
     return Quotes({number - 1: text for number, text in matter.window.items()})
 
 
-def _groups(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
+def groups_of(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
+    """Return numbers in groups of at most `size`, in order."""
     return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
 

@@ -14,20 +14,20 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from fullrecall.judges.exchange import Exchange, Matter, is_proven
+from fullrecall.judges.bearing import Aim
+from fullrecall.judges.exchange import Exchange, Matter, groups_of, is_proven
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.hints import seems_to_instruct
-from fullrecall.judges.judge import Flow, Relation, Verdict
+from fullrecall.judges.judge import Flow, Verdict
 from fullrecall.judges.sentences import statements
 from fullrecall.judges.verdicts import merged
 from fullrecall.judges.words.names import names
 from fullrecall.judges.words.numbers import numbers
 
-_HELPS = ("supported", "partial")
 _FEWEST_HALVED = 7  # contexts: fewer are asked alone at once
 _MOST_REQUESTS = 16
 """For one group of claims: contexts that are left then are left out."""
@@ -42,8 +42,6 @@ _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".s
 UNPROVEN = "a context seems to instruct the judge, and the quote from it is no evidence"
 
 _NOTHING = Verdict("not_supported")
-
-Matters = Callable[[Mapping[int, str], Mapping[int, str]], Matter]
 
 
 class _Canaries(NamedTuple):
@@ -70,31 +68,29 @@ class _Canaries(NamedTuple):
 class Guard:
     """Judges claims among canaries, and contexts in smaller groups where these fail.
 
-    With `must_prove` no credit goes to a quote that does not bear on its claim.
+    `matter` says what is asked of which targets. With `must_prove` no credit goes to a quote that
+    does not bear on its claim.
     """
 
-    def __init__(
-        self, exchange: Exchange, matter: Matters, relation: Relation, *, must_prove: bool
-    ) -> None:
+    def __init__(self, exchange: Exchange, matter: Matter, *, must_prove: bool) -> None:
         self._size = exchange.claims_per_call
         room = self._size + _most_kin(self._size) + _COPIES
         self._exchange = replace(exchange, claims_per_call=room)
         self._matter = matter
-        self._relation: Relation = relation
         self._must_prove = must_prove
         self.left_out: set[int] = set()
         """The contexts, by number, that moved every verdict."""
 
-    def verdicts(
-        self, targets: Mapping[int, str], window: Mapping[int, str]
-    ) -> Flow[dict[int, Verdict]]:
+    def verdicts(self, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
         """Return a verdict for each target, of the contexts in which canaries hold."""
-        numbered = list(targets.items())
-        groups = [
-            dict(numbered[start : start + self._size])
-            for start in range(0, len(numbered), self._size)
-        ]
-        judged = yield from side_by_side([self._judged(group, window) for group in groups])
+        targets = self._matter.targets
+        groups = groups_of(list(targets), self._size)
+        judged = yield from side_by_side(
+            [
+                self._judged({number: targets[number] for number in group}, window)
+                for group in groups
+            ]
+        )
         return {number: verdict for group in judged for number, verdict in group.items()}
 
     def _judged(
@@ -123,25 +119,22 @@ class Guard:
                     waiting += _smaller(contexts)
         self.left_out.update(left_out)
         why = _contested(sorted(left_out))
-        return {
-            number: replace(
-                verdict,
-                contested=why or verdict.contested,
-            )
-            for number in targets
-            for verdict in [merged([each[number] for each in trusted] or [_NOTHING])]
-        }
+        verdicts = {n: merged([each[n] for each in trusted] or [_NOTHING]) for n in targets}
+        return {n: replace(v, contested=why or v.contested) for n, v in verdicts.items()}
 
     def _among_canaries(
         self, targets: Mapping[int, str], window: Mapping[int, str]
     ) -> Flow[dict[int, Verdict] | None]:
         """Return the verdicts of one request among canaries; None where these do not hold."""
         chance = random.Random(_digest(targets, window))  # noqa: S311 - the same each time
-        canaries = _canaries(list(targets.values()), list(window.values()), self._relation, chance)
+        canaries = _canaries(
+            list(targets.values()), list(window.values()), self._matter.aim, chance
+        )
         texts = [*targets.values(), *canaries.texts]
         order = list(range(len(texts)))
         chance.shuffle(order)
-        matter = self._matter({n: texts[at] for n, at in enumerate(order, start=1)}, window)
+        shuffled = {n: texts[at] for n, at in enumerate(order, start=1)}
+        matter = self._matter._replace(targets=shuffled, window=window)
         numbers_of = {at: number for number, at in enumerate(order, start=1)}
         canary_numbers = [numbers_of[at] for at in range(len(targets), len(texts))]
         by_number = yield from self._exchange.verdicts(
@@ -158,8 +151,7 @@ class Guard:
         }
 
     def _proven(self, number: int, verdict: Verdict, matter: Matter) -> Verdict:
-        is_credited = self._must_prove and verdict.label in _HELPS
-        if is_credited and not is_proven(matter, number, verdict):
+        if self._must_prove and verdict.helps and not is_proven(matter, number, verdict):
             return Verdict("not_supported", contested=UNPROVEN)
         return verdict
 
@@ -192,14 +184,14 @@ def _digest(targets: Mapping[int, str], window: Mapping[int, str]) -> str:
 
 
 def _canaries(
-    targets: Sequence[str], contexts: Sequence[str], relation: Relation, chance: random.Random
+    targets: Sequence[str], contexts: Sequence[str], aim: Aim, chance: random.Random
 ) -> _Canaries:
     """Return a claim that nothing supports, and sentences that the contexts hold."""
     there = "\n".join([*targets, *contexts])
-    if relation == "question":
+    if aim == "question":
         canary_question = f"In which year did {_name(chance)} open the {_name(chance)} canal?"
         return _Canaries((canary_question,), ())
-    if relation == "entity":
+    if aim == "entity":
         return _Canaries((f"{_name(chance)} {_name(chance)}",), ())
     return _Canaries(_kin(targets, there, chance), _copies(targets, contexts, chance))
 

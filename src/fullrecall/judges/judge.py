@@ -72,6 +72,11 @@ class Verdict:
     contested: str = ""
     verified: bool | None = None
 
+    @property
+    def helps(self) -> bool:
+        """Whether it can earn credit: it says that the target is supported, if in part."""
+        return self.label in ("supported", "partial")
+
 
 Kind: TypeAlias = Literal["claims", "questions", "entities"]
 """What a text is split into: the claims of an answer, the sub-questions of a question, …"""

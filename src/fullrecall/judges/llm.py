@@ -227,37 +227,34 @@ class LLMJudge:
         relation: Relation,
         heard: Completion | None = None,
     ) -> Flow[list[Verdict]]:
-        def matter(some: Mapping[int, str], window: Mapping[int, str]) -> Matter:
-            return Matter(
-                some,
-                window,
-                partial(self.prompts.attribution, question=question, relation=relation),
-                RELATIONS[relation]["items"],
-                relation,
-            )
-
-        numbered_targets = dict(enumerate(targets, start=1))
         numbered = dict(enumerate(contexts, start=1))
+        matter = Matter(
+            dict(enumerate(targets, start=1)),
+            numbered,
+            partial(self.prompts.attribution, question=question, relation=relation),
+            RELATIONS[relation]["items"],
+            relation,
+        )
         exchange = self._exchange
-        guard = Guard(exchange, matter, relation, must_prove=self.guard == "hints")
+        guard = Guard(exchange, matter, must_prove=self.guard == "hints")
         together = self._judged_together(numbered)
         by_window = yield from side_by_side(
             [
-                guard.verdicts(numbered_targets, window)
+                guard.verdicts(window)
                 if self.guard == "canaries"
-                else exchange.verdicts(matter(numbered_targets, window), heard)
+                else exchange.verdicts(matter._replace(window=window), heard)
                 for window in windows(together, self.window)
             ]
             + [
-                _marked(guard.verdicts(numbered_targets, window))
+                _marked(guard.verdicts(window))
                 for number, text in numbered.items()
                 if number not in together
                 for window in windows({number: text}, self.window)
             ]
         )
-        verdicts = {n: merged([each[n] for each in by_window]) for n in numbered_targets}
+        verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in numbered.items() if n not in guard.left_out}
-        reviews = Reviews(numbered_targets, heeded, matter, exchange)
+        reviews = Reviews(matter._replace(window=heeded), exchange)
         if relation == "claim" and len(numbered) > 1:
             verdicts |= yield from reviews.denied(verdicts, self.window)
         if len(by_window) > 1:
@@ -281,8 +278,8 @@ class LLMJudge:
         def request(some: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
             return self.prompts.relevance_of(some, question=question, reference=reference)
 
-        def matter(some: Mapping[int, str], window: Mapping[int, str]) -> Matter:
-            return Matter(some, window, request, "contexts", "context", on_itself=True)
+        def matter(window: Mapping[int, str]) -> Matter:
+            return Matter(window, window, request, "contexts", "context", on_itself=True)
 
         numbered = dict(enumerate(contexts, start=1))
         suspect = {n for n, text in numbered.items() if seems_to_instruct(text)}
@@ -290,14 +287,13 @@ class LLMJudge:
         for number in sorted(suspect):  # apart, so that they touch nothing but themselves
             shown += windows({number: numbered[number]}, self.window)
         judged = yield from side_by_side(
-            [self._exchange.verdicts(matter(window, window)) for window in shown]
+            [self._exchange.verdicts(matter(window)) for window in shown]
         )
         verdicts = {n: merged([each[n] for each in judged if n in each]) for n in numbered}
         for number in suspect:
             verdict = verdicts[number]
             shown_alone = {number: without_hints(numbered[number])}
-            is_credited = verdict.label in ("supported", "partial")
-            if is_credited and not is_proven(matter(shown_alone, shown_alone), number, verdict):
+            if verdict.helps and not is_proven(matter(shown_alone), number, verdict):
                 verdicts[number] = Verdict("not_supported", contested=INSTRUCTED)
         return list(verdicts.values())
 

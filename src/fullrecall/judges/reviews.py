@@ -8,16 +8,16 @@ to the model beside its claim, in a request that holds no context.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from fullrecall.judges.bearing import may_state, states
+from fullrecall.judges.bearing import stating
 from fullrecall.judges.evidence import locate
 from fullrecall.judges.exchange import Exchange, Matter
 from fullrecall.judges.flow import side_by_side
-from fullrecall.judges.judge import Flow, Label, Verdict
+from fullrecall.judges.judge import Flow, Verdict
 from fullrecall.judges.quotes import Quotes
 from fullrecall.judges.verdicts import merged
 from fullrecall.judges.windows import windows
@@ -25,9 +25,6 @@ from fullrecall.models.chat import ChatRequest
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
-Matters = Callable[[Mapping[int, str], Mapping[int, str]], Matter]
-
-_HELPS = ("supported", "partial")
 _DENIES = ("not_supported", "contradicted", "partial")
 _MOST_ALONE = 3  # contexts by which a contested claim is judged, those that state it first
 _AROUND = 300  # characters shown on either side of a cited quote
@@ -35,11 +32,9 @@ _LONGEST_QUOTE = 1_000  # characters of a quote that are shown by themselves
 
 
 class Reviews(NamedTuple):
-    """What one judging was about: numbered targets and contexts, and how the model is asked."""
+    """What one judging was about, over all contexts, and how the model is asked."""
 
-    targets: Mapping[int, str]
-    contexts: Mapping[int, str]
-    matter: Matters
+    matter: Matter
     exchange: Exchange
 
     def denied(self, verdicts: Mapping[int, Verdict], size: int) -> Flow[dict[int, Verdict]]:
@@ -47,20 +42,20 @@ class Reviews(NamedTuple):
 
         Of a context at most `size` characters are shown.
         """
-        lowered = {n: text.lower() for n, text in self.contexts.items()}
+        contexts = self.matter.window
+        lowered = {n: text.lower() for n, text in contexts.items()}
         pairs = [
             (number, n)
             for number, verdict in verdicts.items()
             if verdict.label in _DENIES
-            for n in self._stating(self.targets[number], lowered)
+            for n in islice(stating(self.matter.targets[number], contexts, lowered), _MOST_ALONE)
         ]
         judged = yield from side_by_side(
-            [self._alone(number, windows({n: self.contexts[n]}, size)[0]) for number, n in pairs]
+            [self._alone(number, windows({n: contexts[n]}, size)[0]) for number, n in pairs]
         )
         settled: dict[int, list[Verdict]] = {}
         for (number, _), verdict in zip(pairs, judged, strict=True):
-            label = verdict[number].label
-            if label in _HELPS and label != verdicts[number].label:
+            if verdict[number].helps and verdict[number].label != verdicts[number].label:
                 settled.setdefault(number, []).append(verdict[number])
         return {n: replace(merged(helping), contested=DENIED) for n, helping in settled.items()}
 
@@ -70,7 +65,7 @@ class Reviews(NamedTuple):
             number: passages
             for number, verdict in verdicts.items()
             if verdict.label == "partial" and verdict.others
-            if (passages := _passages(verdict, self.contexts))
+            if (passages := _passages(verdict, self.matter.window))
         }
         judged = yield from side_by_side([self._alone(n, shown) for n, shown in shown_for.items()])
         return {
@@ -83,12 +78,9 @@ class Reviews(NamedTuple):
             if verdict[number].label == "supported"
         }
 
-    def _stating(self, target: str, lowered: Mapping[int, str]) -> list[int]:
-        stating = (n for n in may_state(lowered, target) if states(self.contexts[n], target))
-        return list(islice(stating, _MOST_ALONE))
-
     def _alone(self, number: int, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
-        return self.exchange.verdicts(self.matter({number: self.targets[number]}, window))
+        target = {number: self.matter.targets[number]}
+        return self.exchange.verdicts(self.matter._replace(targets=target, window=window))
 
 
 def _passages(verdict: Verdict, contexts: Mapping[int, str]) -> dict[int, str]:
@@ -123,7 +115,7 @@ def verified(
         (target, each)
         for target, verdict in zip(targets, verdicts, strict=True)
         for each in (verdict, *verdict.others)
-        if each.label in _HELPS
+        if each.helps
     ]
     pairs: dict[int, tuple[str, str]] = {}
     for number, (target, verdict) in enumerate(looked):
@@ -134,26 +126,19 @@ def verified(
         ]
         if parts:
             pairs[number] = target, " […] ".join(parts)[:_LONGEST_QUOTE]
-    support = (yield from _support(pairs, exchange)) if pairs else {}
-    outcomes = iter(support.get(n) in ("supported", v.label) for n, (_, v) in enumerate(looked))
-
-    def marked(verdict: Verdict) -> Verdict:
-        is_verified = next(outcomes) if verdict.label in _HELPS else verdict.verified
-        return replace(verdict, verified=is_verified, others=tuple(map(marked, verdict.others)))
-
-    return [marked(verdict) for verdict in verdicts]
-
-
-def _support(
-    pairs: Mapping[int, tuple[str, str]], exchange: Exchange
-) -> Flow[dict[int, Label | None]]:
-    """Ask of each pair whether its quote supports its claim, all in one request."""
     numbered = dict(enumerate(pairs.values(), start=1))
 
     def request(some: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
         return exchange.prompts.verification({number: numbered[number] for number in some})
 
     claims = {number: claim for number, (claim, _) in numbered.items()}
-    single = replace(exchange, claims_per_call=len(pairs), reasks=0, requote=False)
-    verdicts = yield from single.verdicts(Matter(claims, {}, request, "claims"))
-    return {at: verdicts[number].label for number, at in enumerate(pairs, start=1)}
+    single = replace(exchange, claims_per_call=max(1, len(pairs)), reasks=0, requote=False)
+    answers = (yield from single.verdicts(Matter(claims, {}, request, "claims"))) if pairs else {}
+    label_of = {at: answers[number].label for number, at in enumerate(pairs, start=1)}
+    outcomes = iter(label_of.get(n) in ("supported", v.label) for n, (_, v) in enumerate(looked))
+
+    def marked(verdict: Verdict) -> Verdict:
+        is_verified = next(outcomes) if verdict.helps else verdict.verified
+        return replace(verdict, verified=is_verified, others=tuple(map(marked, verdict.others)))
+
+    return [marked(verdict) for verdict in verdicts]

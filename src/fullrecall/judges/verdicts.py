@@ -100,7 +100,9 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _merged(verdicts: Sequence[Verdict]) -> Verdict:
-    helping = [verdict for verdict in verdicts if verdict.label in ("supported", "partial")]
+    # A window may have been judged in smaller groups: what helps stands on one level all the same.
+    every = [part for verdict in verdicts for part in (verdict, *verdict.others)]
+    helping = [replace(part, others=()) for part in every if part.helps]
     helping.sort(key=lambda verdict: verdict.label != "supported")
     if not helping or helping[0].label == "partial":
         for verdict in verdicts:

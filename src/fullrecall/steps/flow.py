@@ -19,6 +19,9 @@ from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Path, Step
 from fullrecall.steps.tree import Tree
 from fullrecall.steps.words import PassageIndex
 
+_SOURCES = ("retriever", "reranker", "tool")
+"""Kinds of steps that return documents of their own, whatever they are given."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Group:
@@ -66,7 +69,9 @@ class Flow:
         self._documents = Documents()
         self._index = PassageIndex()
         self._opened: dict[Hashable, _Opened] = {}
+        self._attempts: dict[Hashable, list[HandedList]] = {}
         self.signatures: set[Signature] = set()
+        self._united: set[Signature] = set()
         self._known_lists: dict[int, tuple[DocumentList, tuple[Passage, ...]]] = {}
 
     def follow(self) -> None:
@@ -89,6 +94,10 @@ class Flow:
 
     def _begin(self, step: Step) -> None:
         scope = self._scope(step)
+        if step.task is not None:
+            # An attempt that stopped midway, for a human to answer, begins anew with nothing.
+            for handed in self._attempts.pop(step.task, ()):
+                handed.replaced = True
         every = View(passage for handed in scope.lists() for passage in handed.passages)
         in_use = (handed for handed in scope.lists() if not handed.replaced)
         before = View((passage for handed in in_use for passage in handed.passages), every)
@@ -169,9 +178,9 @@ class Flow:
         """
         passages = _sourced(group.passages)
         signature = signature_of(passages)
-        if not passages or (signature in self.signatures and not answers):
+        if not passages or (signature in self._united and not answers):
             return
-        self.signatures.add(signature)
+        self._united.add(signature)
         inside = {passage.document for passage in passages}
         parts = [
             each for each in scope.nearest_of_all(inside) if answers or each.documents <= inside
@@ -186,6 +195,7 @@ class Flow:
         if by_hand or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
             whole = HandedList(passages, step, group.path)
             whole.take(parts)
+            self.signatures.add(signature)
             scope.buckets[0].put(whole)
 
     def _read(self, prompt: Sequence[str], scope: Scope) -> None:
@@ -244,6 +254,8 @@ class Flow:
         scope = self._scope(step)
         if opened.bucket.lists:
             self.touched.add(step.id)
+        if step.task is not None:
+            self._attempts[step.task] = list(opened.bucket.lists)
         if step.id in self._lost:
             for handed in opened.bucket.lists:
                 handed.replaced = True
@@ -364,7 +376,7 @@ class _HandingOn:
                     fresh[signature] = group
             elif signature in inside:
                 fresh[signature] = group  # a retriever of retrievers is a stage of its own
-            elif signature in signatures:
+            elif signature in signatures and signature in self._flow.signatures:
                 carried = True
                 first = (passage.document for passage in group.passages[:1])
                 self._scope.take_up(first, signature)
@@ -381,7 +393,7 @@ class _HandingOn:
 
     def _is_in_use(self, group: _Group) -> bool:
         """Return whether a step that retrieves nothing itself returned a list still in use."""
-        if self._step.kind in ("retriever", "reranker", "tool"):
+        if self._step.kind in _SOURCES:
             return False
         in_use = self._scope.nearest(group.passages[0].document)
         return any(handed.signature == group.signature for handed in in_use)
@@ -514,6 +526,7 @@ class _HandingOn:
             handed.take(
                 each for each in replaced if not handed.documents.isdisjoint(each.documents)
             )
+            handed.unexplained = not (handed.taken or handed.step.kind in _SOURCES)
             self._put(handed)
         gone = set(replaced)
         heirs = new_lists or [

@@ -21,13 +21,14 @@ class HandedList:
 
     `taken` are the lists whose place it took: the stages before it. `beside` is the ID of the last
     step that returned it, maybe beside others. It is `answered` if a step is known to have answered
-    from it. It is `set_aside` if a step that was given it
-    returned others, and nothing of it.
+    from it. It is `set_aside` if a step that was given it returned others, and nothing of it. It is
+    `unexplained` if it took no place, though its step retrieves nothing: what it was made of went
+    past the record.
     """
 
     __slots__ = (
         "answered", "beside", "documents", "passages", "path", "read", "replaced", "set_aside",
-        "signature", "step", "taken",
+        "signature", "step", "taken", "unexplained",
     )  # fmt: skip
 
     def __init__(self, passages: Sequence[Passage], step: Step, path: Path) -> None:
@@ -40,6 +41,7 @@ class HandedList:
         self.read = False
         self.answered = False
         self.set_aside = False
+        self.unexplained = False
         self.taken: list[HandedList] = []
         self.beside = step.id
 

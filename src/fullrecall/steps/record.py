@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from fullrecall.calls import Call
@@ -22,6 +22,9 @@ ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
 
 _DARK = 100
 """Characters of text from a tool that may be documents; less is a number, a date, a name."""
+
+_ANYWHERE = object()
+"""Stands for the step beside whose lists a list may stand that is a part of any of them."""
 
 _DEPTH = 100
 """Stages that took one another; what lies deeper is left out."""
@@ -111,11 +114,12 @@ class _Record:
         self._make = context
         self._contexts: dict[int, Context] = {}
         kept = [each for each in flow.bucket.lists if not each.replaced]
-        beside: dict[Hashable, list[HandedList]] = {}
-        for each in kept:
-            beside.setdefault(each.beside, []).append(each)
-        read = (each for each in kept if not _unread_whole(each, beside[each.beside]))
-        self._kept = self._in_order(read)
+        self._parts: dict[Hashable, list[HandedList]] = {}
+        for each in kept if len(kept) > 1 else ():
+            if not each.step.retrieves:
+                beside = _ANYWHERE if each.unexplained else each.beside
+                self._parts.setdefault(beside, []).append(each)
+        self._kept = self._in_order(each for each in kept if not self._is_unread(each))
 
     def retrieval(self, response: str | None, error: str | None) -> Retrieval:
         calls = self._calls()
@@ -201,16 +205,31 @@ class _Record:
             )
         return None
 
-    def _ambiguous(self) -> str | None:
-        """Return why it is not known which list was handed on.
+    def _parts_of(self, whole: HandedList) -> Iterator[HandedList]:
+        """Yield the lists that may stand for a list, as they have some of its documents.
 
-        A step that returns some of the documents of another list beside that list does not say
-        which of them it means; a prompt may.
+        A step returned them beside it, or made them of what went past the record.
         """
-        for part in self._kept:
-            for whole in self._kept if not part.step.retrieves and len(self._kept) > 1 else ():
-                if part.beside != whole.beside or not part.documents < whole.documents:
-                    continue
+        for beside in (whole.beside, _ANYWHERE) if self._parts else ():
+            for part in self._parts.get(beside, ()):
+                if part.documents < whole.documents:
+                    yield part
+
+    def _is_unread(self, whole: HandedList) -> bool:
+        """Return whether a prompt had only a part of a list."""
+        return any(
+            any(document.read_in for document in part.documents)
+            and not any(document.read_in for document in whole.documents - part.documents)
+            for part in self._parts_of(whole)
+        )
+
+    def _ambiguous(self) -> str | None:
+        """Return why it is not known which list was handed on: a list, or a part of it.
+
+        The step that returned both does not say which of them it means; a prompt may.
+        """
+        for whole in self._kept:
+            for part in self._parts_of(whole):
                 if part.documents and not any(d.read_in for d in part.documents):
                     keys = " and ".join(sorted({_key(part), _key(whole)}))
                     return (
@@ -369,17 +388,6 @@ def _empty_call(step: Step) -> Call:
 
 def _sources(passage: Passage) -> list[Step]:
     return [_origin(passage), *passage.document.sources]
-
-
-def _unread_whole(whole: HandedList, beside: Sequence[HandedList]) -> bool:
-    """Return whether a prompt had only what was returned beside a list, as a part of it."""
-    return any(
-        not part.step.retrieves
-        and part.documents < whole.documents
-        and any(document.read_in for document in part.documents)
-        and not any(document.read_in for document in whole.documents - part.documents)
-        for part in (beside if len(beside) > 1 else ())
-    )
 
 
 def _other_ids(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fullrecall.prompts import unescaped
 
@@ -30,9 +30,9 @@ class PassageIndex:
     """Passages that can be found in texts.
 
     A passage of up to six words stands in a text if all its words do, one after the other. A
-    longer one is cut into windows of six words: it stands in a text if half of them do, or if
-    any does where no passage stands that is there more fully. So two chunks that overlap are not
-    taken for each other, and one that was cut short is found.
+    longer one is cut into windows of six words: it stands in a text if all of them do, or if any
+    does where no passage stands that is there more fully: whole, or with half of its windows. So
+    two chunks that overlap are not taken for each other, and one that was cut short is found.
     """
 
     def __init__(self) -> None:
@@ -80,17 +80,18 @@ class PassageIndex:
             for number in self._windows[window]:
                 matches.setdefault(number, {}).setdefault(window, position)
         claimed = bytearray(len(words))
-        partial = []
+        parts: tuple[list[int], list[int]] = [], []
         for number, positions in matches.items():
-            if 2 * len(positions) < self._counts[number]:
-                partial.append(number)
+            if len(positions) < self._counts[number]:
+                parts[2 * len(positions) < self._counts[number]].append(number)
                 continue
-            for window, position in positions.items():
-                claimed[position : position + len(window)] = b"\1" * len(window)
+            _claim(claimed, positions)
             yield number
-        for number in partial:
-            if any(not claimed[position] for position in matches[number].values()):
-                yield number
+        for numbers in parts:
+            beside = [number for number in numbers if not _is_claimed(claimed, matches[number])]
+            for number in beside:
+                _claim(claimed, matches[number])
+            yield from beside
 
     def _matches(self, words: Sequence[str]) -> Iterable[tuple[int, tuple[str, ...]]]:
         windows = self._windows
@@ -104,3 +105,16 @@ class PassageIndex:
 def _window(words: Sequence[str]) -> int:
     """Return how many words of a text make a window: characters count for less than words."""
     return _CHARACTERS if sum(map(len, words)) < 2 * len(words) else _WINDOW
+
+
+def _claim(claimed: bytearray, positions: Mapping[tuple[str, ...], int]) -> None:
+    """Note which words of a text belong to windows at these positions."""
+    for window, position in positions.items():
+        claimed[position : position + len(window)] = b"\1" * len(window)
+
+
+def _is_claimed(claimed: bytearray, positions: Mapping[tuple[str, ...], int]) -> bool:
+    """Return whether all words of these windows belong to others."""
+    return all(
+        all(claimed[position : position + len(window)]) for window, position in positions.items()
+    )

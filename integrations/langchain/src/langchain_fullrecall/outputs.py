@@ -26,11 +26,11 @@ _ANSWER_KEYS = ("response", *_NAMES["response"], "result", "output_text")
 _QUESTION_KEYS = ("user_input", *_NAMES["user_input"])
 
 
-def unwrapped(outputs: object) -> Any:
-    """Return the output of a run: tracing puts what is no mapping under "output"."""
-    if isinstance(outputs, Mapping) and len(outputs) == 1 and "output" in outputs:
-        return outputs["output"]
-    return outputs
+def unwrapped(value: object, key: str = "output") -> Any:
+    """Return the output of a run, or its input: tracing puts what is no mapping under a key."""
+    if isinstance(value, Mapping) and len(value) == 1 and key in value:
+        return value[key]
+    return value
 
 
 def declared(

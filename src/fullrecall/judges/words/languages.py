@@ -116,12 +116,6 @@ def function_words(language: str | None) -> frozenset[str]:
     return words_of(language or "", "function_words")
 
 
-@cache
-def every_function_word() -> frozenset[str]:
-    """Return the function words of all languages that are told by theirs."""
-    return frozenset(_by_sign("function_words"))
-
-
 @remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
     """Return the language and how many words or letters told it."""
