@@ -8,9 +8,9 @@ from tests.judges.foreign import FOREIGN
 from fullrecall import ClaimRecall, ContextPrecision
 from fullrecall.errors import ParameterError
 from fullrecall.judges.clauses import facts_of
+from fullrecall.judges.falsification import TRANSLATIONS, Translation
 from fullrecall.judges.local import LexicalJudge
 from fullrecall.judges.sentences import sentences
-from fullrecall.judges.translations import TRANSLATIONS, Translation
 from fullrecall.judges.words.languages import language_among, language_of
 from fullrecall.result import Status
 

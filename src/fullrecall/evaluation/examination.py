@@ -18,10 +18,9 @@ from fullrecall.calibration.labels import as_label
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.identifiers import shown
-from fullrecall.judges.falsification import falsified
+from fullrecall.judges.falsification import TRANSLATIONS, falsified
 from fullrecall.judges.flow import arun, side_by_side
 from fullrecall.judges.judge import Flow, Judge
-from fullrecall.judges.translations import TRANSLATIONS
 from fullrecall.read.containers import json_lines
 from fullrecall.read.text_files import FilePath, existing_file
 from fullrecall.report import Report

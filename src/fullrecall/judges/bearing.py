@@ -1,7 +1,7 @@
 """Does a quote that stands there bear on its claim? What a machine can refuse without a model.
 
 A located quote proves nothing by being there: "of the" stands everywhere, and "opened in 1889"
-proves no claim about 1989. Thirteen rules compare the sentences that a quote stands in with the
+proves no claim about 1989. Twelve rules compare the sentences that a quote stands in with the
 claim: numbers, units, months, negation, "only", order and roles. They refuse what they can show
 to differ; that a quote passes them does not say that it proves its claim. How much of what
 contradicts they refuse, by kind, is measured by `bench/quote_rules.py`. They are
@@ -161,21 +161,6 @@ def _other_count(pair: _Pair) -> bool:
     return False
 
 
-def _other_number(pair: _Pair) -> bool:
-    """Whether another number stands in the quote between words that stand around the claim's."""
-    for number in pair.claimed:
-        if follows_from(number, pair.said_near):
-            continue
-        before, after = _beside_number(pair.claim, number)
-        for other in pair.quoted:
-            left, right = _beside_number(pair.quote, other)
-            if excludes(number, other) and (
-                (before and before == left) or (after and after == right)
-            ):
-                return True
-    return False
-
-
 def _lacks_number(pair: _Pair) -> bool:
     """Whether a number of the claim is neither there nor near, and another of its sort is."""
     return any(
@@ -318,7 +303,6 @@ RULES: Mapping[Callable[[_Pair], bool], str] = {
     _other_order: "has another order in time",
     _opposite: "states the opposite",
     _denies_more: "denies nothing, and it does",
-    _other_number: "has another number in its place",
     _is_reported: "calls false what it states",
     _other_month: "has another month or day",
     _exchanged: "has the names in other roles",
@@ -351,16 +335,6 @@ def _denies_anything(text: str) -> bool:
 def _digits(number: Number) -> str:
     written = _DIGITS.search(number.text)
     return written[0].rstrip(".,") if written else number.text.split()[0].lower()
-
-
-def _beside_number(text: str, number: Number) -> tuple[str, str]:
-    """Return the words on either side of a number, as keys; empty where there is none."""
-    before = _read(text[max(0, number.start - 40) : number.start])
-    after = _read(text[number.end : number.end + 40])
-    return (
-        before[-1].key if before and before[-1].tells else "",
-        after[0].key if after and after[0].tells else "",
-    )
 
 
 def _around(context: str, part: Location) -> str:

@@ -11,18 +11,19 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 from fullrecall.caches import remembered
 from fullrecall.errors import JudgeError, ParameterError
+from fullrecall.judges.claim_judge import Best, ClaimJudge, Judged, helping
 from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.judge import Ask, Citation, Flow, Kind, Relation, Verdict
+from fullrecall.judges.judge import Ask, Flow, Verdict
 from fullrecall.judges.pair_scorers import PairScorer, Scored, load, stamp_of
-from fullrecall.judges.sentences import located_parts, sentences
+from fullrecall.judges.sentences import located_parts
 from fullrecall.models.chat import ChatRequest, Completion, Message
 
 _DIGITS = 4
@@ -32,7 +33,7 @@ _TURNS_OF_OTHERS = 3
 
 
 @dataclass(frozen=True)
-class CrossEncoderJudge:
+class CrossEncoderJudge(ClaimJudge):
     """Judges claims by a cross-encoder that runs on this machine.
 
     - `model`: a folder that holds one, or its name on the Hugging Face hub. A folder with an ONNX
@@ -57,6 +58,8 @@ class CrossEncoderJudge:
     max_length: int = 512
     device: str | None = None
 
+    called: ClassVar[str] = "CrossEncoderJudge"
+
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
             raise ParameterError(f"threshold must be above 0 and at most 1, got {self.threshold!r}")
@@ -71,90 +74,50 @@ class CrossEncoderJudge:
         """The model and what decides its verdicts."""
         return f"{self._pairs.name}:{self.threshold:g}/{self.window}"
 
-    def split(
-        self,
-        text: str,
-        *,
-        kind: Kind,
-        question: str | None = None,  # noqa: ARG002 - the protocol's
-    ) -> Flow[Sequence[str]]:
-        """Return the facts of the text, sentence by sentence; raises `JudgeError` for entities."""
-        yield from ()
-        if kind == "entities":
-            raise JudgeError("CrossEncoderJudge lists no entities: pass reference_entities")
-        return facts_of(text) if kind == "claims" else sentences(text)
-
-    def attribute(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        *,
-        question: str | None = None,  # noqa: ARG002 - the protocol's
-        relation: Relation = "claim",
+    def _attributed(
+        self, targets: Sequence[str], contexts: Sequence[str], question: str | None
     ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per claim, in order; raises `JudgeError` for questions."""
-        if relation == "question":
-            raise JudgeError(
-                "CrossEncoderJudge cannot decide whether a question is answered: "
-                "pass judge=LLMJudge(…)"
-            )
-        judged = yield from self._scored(targets, contexts)
-        return [self._verdict(each) for each in judged]
-
-    def relevance(
-        self, contexts: Sequence[str], *, question: str | None, reference: str | None
-    ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per context: it helps if it supports a fact of the reference."""
         del question
-        if reference is None:
-            raise JudgeError(
-                "CrossEncoderJudge cannot decide what helps to answer a question without a "
-                "reference answer: pass judge=LLMJudge(…)"
-            )
-        facts = yield from self._scored(facts_of(reference), contexts, jointly=False)
-        if not facts:
-            return [Verdict("not_supported")] * len(contexts)
-        best = [
-            max(windows, key=lambda w: w.support)
-            for windows in zip(*(judged.alone for judged in facts), strict=True)
-        ]
-        return [
-            Verdict("supported", (Citation(index, window.text),))
-            if window.support >= self.threshold
-            else Verdict("not_supported")
-            for index, window in enumerate(best)
-        ]
+        judged = yield from self._judged(targets, contexts)
+        return [each.verdict(self.threshold) for each in judged]
 
-    def support(
-        self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
-    ) -> Flow[Sequence[float]]:
-        """Return how far each claim is supported, in [0, 1]: what `threshold` is compared with."""
-        del question
-        judged = yield from self._scored(targets, contexts)
-        return [each.support for each in judged]
+    def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
+        facts = yield from self._alone(facts_of(reference), contexts)
+        return helping(facts, len(contexts), self.threshold)
 
-    def _scored(
-        self, targets: Sequence[str], contexts: Sequence[str], *, jointly: bool = True
-    ) -> Flow[list[_Judged]]:
-        """Return each target against each context's best window, and against two together."""
+    def _judged(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[Sequence[Judged]]:
+        judged = [Judged(alone) for alone in (yield from self._alone(targets, contexts))]
+        pair_of = {
+            number: _best_two(each.alone)
+            for number, each in enumerate(judged)
+            if each.support < self.threshold
+        }
+        pair_of = {number: pair for number, pair in pair_of.items() if len(pair) > 1}
+        scores = yield from self._ask(
+            [
+                (" ".join(judged[number].alone[index].quote for index in pair), targets[number])
+                for number, pair in pair_of.items()
+            ]
+        )
+        for (number, pair), scored in zip(pair_of.items(), scores, strict=True):
+            judged[number] = Judged(judged[number].alone, pair, scored.support)
+        return judged
+
+    def _alone(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[list[list[Best]]]:
+        """Return for each target the best window of each context."""
         windows = [
             (index, window)
             for index, text in enumerate(contexts)
             for window in _windows(text, self.window)
         ]
-        scores = yield from self._ask([(text, target) for target in targets for _, text in windows])
-        judged = []
-        for number in range(len(targets)):
-            own = scores[number * len(windows) : (number + 1) * len(windows)]
-            judged.append(_judged(windows, own, len(contexts)))
-        weak = [n for n, each in enumerate(judged) if jointly and self._may_join(each)]
-        pairs = [(judged[n].joined_text, targets[n]) for n in weak]
-        for number, scored in zip(weak, (yield from self._ask(pairs)), strict=True):
-            judged[number] = judged[number]._replace(together=scored.support)
-        return judged
-
-    def _may_join(self, judged: _Judged) -> bool:
-        return len(judged.best_two) > 1 and judged.support < self.threshold
+        scores = iter((yield from self._ask([(text, t) for t in targets for _, text in windows])))
+        best_of = []
+        for _ in targets:
+            best = [Best()] * len(contexts)
+            for index, text in windows:
+                best[index] = _better(best[index], next(scores), text)
+            best_of.append(best)
+        return best_of
 
     def _ask(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[Scored]]:
         if not pairs:
@@ -165,19 +128,6 @@ class CrossEncoderJudge:
             raise JudgeError(f"the cross-encoder failed: {completion.problem}")
         return [Scored(*scores) for scores in json.loads(completion.text)]
 
-    def _verdict(self, judged: _Judged) -> Verdict:
-        def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
-            return tuple(Citation(index, judged.alone[index].text) for index in indices)
-
-        alone = list(enumerate(judged.alone))
-        enough = [index for index, best in alone if best.support >= self.threshold]
-        if enough:
-            return Verdict("supported", cited(enough))
-        if judged.together >= self.threshold:
-            return Verdict("supported", cited(judged.best_two), together=True)
-        denied = [index for index, best in alone if best.contradiction >= self.threshold]
-        return Verdict("contradicted" if denied else "not_supported", cited(denied))
-
     @property
     def _pairs(self) -> PairModel:
         return _pair_model(
@@ -185,46 +135,18 @@ class CrossEncoderJudge:
         )
 
 
-class _Best(NamedTuple):
-    """The window of a context that supports a claim most; `contradiction` is of any window."""
-
-    support: float = 0.0
-    contradiction: float = 0.0
-    text: str = ""
-
-
-class _Judged(NamedTuple):
-    """A claim against each context alone, and against the two that support it most."""
-
-    alone: list[_Best]
-    together: float = 0.0
-
-    @property
-    def support(self) -> float:
-        """How far the claim is supported, by one context or two."""
-        return max([self.together, *(best.support for best in self.alone)])
-
-    @property
-    def best_two(self) -> list[int]:
-        """The contexts that support the claim most, at most two, the earlier first."""
-        read = [n for n, best in enumerate(self.alone) if best.text]
-        return sorted(sorted(read, key=lambda n: (-self.alone[n].support, n))[:2])
-
-    @property
-    def joined_text(self) -> str:
-        """The best windows of the two, one after the other."""
-        return " ".join(self.alone[n].text for n in self.best_two)
+def _better(best: Best, scored: Scored, text: str) -> Best:
+    """Return the best window of a context, another one considered."""
+    contradiction = max(best.contradiction, scored.contradiction)
+    if not best.quote or scored.support > best.support:
+        return Best(scored.support, text, contradiction)
+    return best._replace(contradiction=contradiction)
 
 
-def _judged(windows: Sequence[tuple[int, str]], scores: Sequence[Scored], count: int) -> _Judged:
-    best = [_Best()] * count
-    for (index, text), scored in zip(windows, scores, strict=True):
-        best_so_far = best[index]
-        contradiction = max(best_so_far.contradiction, scored.contradiction)
-        if not best_so_far.text or scored.support > best_so_far.support:
-            best_so_far = _Best(scored.support, text=text)
-        best[index] = best_so_far._replace(contradiction=contradiction)
-    return _Judged(best)
+def _best_two(alone: Sequence[Best]) -> tuple[int, ...]:
+    """Return the contexts that support a claim most, at most two, the earlier first."""
+    read = [index for index, best in enumerate(alone) if best.quote]
+    return tuple(sorted(sorted(read, key=lambda index: (-alone[index].support, index))[:2]))
 
 
 @remembered(2_000_000)

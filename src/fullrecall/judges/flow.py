@@ -46,12 +46,8 @@ class Tally:
 
     def add(self, completion: Completion) -> Completion:
         """Count a completion, and return it."""
-        calls, prompt_tokens, completion_tokens = self.usage
-        self.usage = Usage(
-            calls + completion.requests,
-            prompt_tokens + completion.prompt_tokens,
-            completion_tokens + completion.completion_tokens,
-        )
+        own = completion.requests, completion.prompt_tokens, completion.completion_tokens
+        self.usage = self.usage.plus(Usage(*own))
         return completion
 
 

@@ -103,13 +103,14 @@ class Flow:
         before = View((passage for handed in in_use for passage in handed.passages), every)
         certain = CertainView(every)
         answers = step.answers and not any(over.answers for over in self._tree.above(step))
-        groups = [
-            _Group(each.path, passages)
-            for each in step.given
-            if (passages := self._given(each, step, before, certain, answers=answers)) is not None
-        ]
-        for group in groups:
-            self._unite(group, step, scope, answers=answers)
+        groups = []
+        for listed in step.given:
+            passages = self._given(listed, step, before, certain, answers=answers)
+            if passages is None:
+                continue
+            group = _Group(listed.path, passages)
+            groups.append(group)
+            self._unite(group, step, scope, answers=answers, certain=listed.certain)
             if answers:
                 for handed in scope.nearest_of_all(p.document for p in _sourced(group.passages)):
                     handed.answered = True
@@ -168,10 +169,12 @@ class Flow:
             self._documents.with_text(copy.text) for copy in listed.documents
         )
 
-    def _unite(self, group: _Group, step: Step, scope: Scope, *, answers: bool) -> None:
-        """Note a list that the framework put together: it takes the place of its parts.
+    def _unite(
+        self, group: _Group, step: Step, scope: Scope, *, answers: bool, certain: bool
+    ) -> None:
+        """Note a list that was put together, sorted or copied by hand: it takes its parts' place.
 
-        Nor does anything else of a list count that was cut by hand before it was answered from.
+        Nor does anything else count of lists that were cut by hand before they were answered from.
         """
         passages = _sourced(group.passages)
         signature = signature_of(passages)
@@ -186,8 +189,10 @@ class Flow:
         if same is not None:
             same.take(parts)
             return
-        cut = answers and any(not each.documents <= inside for each in parts)
-        if cut or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
+        by_hand = bool(parts) and (
+            certain or (answers and any(not each.documents <= inside for each in parts))
+        )
+        if by_hand or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
             whole = HandedList(passages, step, group.path)
             whole.take(parts)
             self.signatures.add(signature)

@@ -6,16 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
-from fullrecall.judges.local.support import (
-    Support,
-    judged,
-    support_alone,
-    support_together,
-    weights,
-)
+from fullrecall.errors import ParameterError
+from fullrecall.judges.claim_judge import ClaimJudge, Judged, helping
+from fullrecall.judges.judge import Flow, Verdict
+from fullrecall.judges.local.support import alone, judged, weights
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.words.languages import is_in_script_of, judged_language, name_of
 from fullrecall.judges.words.tokens import read_words
@@ -25,7 +19,7 @@ MEASURED = ("en",)
 
 
 @dataclass(frozen=True)
-class LexicalJudge:
+class LexicalJudge(ClaimJudge):
     """Judges claims by their words: which of them, and which numbers and names, occur.
 
     Free and deterministic, and right less often than a large model: `agreement` is its balanced
@@ -44,6 +38,7 @@ class LexicalJudge:
     threshold: float | None = None
     languages: tuple[str, ...] = MEASURED
 
+    called: ClassVar[str] = "the built-in judge"
     rules: ClassVar[frozenset[str]] = frozenset(
         "number unit scale month negation report myth language".split()
     )
@@ -78,94 +73,24 @@ class LexicalJudge:
             f"LexicalJudge(threshold={self._least:.3f}, agreement with humans={self.agreement:.2f})"
         )
 
-    def split(
-        self,
-        text: str,
-        *,
-        kind: Kind,
-        question: str | None = None,  # noqa: ARG002 - the protocol's
-    ) -> Flow[Sequence[str]]:
-        """Return the facts of the text, sentence by sentence; raises `JudgeError` for entities."""
+    def _judged(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[Sequence[Judged]]:
         yield from ()
-        if kind == "entities":
-            raise JudgeError(
-                "the built-in judge lists no entities: EntityRecall() without a judge finds them "
-                "by rule, and a sample's reference_entities come first"
-            )
-        return facts_of(text) if kind == "claims" else sentences(text)
+        return [judged(target, contexts, threshold=self._least) for target in targets]
 
-    def attribute(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        *,
-        question: str | None = None,
-        relation: Relation = "claim",
+    def _attributed(
+        self, targets: Sequence[str], contexts: Sequence[str], question: str | None
     ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per claim, in order; raises `JudgeError` for questions."""
         yield from ()
-        if relation == "question":
-            raise JudgeError(
-                "the built-in judge cannot decide whether a question is answered: "
-                "pass judge=LLMJudge(…)"
-            )
         return [self._verdict(target, contexts, question) for target in targets]
-
-    def relevance(
-        self, contexts: Sequence[str], *, question: str | None, reference: str | None
-    ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per context: it helps if it supports a sentence of the reference."""
-        del question
-        yield from ()
-        if reference is None:
-            raise JudgeError(
-                "the built-in judge cannot decide what helps to answer a question without a "
-                "reference answer: pass judge=LLMJudge(…)"
-            )
-        best = [Support(0.0)] * len(contexts)
-        for sentence in sentences(reference):
-            language = judged_language(sentence, [*contexts, reference])
-            if language not in self.languages:
-                problem = self._unmeasured(f"the reference is {name_of(language)}")
-                return [Verdict(None, problem=problem)] * len(contexts)
-            supports = support_alone(sentence, contexts)
-            best = [max(pair, key=lambda support: support.probability)
-                    for pair in zip(best, supports, strict=True)]  # fmt: skip
-        return [
-            self._helps(reference, contexts, index, support) for index, support in enumerate(best)
-        ]
-
-    def support(
-        self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
-    ) -> Flow[Sequence[float]]:
-        """Return how far each claim is supported, in [0, 1]: what `threshold` is compared with."""
-        del question
-        yield from ()
-        return [self._support(target, contexts) for target in targets]
-
-    def _support(self, claim: str, contexts: Sequence[str]) -> float:
-        alone, together = judged(claim, contexts, threshold=self._least)
-        shown = [contexts[index] for index in together]
-        jointly = support_together(claim, shown).probability
-        return max([jointly, *(support.probability for support in alone)])
-
-    def _helps(
-        self, reference: str, contexts: Sequence[str], index: int, support: Support
-    ) -> Verdict:
-        language = judged_language(contexts[index], [reference])
-        if language not in self.languages and _may_tell(reference, contexts[index]):
-            return Verdict(None, problem=self._unmeasured(f"a context is {name_of(language)}"))
-        if support.probability < self._least:
-            return Verdict("not_supported")
-        return Verdict("supported", (_citation(support, index, contexts),))
 
     def _verdict(self, claim: str, contexts: Sequence[str], question: str | None) -> Verdict:
         language = judged_language(claim, [*contexts, question or ""])
         if language not in self.languages:
-            return Verdict(None, problem=self._unmeasured(f"this claim is {name_of(language)}"))
+            return self._unmeasured(f"this claim is {name_of(language)}")
         spoken = [judged_language(text, [claim], language) for text in contexts]
-        read = [index for index, other in enumerate(spoken) if other in self.languages]
-        verdict = self._judged(claim, read, contexts)
+        read = [text if other in self.languages else ""
+                for text, other in zip(contexts, spoken, strict=True)]  # fmt: skip
+        verdict = judged(claim, read, threshold=self._least).verdict(self._least)
         foreign = {
             other
             for text, other in zip(contexts, spoken, strict=True)
@@ -174,26 +99,27 @@ class LexicalJudge:
         if verdict.label == "supported" or not foreign:
             return verdict
         named = ", ".join(map(name_of, sorted(foreign)))
-        return Verdict(None, problem=self._unmeasured(f"a context is {named}"))
+        return self._unmeasured(f"a context is {named}")
 
-    def _judged(self, claim: str, read: Sequence[int], contexts: Sequence[str]) -> Verdict:
-        texts = [contexts[index] for index in read]
-        alone, together = judged(claim, texts, threshold=self._least)
-        needed = together or [
-            number for number, support in enumerate(alone) if support.probability >= self._least
-        ]
-        if not needed:
-            return Verdict("not_supported")
-        cited = tuple(_citation(alone[number], read[number], contexts) for number in needed)
-        return Verdict("supported", cited, together=bool(together))
+    def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
+        yield from ()
+        facts = []
+        for sentence in sentences(reference):
+            language = judged_language(sentence, [*contexts, reference])
+            if language not in self.languages:
+                return [self._unmeasured(f"the reference is {name_of(language)}")] * len(contexts)
+            facts.append(alone(sentence, contexts))
+        verdicts = helping(facts, len(contexts), self._least)
+        for index, context in enumerate(contexts):
+            language = judged_language(context, [reference])
+            if language not in self.languages and _may_tell(reference, context):
+                verdicts[index] = self._unmeasured(f"a context is {name_of(language)}")
+        return verdicts
 
-    def _unmeasured(self, reason: str) -> str:
+    def _unmeasured(self, reason: str) -> Verdict:
         measured = ", ".join(map(name_of, self.languages))
-        return f"the built-in judge is measured on {measured} only, and {reason}: pass judge=…"
-
-
-def _citation(support: Support, index: int, contexts: Sequence[str]) -> Citation:
-    return Citation(index, contexts[index][support.start or 0 : support.end or 0])
+        problem = f"the built-in judge is measured on {measured} only, and {reason}: pass judge=…"
+        return Verdict(None, problem=problem)
 
 
 def _may_tell(claim: str, context: str) -> bool:

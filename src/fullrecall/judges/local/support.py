@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fullrecall.judges.claim_judge import Best, Judged
 from fullrecall.judges.local.details import differing_detail
 from fullrecall.judges.local.features import features
 from fullrecall.judges.local.matching import Match
@@ -52,26 +53,27 @@ def support_alone(claim: str, contexts: Sequence[str]) -> list[Support]:
     return [support for support, _ in _each(claim, contexts)]
 
 
+def alone(claim: str, contexts: Sequence[str]) -> list[Best]:
+    """Return the stretch of each context that speaks most for the claim, in order."""
+    return _quoted(support_alone(claim, contexts), contexts)
+
+
 def support_together(claim: str, contexts: Sequence[str]) -> Support:
     """Judge the claim by all contexts jointly: it may need several."""
     return _supported(*_matched(claim, contexts))
 
 
-def judged(
-    claim: str, contexts: Sequence[str], *, threshold: float
-) -> tuple[list[Support], tuple[int, ...]]:
+def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
     """Judge the claim by each context alone, and by two where none reaches the threshold.
 
-    Return the support of each, and the indices of two contexts that support it only jointly,
-    ascending, or none. Each text is read once, and time is linear in the contexts: with each one,
-    only the few earlier ones are tried that cover most of the claim. So more contexts never lower
-    what fewer support.
+    Each text is read once, and time is linear in the contexts: with each one, only the few earlier
+    ones are tried that cover most of the claim. So more contexts never lower what fewer support.
     """
     each = _each(claim, contexts)
-    alone = [support for support, _ in each]
-    if len(each) == 1 or any(support.probability >= threshold for support in alone):
-        return alone, ()
-    return alone, _two_jointly(claim, contexts, [match for _, match in each], threshold)
+    best = _quoted([support for support, _ in each], contexts)
+    if any(stretch.support >= threshold for stretch in best):
+        return Judged(best)
+    return Judged(best, *_two_jointly(claim, contexts, [match for _, match in each], threshold))
 
 
 def measured(claim: str, contexts: Sequence[str]) -> tuple[dict[str, float], str]:
@@ -88,6 +90,13 @@ def _matched(claim: str, contexts: Sequence[str]) -> tuple[Passage, list[Passage
     return passage, read, match_of(passage, read)
 
 
+def _quoted(supports: Sequence[Support], contexts: Sequence[str]) -> list[Best]:
+    return [
+        Best(support.probability, text[support.start or 0 : support.end or 0])
+        for support, text in zip(supports, contexts, strict=True)
+    ]
+
+
 def _each(claim: str, contexts: Sequence[str]) -> list[tuple[Support, Match]]:
     matched = [_matched(claim, [context]) for context in contexts]
     supports = [_supported(*each) for each in matched]
@@ -99,8 +108,8 @@ def _each(claim: str, contexts: Sequence[str]) -> list[tuple[Support, Match]]:
 
 def _two_jointly(
     claim: str, contexts: Sequence[str], matches: Sequence[Match], threshold: float
-) -> tuple[int, ...]:
-    """Return the first two contexts that support the claim jointly.
+) -> tuple[tuple[int, ...], float]:
+    """Return the first two contexts that support the claim jointly, and how far; or none.
 
     Two that share no rare word of it speak of different things, and what three cover between
     them is mostly chance: of labeled claims, as many false ones were supported so as true.
@@ -120,10 +129,11 @@ def _two_jointly(
                 )
             )
             shown = [contexts[number] for number in pair]
-            if has_numbers and support_together(claim, shown).probability >= threshold:
-                return pair
+            together = support_together(claim, shown).probability if has_numbers else 0.0
+            if together >= threshold:
+                return pair, together
         kept = sorted([*kept, index], key=lambda number: -matches[number].weight)[:_KEPT]
-    return ()
+    return (), 0.0
 
 
 def _joint_weight(match: Match, other: Match) -> float:

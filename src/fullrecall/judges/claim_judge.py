@@ -1,0 +1,142 @@
+"""What judges share that call no language model: they score claims, and refuse what is none."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, NamedTuple
+
+from fullrecall.errors import JudgeError
+from fullrecall.judges.clauses import facts_of
+from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
+from fullrecall.judges.sentences import sentences
+
+
+class Best(NamedTuple):
+    """The stretch of a context that supports a claim most: how far, in [0, 1], and its words.
+
+    `contradiction` is of whichever stretch contradicts it most.
+    """
+
+    support: float = 0.0
+    quote: str = ""
+    contradiction: float = 0.0
+
+
+class Judged(NamedTuple):
+    """A claim against each context alone, and against a pair of them together.
+
+    `pair` are two indices, ascending; none where no pair was tried, or none was worth it.
+    """
+
+    alone: Sequence[Best]
+    pair: tuple[int, ...] = ()
+    together: float = 0.0
+
+    @property
+    def support(self) -> float:
+        """How far the claim is supported, by one context or two."""
+        return max([self.together, *(best.support for best in self.alone)])
+
+    def verdict(self, threshold: float) -> Verdict:
+        """Return the verdict: every context that is enough alone is cited, else the pair."""
+
+        def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
+            return tuple(Citation(index, self.alone[index].quote) for index in indices)
+
+        enough = [index for index, best in enumerate(self.alone) if best.support >= threshold]
+        if enough:
+            return Verdict("supported", cited(enough))
+        if self.together >= threshold:
+            return Verdict("supported", cited(self.pair), together=True)
+        denied = [index for index, best in enumerate(self.alone) if best.contradiction >= threshold]
+        return Verdict("contradicted" if denied else "not_supported", cited(denied))
+
+
+def helping(facts: Sequence[Sequence[Best]], count: int, threshold: float) -> list[Verdict]:
+    """Return of each of `count` contexts whether it supports one of several facts alone.
+
+    `facts` are the contexts' best stretches for each fact; the best of these is cited.
+    """
+    best = [max(own, key=lambda best: best.support) for own in zip(*facts, strict=True)]
+    return [
+        Verdict("supported", (Citation(index, own.quote),))
+        if own.support >= threshold
+        else Verdict("not_supported")
+        for index, own in enumerate(best or [Best()] * count)
+    ]
+
+
+class ClaimJudge:
+    """A judge of claims alone: it splits by form, and cannot answer questions.
+
+    Subclasses say how claims are scored, and name themselves for messages.
+    """
+
+    called: ClassVar[str]
+
+    def split(
+        self,
+        text: str,
+        *,
+        kind: Kind,
+        question: str | None = None,  # noqa: ARG002 - the protocol's
+    ) -> Flow[Sequence[str]]:
+        """Return the facts of the text, sentence by sentence; raises `JudgeError` for entities."""
+        yield from ()
+        if kind == "entities":
+            raise JudgeError(
+                f"{self.called} lists no entities: EntityRecall() without a judge finds them "
+                "by rule, and a sample's reference_entities come first"
+            )
+        return facts_of(text) if kind == "claims" else sentences(text)
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        relation: Relation = "claim",
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per claim, in order; raises `JudgeError` for questions."""
+        if relation == "question":
+            raise JudgeError(
+                f"{self.called} cannot decide whether a question is answered: "
+                "pass judge=LLMJudge(…)"
+            )
+        return (yield from self._attributed(targets, contexts, question))
+
+    def relevance(
+        self, contexts: Sequence[str], *, question: str | None, reference: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per context: it helps if it supports a fact of the reference."""
+        del question
+        if reference is None:
+            raise JudgeError(
+                f"{self.called} cannot decide what helps to answer a question without a "
+                "reference answer: pass judge=LLMJudge(…)"
+            )
+        return (yield from self._relevant(contexts, reference))
+
+    def support(
+        self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
+    ) -> Flow[Sequence[float]]:
+        """Return how far each claim is supported, in [0, 1]: what `threshold` is compared with."""
+        del question
+        judged = yield from self._judged(targets, contexts)
+        return [each.support for each in judged]
+
+    @abstractmethod
+    def _judged(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[Sequence[Judged]]:
+        """Return each claim against each context, and against a pair of them."""
+
+    @abstractmethod
+    def _attributed(
+        self, targets: Sequence[str], contexts: Sequence[str], question: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per claim, in order."""
+
+    @abstractmethod
+    def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per context, in order."""
