@@ -52,7 +52,7 @@ class StoredRun:
         failed = brief(run.error) if run.error else _reported_failure(kind, output)
         if run.error and run.error.partition("(")[0] in _DEPARTURES:
             failed, output = None, {"command": list(printed_documents(run.error))}
-        contents = Contents((), ()) if failed else self._returned(kind, outputs, output)
+        contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)
         name = run.name or kind
         group, branch = branch_of(tags, metadata)
         return Step(
@@ -75,10 +75,12 @@ class StoredRun:
             labels=(tags, metadata),
         )
 
-    def _returned(self, kind: Kind, outputs: Mapping[str, Any], output: Any) -> Contents:
-        contents = self._reader.read(output)
+    def _returned(
+        self, kind: Kind, outputs: Mapping[str, Any], output: Any, parent: Hashable | None
+    ) -> Contents:
         if kind != "retriever":
-            return contents
+            read = self._reader.read_result if parent is None else self._reader.read
+            return read(output)
         # Whatever a retriever returned is documents, under whichever key tracing put it.
         documents = outputs.get("documents", output)
         contents = self._reader.read(documents)
