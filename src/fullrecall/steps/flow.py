@@ -25,10 +25,11 @@ _SOURCES = ("retriever", "reranker", "tool")
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A list in a step's input or output, its copies told apart."""
+    """A list in a step's input or output, its copies told apart; see `DocumentList`."""
 
     path: Path
     passages: tuple[Passage, ...]
+    certain: bool = True
 
     @property
     def signature(self) -> Signature:
@@ -103,14 +104,13 @@ class Flow:
         before = View((passage for handed in in_use for passage in handed.passages), every)
         certain = CertainView(every)
         answers = step.answers and not any(over.answers for over in self._tree.above(step))
-        groups = []
-        for listed in step.given:
-            passages = self._given(listed, step, before, certain, answers=answers)
-            if passages is None:
-                continue
-            group = _Group(listed.path, passages)
-            groups.append(group)
-            self._unite(group, step, scope, answers=answers, certain=listed.certain)
+        groups = [
+            _Group(each.path, passages, each.certain)
+            for each in step.given
+            if (passages := self._given(each, step, before, certain, answers=answers)) is not None
+        ]
+        for group in groups:
+            self._unite(group, step, scope, answers=answers)
             if answers:
                 for handed in scope.nearest_of_all(p.document for p in _sourced(group.passages)):
                     handed.answered = True
@@ -169,9 +169,7 @@ class Flow:
             self._documents.with_text(copy.text) for copy in listed.documents
         )
 
-    def _unite(
-        self, group: _Group, step: Step, scope: Scope, *, answers: bool, certain: bool
-    ) -> None:
+    def _unite(self, group: _Group, step: Step, scope: Scope, *, answers: bool) -> None:
         """Note a list that was put together, sorted or copied by hand: it takes its parts' place.
 
         Nor does anything else count of lists that were cut by hand before they were answered from.
@@ -190,7 +188,7 @@ class Flow:
             same.take(parts)
             return
         by_hand = bool(parts) and (
-            certain or (answers and any(not each.documents <= inside for each in parts))
+            group.certain or (answers and any(not each.documents <= inside for each in parts))
         )
         if by_hand or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
             whole = HandedList(passages, step, group.path)

@@ -105,6 +105,8 @@ class _Translation:
         self._span = span
         self._id_key = id_key
         self._raw_output = self._first("output")
+        if self._raw_output is None and span.error is None:
+            self._raw_output = span.departure
         self._input, self._output = parsed(self._first("input")), parsed(self._raw_output)
         kinds = (each.kind_of(span) for each in CONVENTIONS)
         self._kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
