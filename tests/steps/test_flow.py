@@ -195,6 +195,39 @@ def test_a_chunk_of_which_a_neighbour_has_most_was_not_sent(program: Any, shared
     assert program.ids() == ["first"]
 
 
+ROWS = {
+    "ids": lambda found: [each.id for each in found],
+    "IDs and texts": lambda found: [(each.id, each.text) for each in found],
+    "IDs and scores": lambda found: [(each.id, 0.5) for each in found],
+    "rows of a database": lambda found: [
+        {"id": each.id, "body": each.text, "url": "u"} for each in found
+    ],
+    "texts with more": lambda found: [{"title": "t", "content": each.text} for each in found],
+    "an answer": lambda found: {"answer": "x", "hits": [{"id": each.id, "n": 1} for each in found]},
+    "named IDs": lambda found: {"answer": "x", "retrieved_context_ids": [e.id for e in found]},
+}
+
+
+@pytest.mark.parametrize("form", ROWS)
+def test_what_a_call_returns_counts_in_any_form(program: Any, docs: Any, form: str) -> None:
+    """In its order: IDs, rows and tuples name documents that were retrieved."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        call.returns(ROWS[form](found[:0:-1]))
+    assert program.ids() == ["c", "b"]
+    assert [each.text for each in program.retrieval().contexts] == [docs["c"].text, docs["b"].text]
+
+
+def test_what_a_call_returns_of_unknown_documents_is_something_else(
+    program: Any, docs: Any
+) -> None:
+    """A list of names is no list of documents, unless each of them is one."""
+    with program.call() as call:
+        program.retrieve(docs["a"], docs["b"])
+        call.returns(["a", "somebody"])
+    assert program.ids() == ["a", "b"]
+
+
 def test_chunks_that_overlap_are_two(program: Any) -> None:
     """A dropped chunk is not revived by the words that it shares with the one in the prompt."""
     shared = "and then the committee adjourned until the following Thursday at nine in the morning"

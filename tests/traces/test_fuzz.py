@@ -172,7 +172,8 @@ def test_no_number_is_wrong(framework: str, tracing: Tracing) -> None:
     """And most programs are scored."""
     counts: Counter[str] = Counter()
     wrong = []
-    for seed in range(PROGRAMS):
+    # Of 88, a node hands what it cut to an outer graph: its span has that in an exception alone.
+    for seed in {*range(PROGRAMS), 88}:
         for said in outcomes(tracing, framework, seed):
             path, result, *_ = said.replace(":", "").split()
             counts[f"{path} {result}"] += 1

@@ -13,16 +13,19 @@ import random
 import re
 from collections import Counter
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import uuid4
 
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.tools import ToolException, tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command
+from langgraph.types import Command, Send, interrupt
 from typing_extensions import TypedDict
 
 from fullrecall import Sample
@@ -219,6 +222,64 @@ class Random:
         """Return a node that adds what a retriever returns."""
         return lambda state: {"documents": retriever.invoke(state["question"])}
 
+    def sending_graph(self) -> Any:
+        """One node, sent off for each part of a question; then an answer from all it found."""
+        retrievers = {f"part {n}": self.retriever(1) for n in range(self.random.randint(1, 3))}
+        builder = StateGraph(Adding)
+        builder.add_node(
+            "fetch",
+            lambda state: {"documents": retrievers[state["question"]].invoke(state["question"])},
+        )
+        builder.add_node("generate", self.generate)
+        builder.add_conditional_edges(
+            START, lambda _: [Send("fetch", {"question": part}) for part in retrievers], ["fetch"]
+        )
+        builder.add_edge("fetch", "generate")
+        builder.add_edge("generate", END)
+        return builder.compile()
+
+    def handing_graph(self) -> Any:
+        """A graph within a graph, whose last node hands its documents to the outer one."""
+        inner, outer = StateGraph(State), StateGraph(State)
+        inner.add_node("retrieve", self.node(first=True))
+        inner.add_node("hand", self.handing(self.change()))
+        inner.add_edge(START, "retrieve")
+        inner.add_edge("retrieve", "hand")
+        outer.add_node("inner", inner.compile(), destinations=("next",))
+        outer.add_node("next", self.node(first=False))
+        outer.add_node("generate", self.generate)
+        outer.add_edge(START, "inner")
+        outer.add_edge("next", "generate")
+        outer.add_edge("generate", END)
+        return outer.compile()
+
+    def handing(self, change: Any) -> Any:
+        """Return a node that hands what it changes to the outer graph."""
+        return lambda state: Command(
+            graph=Command.PARENT, goto="next", update={"documents": change(state["documents"])}
+        )
+
+    def waiting_graph(self) -> Any:
+        """A graph that waits for a human, who says how many documents are good."""
+        cut = self.random.randint(1, 3)
+        builder = StateGraph(State)
+        builder.add_node("retrieve", self.node(first=True))
+        builder.add_node(
+            "ask", lambda state: {"documents": state["documents"][: interrupt("how many?")]}
+        )
+        builder.add_node("next", self.node(first=False))
+        builder.add_node("generate", self.generate)
+        for before, after in pairwise((START, "retrieve", "ask", "next", "generate", END)):
+            builder.add_edge(before, after)
+        steps = builder.compile(checkpointer=InMemorySaver())
+
+        def run(question: str) -> str:
+            config: Any = {"configurable": {"thread_id": str(uuid4())}}
+            steps.invoke({"question": question}, config)
+            return str(steps.invoke(Command(resume=cut), config)["answer"])
+
+        return RunnableLambda(run)
+
     def failing_agent(self) -> Any:
         """A function that calls tools, one of which fails after it retrieved: never scored."""
         self.failed = True
@@ -249,7 +310,7 @@ class Random:
         """Draw a program."""
         kinds = [
             self.chain, self.fusion, self.graph, self.agent, self.branching_graph,
-            self.failing_agent,
+            self.sending_graph, self.handing_graph, self.waiting_graph, self.failing_agent,
         ]  # fmt: skip
         return self.random.choice(kinds)()
 

@@ -201,6 +201,29 @@ def test_an_agent_workflow(echo: BaseQueryEngine) -> None:
 
 
 @looks_at_agents
+def test_an_agent_that_hands_over(echo: BaseQueryEngine) -> None:
+    """LlamaIndex's own tool for that returns a long text, and retrieves nothing."""
+
+    def hands_over(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+        tools_called = sum(message.role == MessageRole.TOOL for message in messages)
+        if tools_called:  # the other agent, which has the message of the tool
+            return calls_once(messages[:1] if tools_called == 1 else messages)
+        arguments = {"to_agent": "agent", "reason": "it is the one that knows"}
+        call = ToolCallBlock(tool_call_id="0", tool_name="handoff", tool_kwargs=arguments)
+        return ChatMessage(role="assistant", blocks=[TextBlock(text=""), call])
+
+    llm = MockFunctionCallingLLM(response_generator=hands_over, is_chat_model=True)
+    first = FunctionAgent(name="first", description="d", llm=llm, streaming=False)
+    second = FunctionAgent(
+        name="agent", description="d", tools=[query_tool(echo)], llm=llm, streaming=False
+    )
+    workflow = AgentWorkflow(agents=[first, second], root_agent="first")
+    capture = asyncio.run(captured(workflow, "a"))
+    assert finals(capture) == ["for a"]
+    assert capture.retrieval().error is None
+
+
+@looks_at_agents
 @pytest.mark.filterwarnings("ignore:is_running called:DeprecationWarning")  # by the agent itself
 def test_a_react_agent(echo: BaseQueryEngine) -> None:
     """An agent whose model writes its calls as text."""

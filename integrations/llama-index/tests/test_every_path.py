@@ -72,6 +72,11 @@ def answered(nodes: list[NodeWithScore]) -> Any:
     return get_response_synthesizer(llm=MockLLM(max_tokens=5)).synthesize("q", nodes)
 
 
+def shortened(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
+    """Return copies of nodes with the beginnings of their texts."""
+    return [NodeWithScore(node=TextNode(text=node.text[:30]), score=1.0) for node in nodes]
+
+
 def with_fallback(question: str) -> list[NodeWithScore]:
     """Ask one retriever, and another one if it fails."""
     try:
@@ -133,6 +138,20 @@ SHAPES: dict[str, tuple[Any, str]] = {
     "joins texts": (lambda q: "\n".join(n.text for n in Brings("a", "b").retrieve(q)[:1]), "a"),
     "returns nothing": (lambda q: Brings("a", "b").retrieve(q)[:0], ""),
     "answers from a part": (lambda q: str(answered(Brings("a", "b").retrieve(q)[:1])), "a"),
+    "answers from all, sorted": (
+        lambda q: str(answered(Brings("a", "b").retrieve(q)[::-1])),
+        "b a",
+    ),
+    "answers from one list of two, sorted": (
+        lambda q: str(answered([*Brings("a", "b").retrieve(q), *Brings("c").retrieve(q)][1::-1])),
+        "b a",
+    ),
+    "answers from a shortened copy": (
+        lambda q: str(
+            answered(shortened([*Brings("a").retrieve(q), *Brings("b").retrieve(q)][:1]))
+        ),
+        "a",
+    ),
     "falls back": (with_fallback, "c"),
     "loops": (in_a_loop, "unscored"),
     "swallows": (Swallows(), "unscored"),

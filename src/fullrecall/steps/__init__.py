@@ -4,7 +4,8 @@ A translator writes down each event of its framework as a `Step`, by a `StepLog`
 decides the rest.
 """
 
-from fullrecall.steps.log import StepLog
+from fullrecall.steps.failures import left_early
+from fullrecall.steps.log import ROOT, StepLog
 from fullrecall.steps.reading import StepOptions, StepReading
 from fullrecall.steps.record import plain_context, retrieval_of
 from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Kind, Path, Step
@@ -12,6 +13,7 @@ from fullrecall.steps.values import Contents, ValueReader
 
 __all__ = [
     "ITEM",
+    "ROOT",
     "Contents",
     "DocumentCopy",
     "DocumentList",
@@ -22,6 +24,7 @@ __all__ = [
     "StepOptions",
     "StepReading",
     "ValueReader",
+    "left_early",
     "plain_context",
     "retrieval_of",
 ]

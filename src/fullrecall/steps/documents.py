@@ -79,6 +79,9 @@ class Documents:
         cached = self._by_copy_object.get(id(copy))
         if cached is not None:
             return cached[1]
+        named = None if copy.text or copy.id is None else view.with_id(copy.id)
+        if named is not None:
+            return named  # an ID alone: the text is that of before
         document = self._known(copy, view, nth)
         if document is None:
             document = Document(copy)
@@ -132,6 +135,7 @@ class View:
         self._wider = wider
         self._listed: list[Passage] | None = None
         self._texts: dict[str, list[Document]] | None = None
+        self._ids: dict[str, Passage] | None = None
 
     @property
     def passages(self) -> list[Passage]:
@@ -155,6 +159,13 @@ class View:
         """Return the nth document in view that has this text, the last one if there are fewer."""
         documents = self.of_text(text)
         return documents[min(nth, len(documents) - 1)] if documents else None
+
+    def with_id(self, own_id: str | None) -> Passage | None:
+        """Return the last passage in view of a document with this ID."""
+        if self._ids is None:
+            self._ids = {own: each for each in self.passages for own in each.document.ids}
+        near = self._ids.get(own_id or "")
+        return near if near or self._wider is None else self._wider.with_id(own_id)
 
     def overlapping(self, text: str) -> Document | None:
         """Return the first document in view whose text contains this one, or stands in it."""

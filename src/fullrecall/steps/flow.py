@@ -15,7 +15,7 @@ from fullrecall.steps.documents import (
     View,
 )
 from fullrecall.steps.handed import Bucket, HandedList, Scope, Signature, signature_of
-from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Path, Step
+from fullrecall.steps.step import ITEM, ROWS, DocumentCopy, DocumentList, Path, Step
 from fullrecall.steps.tree import Tree
 from fullrecall.steps.words import PassageIndex
 
@@ -25,10 +25,11 @@ _SOURCES = ("retriever", "reranker", "tool")
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A list in a step's input or output, its copies told apart."""
+    """A list in a step's input or output, its copies told apart; see `DocumentList`."""
 
     path: Path
     passages: tuple[Passage, ...]
+    certain: bool = True
 
     @property
     def signature(self) -> Signature:
@@ -104,7 +105,7 @@ class Flow:
         certain = CertainView(every)
         answers = step.answers and not any(over.answers for over in self._tree.above(step))
         groups = [
-            _Group(each.path, passages)
+            _Group(each.path, passages, each.certain)
             for each in step.given
             if (passages := self._given(each, step, before, certain, answers=answers)) is not None
         ]
@@ -169,9 +170,9 @@ class Flow:
         )
 
     def _unite(self, group: _Group, step: Step, scope: Scope, *, answers: bool) -> None:
-        """Note a list that the framework put together: it takes the place of its parts.
+        """Note a list that was put together, sorted or copied by hand: it takes its parts' place.
 
-        Nor does anything else of a list count that was cut by hand before it was answered from.
+        Nor does anything else count of lists that were cut by hand before they were answered from.
         """
         passages = _sourced(group.passages)
         signature = signature_of(passages)
@@ -186,8 +187,10 @@ class Flow:
         if same is not None:
             same.take(parts)
             return
-        cut = answers and any(not each.documents <= inside for each in parts)
-        if cut or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
+        by_hand = bool(parts) and (
+            group.certain or (answers and any(not each.documents <= inside for each in parts))
+        )
+        if by_hand or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
             whole = HandedList(passages, step, group.path)
             whole.take(parts)
             self.signatures.add(signature)
@@ -277,12 +280,11 @@ class Flow:
         handled = given_documents.union(passage.document for passage in inside)
         groups = []
         for listed in step.returned:
-            if not (listed.certain or self._are_documents(step, listed, view)):
+            rows = None if listed.certain else self._known_rows(listed, view)
+            if rows is None and not (listed.certain or self._are_documents(step, listed, view)):
                 continue
-            passages = tuple(
-                self._documents.passage(copy, view, nth)
-                for copy, nth in self._numbered(listed, step, view)
-            )
+            path, copies = ((), rows) if rows else (listed.path, self._numbered(listed, step, view))
+            passages = tuple(self._documents.passage(copy, view, nth) for copy, nth in copies)
             for passage in passages:
                 self._note_source(step, passage, given_documents)
                 if step.kind in ("retriever", "tool") and passage.document not in handled:
@@ -291,7 +293,7 @@ class Flow:
                     self.nameless = self.nameless or step
             passages = _sourced(passages)
             if passages or not listed.documents:
-                groups.append(_Group(listed.path, passages))
+                groups.append(_Group(path, passages))
             if passages:
                 self.touched.add(step.id)
         return groups
@@ -305,6 +307,25 @@ class Flow:
         ):
             document.origin = step
             self.retrieved.append(passage)
+
+    def _known_rows(
+        self, listed: DocumentList, view: View
+    ) -> list[tuple[DocumentCopy, int]] | None:
+        """Return all that a call returned as known documents, None if one is not known.
+
+        One is known by its text, or by an ID of a document in view, even if the ID is all of it.
+        """
+        if listed.path not in ((), ROWS):
+            return None
+        rows = []
+        for copy in listed.documents:
+            known = copy
+            if not (copy.text and self._documents.with_text(copy.text)):
+                known = DocumentCopy(0, copy.id or copy.text, "")
+                if view.with_id(known.id) is None:
+                    return None
+            rows.append((known, 0))
+        return rows or None
 
     def _are_documents(self, step: Step, listed: DocumentList, view: View) -> bool:
         """Return whether bare texts are documents: known ones, or all that the call returned."""

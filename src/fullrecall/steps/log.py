@@ -11,6 +11,9 @@ from typing import Any
 from fullrecall.steps.step import Kind, Step
 from fullrecall.steps.values import ValueReader
 
+ROOT = "root"
+"""The ID of the step that is the call itself, where it is none of the framework's."""
+
 
 class StepLog:
     """The steps of one record, written down by any number of threads.
@@ -42,6 +45,14 @@ class StepLog:
     def step(self, id: Hashable) -> Step | None:  # noqa: A002 - the field's name
         """Return the step of this ID; None if it did not begin."""
         return self._steps.get(id)
+
+    def begin_call(self, given: Any) -> None:
+        """Write down that the call itself began."""
+        self.begin(ROOT, None, "chain", "call", given)
+
+    def end_call(self, output: Any, error: str | None = None) -> None:
+        """Write down what the call itself returned, in whatever form, or why it failed."""
+        self.end(ROOT, output, error=error)
 
     def begin(
         self,
@@ -99,6 +110,8 @@ class StepLog:
             step.seconds = perf_counter() - (self._start or 0.0)
             step.error = error
             if error is None:
-                step.returned, step.texts = self.reader.read(output)
+                ends_call = step.parent is None and not step.retrieves
+                read = self.reader.read_result if ends_call else self.reader.read
+                step.returned, step.texts = read(output)
                 step.outputs = self.reader.identities(output)
         return step

@@ -15,6 +15,9 @@ Path: TypeAlias = tuple[Hashable, ...]
 ITEM = None
 """The part of a path that stands for any item of a list: a position is no key."""
 
+ROWS: Path = ("<rows>",)
+"""The path of what was returned, read as rows of any kind: it is documents if all are known."""
+
 
 class DocumentCopy(NamedTuple):
     """One document as it was at one event.

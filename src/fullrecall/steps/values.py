@@ -7,7 +7,9 @@ from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 from fullrecall.context import CONTEXT_NAMES, Context, as_context
-from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Path
+from fullrecall.dataframes import is_frame
+from fullrecall.hits import contexts_of
+from fullrecall.steps.step import ITEM, ROWS, DocumentCopy, DocumentList, Path
 
 _DEPTH = 12
 """How deep a value is looked into."""
@@ -16,6 +18,10 @@ _NO_CONTENT = (type(None), bool, int, float, complex, bytes, bytearray)
 _NO_IDENTITY = (str, *_NO_CONTENT)
 
 Fields = Iterable[tuple[Hashable, Any]]
+
+
+_IDS = "retrieved_context_ids"
+"""The field of a sample under which an answer may name the documents that it is made from."""
 
 
 class Contents(NamedTuple):
@@ -76,6 +82,26 @@ class ValueReader:
         texts: list[str] = []
         self._walk(value, (), lists, texts)
         return Contents(tuple(lists), tuple(texts))
+
+    def read_result(self, value: object) -> Contents:
+        """Return what stands in a value that a call returned, which may hold rows of any kind.
+
+        An ID, a tuple or a mapping means a document if it is one that was retrieved.
+        """
+        contents = self.read(value)
+        if any(each.certain for each in contents.lists):
+            return contents
+        if not (isinstance(value, (list, tuple, Mapping)) or is_frame(value)):
+            return contents
+        try:
+            rows = contexts_of(value.get(_IDS, value) if isinstance(value, Mapping) else value)
+        except Exception:  # noqa: BLE001 - objects of any class, of which few are rows
+            return contents
+        copies = tuple(DocumentCopy(0, row.id, row.text or "", row) for row in rows)
+        self._spend(sum(len(copy.text) for copy in copies))
+        return Contents(
+            (DocumentList(ROWS, copies, certain=False), *contents.lists), contents.texts
+        )
 
     def identities(self, value: object) -> tuple[int, ...]:
         """Return the identity of a value; nothing where it proves nothing."""

@@ -32,6 +32,16 @@ class Span:
     end: float = 0
     dropped: int = 0
 
+    @property
+    def departure(self) -> str | None:
+        """What is told of an exception with which a step left early, and did not fail.
+
+        LangGraph hands a `Command` to an outer graph so: its repr is all that a span has of it.
+        """
+        raised = (fields for name, fields in self.events if name == "exception")
+        messages = (fields.get("exception.message") for fields in raised)
+        return next((str(each) for each in messages if each is not None), None)
+
 
 def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested attributes under dotted names: `{"a": [{"b": 1}]}` as `{"a.0.b": 1}`.

@@ -24,6 +24,7 @@ from fullrecall.result import Method, Result
 from fullrecall.retrieval import Retriever, View, as_view
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.scorers import Scorer
+from fullrecall.steps import ROOT
 from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import partial_of, steps_of_live, watch
@@ -31,7 +32,7 @@ from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, 
 from langchain_fullrecall.messages import turn_of
 from langchain_fullrecall.outputs import answer, checked_key, held, question, unwrapped
 from langchain_fullrecall.record import Options, reading_of, reason
-from langchain_fullrecall.recorder import ROOT, Recorder, conversation
+from langchain_fullrecall.recorder import Recorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
 from langchain_fullrecall.retriever import Observable, ObservedRetriever, observed
 from langchain_fullrecall.selfcheck import broken
@@ -391,14 +392,14 @@ class RecallStringEvaluator(RunEvaluator):
             "retrieved_documents="
         )
         recorder = Recorder()
-        recorder.begin_call(None)
+        recorder.log.begin_call(None)
         output = unwrapped(output)
         turn = turn_of(output)
         if turn is None:
-            recorder.end_call(output)
+            recorder.log.end_call(output)
         else:
             conversation(turn.messages, recorder.log)
-            recorder.end_call(turn.answer)
+            recorder.log.end_call(turn.answer)
         retrieval = self._reading.retrieval(
             recorder.log.steps, output, root=ROOT, response=answer(output), unseen=unseen
         )

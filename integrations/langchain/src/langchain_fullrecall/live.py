@@ -17,9 +17,9 @@ from weakref import WeakSet
 from langchain_core.tracers.context import register_configure_hook
 from langsmith.run_helpers import get_current_run_tree
 
-from fullrecall.steps import Step
+from fullrecall.steps import ROOT, Step
 from langchain_fullrecall.outputs import unwrapped
-from langchain_fullrecall.recorder import ROOT, Recorder, brief
+from langchain_fullrecall.recorder import Recorder, brief
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
@@ -93,7 +93,7 @@ def steps_of_live(run: Run) -> tuple[list[Step], Hashable] | None:
     if own_step is not None:
         return steps, own_step.id
     output = unwrapped(run.outputs or {})
-    contents = recorder.log.reader.read(output)
+    contents = recorder.log.reader.read_result(output)
     root = Step(
         ROOT,
         None,

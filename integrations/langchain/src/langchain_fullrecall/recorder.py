@@ -16,16 +16,13 @@ from langchain_core.runnables import RunnableWithFallbacks
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
-from fullrecall.steps import Kind, Step, StepLog
+from fullrecall.steps import ROOT, Kind, Step, StepLog
 from langchain_fullrecall.messages import Message, text_of
 from langchain_fullrecall.outputs import answer, question, tool_query
 from langchain_fullrecall.reader import LangChainReader
 
 _retrieving: ContextVar[Hashable | None] = ContextVar("fullrecall_retrieving", default=None)
 """The retriever run that is open in this context: a retriever does not tell what it calls."""
-
-ROOT = "root"
-"""The ID of the step that is the call itself."""
 
 RETRIED = "retry:attempt:"
 """The tag that LangChain gives to an attempt after the first one."""
@@ -51,14 +48,6 @@ class Recorder(BaseCallbackHandler):
 
     def __deepcopy__(self, memo: object) -> Recorder:
         return self
-
-    def begin_call(self, given: Any) -> None:
-        """Write down that the call itself began."""
-        self.log.begin(ROOT, None, "chain", "call", given)
-
-    def end_call(self, output: Any = None, error: BaseException | None = None) -> None:
-        """Write down what the call itself returned, or that it failed."""
-        self.log.end(ROOT, output, error=None if error is None else brief(error))
 
     def on_chain_start(
         self, serialized: dict[str, Any] | None, inputs: Any, *, run_id: UUID, **fields: Any

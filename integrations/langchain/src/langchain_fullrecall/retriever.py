@@ -15,10 +15,11 @@ from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.id_levels import IdWatch, ids_seen
 from fullrecall.identifiers import shown
+from fullrecall.steps import ROOT
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.outputs import answer, checked_key, held
 from langchain_fullrecall.record import Options, Reading, reading_of
-from langchain_fullrecall.recorder import ROOT, Recorder, brief
+from langchain_fullrecall.recorder import Recorder, brief
 from langchain_fullrecall.selfcheck import broken
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class ObservedRetriever:
     def _call(self, sample: Sample) -> tuple[Recorder, Any, RunnableConfig]:
         inputs = self._as_input(_question(sample))
         recorder = Recorder()
-        recorder.begin_call(inputs)
+        recorder.log.begin_call(inputs)
         config: RunnableConfig = {"callbacks": [recorder]}
         return recorder, inputs, merge_configs(self._config, config) if self._config else config
 
@@ -135,7 +136,7 @@ class ObservedRetriever:
         output: Any = None,
         error: Exception | None = None,
     ) -> Retrieval:
-        recorder.end_call(output, error)
+        recorder.log.end_call(output, None if error is None else brief(error))
         unseen = f"no retriever was called; {held(output)}"
         try:
             if error is None:

@@ -14,9 +14,9 @@ from langchain_core.runnables import Runnable
 from langchain_core.tracers import LangChainTracer
 from langsmith import tracing_context
 
-from fullrecall.steps import retrieval_of
+from fullrecall.steps import ROOT, retrieval_of
 from langchain_fullrecall.offline import offline_client
-from langchain_fullrecall.recorder import ROOT, Recorder
+from langchain_fullrecall.recorder import Recorder
 
 
 class _Inner(BaseRetriever):
@@ -76,12 +76,12 @@ def broken() -> str | None:
     """
     chain: Runnable[Any, Any] = _Down().with_fallbacks([_Outer()])
     recorder = Recorder()
-    recorder.begin_call("q")
+    recorder.log.begin_call("q")
     try:
         output = Variables().run(_unsent, chain, recorder)
     except Exception as error:  # noqa: BLE001 - whatever it is, this version cannot be recorded
         return _incompatible(f"{type(error).__name__}: {error}")
-    recorder.end_call(output)
+    recorder.log.end_call(output)
     steps = {step.kind + step.name: step for step in recorder.log.steps}
     inner, outer = steps.get("retriever_Inner"), steps.get("retriever_Outer")
     if inner is None or outer is None or inner.parent != outer.id:

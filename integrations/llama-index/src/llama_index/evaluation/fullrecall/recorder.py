@@ -33,15 +33,12 @@ from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
 
-from fullrecall.steps import Kind, Step, StepLog
+from fullrecall.steps import ROOT, Kind, Step, StepLog
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
 from llama_index.evaluation.fullrecall.strays import Claim, Problem, with_strays
 
 _logger = logging.getLogger(__name__)
 _numbers = count(1)
-
-ROOT = "root"
-"""The ID of the step that is the call itself."""
 
 _KINDS: tuple[tuple[type, Kind], ...] = (
     (BaseRetriever, "retriever"),
@@ -86,6 +83,12 @@ def _role_of_type(own: Any) -> _Role:
         issubclass(own, BaseSynthesizer),
         issubclass(own, LongContextReorder),
     )
+
+
+def _hands_over(tool: Any) -> bool:
+    """Return whether a tool is LlamaIndex's own by which an agent hands over to another one."""
+    module = getattr(getattr(tool, "async_fn", None), "__module__", None)
+    return str(module).startswith("llama_index.core.agent.")
 
 
 Deliver: TypeAlias = "Callable[[Recorder, Any], None]"
@@ -133,11 +136,11 @@ class Recorder:
 
     def begin_call(self, given: object) -> None:
         """Write down that the call itself began, if it is no span."""
-        self._log.begin(ROOT, None, "chain", "call", given)
+        self._log.begin_call(given)
 
     def end_call(self, output: object) -> None:
         """Write down what the call itself returned."""
-        self._log.end(ROOT, output)
+        self._log.end_call(output)
 
     def begin(
         self, id_: str, parent: str | None, instance: Any, arguments: Mapping[str, Any], *,
@@ -148,6 +151,8 @@ class Recorder:
         What an object calls of itself, as `retrieve` calls `_retrieve`, is no step of its own.
         """
         kind, _, is_silent, answers, reorders = _role_of(instance)
+        if kind == "tool" and _hands_over(instance):
+            kind = "chain"
         around = self._same.get(parent or "")
         if kind in ("retriever", "reranker", "tool"):
             if around is not None and around[0] is instance:

@@ -20,11 +20,12 @@ from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import contexts_of
 from fullrecall.id_levels import IdWatch, ids_seen
+from fullrecall.steps import ROOT
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
 from llama_index.evaluation.fullrecall.messages import got
 from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
-from llama_index.evaluation.fullrecall.recorder import ROOT, Recorder, recording, unrecorded
+from llama_index.evaluation.fullrecall.recorder import Recorder, recording, unrecorded
 from llama_index.evaluation.fullrecall.responses import is_response
 from llama_index.evaluation.fullrecall.selfcheck import broken
 

@@ -12,8 +12,8 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.simple_summarize import SimpleSummarize
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from fullrecall.steps import retrieval_of
-from llama_index.evaluation.fullrecall.recorder import ROOT, Recorder, recorders, recording
+from fullrecall.steps import ROOT, retrieval_of
+from llama_index.evaluation.fullrecall.recorder import Recorder, recorders, recording
 
 _TEXTS = {"1": "the first document", "2": "the second document"}
 
