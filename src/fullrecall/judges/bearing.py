@@ -11,7 +11,7 @@ English; of other languages numbers and negation are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from fullrecall.caches import remembered
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.words.data import word_set
-from fullrecall.judges.words.languages import function_words, language_of
+from fullrecall.judges.words.languages import function_words, is_functional, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import (
@@ -384,15 +384,26 @@ def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str])
     Told by words alone: "Ann beat Bob" and "Bob beat Ann" are the same here. `lowered` are the
     contexts in lower case, made once for all claims.
     """
-    claim_words = content_words(claim)
-    if len({word.key for word in claim_words}) < _FEWEST:
+    # Looking for beginnings first spares reading what cannot state it: most are gone after a few
+    # words, before it is even told which language the claim is in.
+    telling = (word for word in read_words(claim) if word.tells)
+    if not _with_beginnings((w for w in telling if not is_functional(w.written)), lowered):
         return
-    left = list(contexts)
-    # Looking for beginnings first spares reading what cannot state it: most are gone at once.
-    for word in claim_words:
+    if len(content_keys(claim)) < _FEWEST:
+        return
+    left = _with_beginnings(content_words(claim), lowered)
+    yield from (number for number in left if _states(contexts[number], claim))
+
+
+def _with_beginnings(words: Iterable[Word], lowered: Mapping[int, str]) -> list[int]:
+    """Return the contexts that have the beginning of each of these words that is no number."""
+    left = list(lowered)
+    for word in words:
+        if not left:
+            break
         if not word.is_number:
             left = [number for number in left if word.written[:_BEGINNING] in lowered[number]]
-    yield from (number for number in left if _states(contexts[number], claim))
+    return left
 
 
 def _states(context: str, claim: str) -> bool:
