@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from fullrecall.caches import remembered
@@ -54,13 +55,9 @@ class Location(NamedTuple):
 class Folded:
     """A text prepared to look quotes up in: letter case, white space and marks made alike."""
 
-    __slots__ = ("_tokens", "_words", "offsets", "original", "text")
-
     def __init__(self, text: str) -> None:
         self.offsets: Sequence[int]
         self.original = text
-        self._tokens: list[tuple[str, int, int]] | None = None
-        self._words: str | None = None
         if text.isascii():
             self.text, self.offsets = _folded_ascii(text)
             return
@@ -83,19 +80,15 @@ class Folded:
         """Return a range of the folded text as offsets in the original."""
         return Location(self.offsets[start], self.offsets[end - 1] + 1, similarity)
 
-    @property
+    @cached_property
     def tokens(self) -> list[tuple[str, int, int]]:
         """The words and numbers, folded, with their offsets in the original: no marks at all."""
-        if self._tokens is None:
-            self._tokens = list(_tokens(self.original))
-        return self._tokens
+        return list(_tokens(self.original))
 
-    @property
+    @cached_property
     def words(self) -> str:
         """The tokens' words as one string."""
-        if self._words is None:
-            self._words = _one_string([word for word, _, _ in self.tokens])
-        return self._words
+        return _one_string([word for word, _, _ in self.tokens])
 
 
 def _one_string(words: Sequence[str]) -> str:
