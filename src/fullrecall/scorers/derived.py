@@ -92,7 +92,8 @@ class Derivation:
         # Not `score`: its driver makes what sends requests again, for each sample anew.
         step = advance(self.scorer.flow(sample), None)
         assert isinstance(step, Done)  # noqa: S101 - the judge asks nobody
-        return replace(step.value, usage=saved.usage).asked_of(sample)
+        result: Result = step.value
+        return replace(result, usage=saved.usage).asked_of(sample)
 
     def _by_the_run(self, saved: Result) -> bool:
         """Whether the run left the sample unscored, whatever the scorer gives."""
