@@ -339,20 +339,15 @@ def _digits(number: Number) -> str:
 
 def _around(context: str, part: Location) -> str:
     """Return the whole sentences that a part of a quote stands in."""
-    start = max(0, part.start - _BESIDE)
-    stops = [match.end() for match in _SENTENCE_END.finditer(context, start, part.start)]
-    end = _SENTENCE_END.search(context, max(part.start, part.end - 1), part.end + _BESIDE)
-    first = stops[-1] if stops else start
-    return context[first : end.end() if end else part.end + _BESIDE].strip()
+    end = _end(context, max(part.start, part.end - 1), part.end + _BESIDE, 1)
+    return context[_begin(context, part.start, _BESIDE, 1) : end].strip()
 
 
 def _near(context: str, parts: Sequence[Location]) -> str:
     """Return the sentence before a quote, and the context's first."""
-    start = max(0, parts[0].start - 2 * _BESIDE)
-    stops = [match.end() for match in _SENTENCE_END.finditer(context, start, parts[0].start)]
-    before = context[stops[-2] if len(stops) > 1 else start : parts[0].start]
-    head = _SENTENCE_END.search(context, 0, _BESIDE)
-    return f"{before} {context[: head.end() if head else _BESIDE]}"
+    start = parts[0].start
+    before = context[_begin(context, start, 2 * _BESIDE, 2) : start]
+    return f"{before} {context[: _end(context, 0, _BESIDE, 1)]}"
 
 
 def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Location]) -> bool:
@@ -366,12 +361,21 @@ def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Locati
 
 def _beside(context: str, part: Location) -> str:
     """Return the sentences that a quote stands in, with one more on either side."""
-    before = context[max(0, part.start - _BESIDE) : part.start]
-    after = context[part.end : part.end + _BESIDE]
-    starts = [match.end() for match in _SENTENCE_END.finditer(before)]
-    ends = [match.start() for match in _SENTENCE_END.finditer(after)]
-    first = part.start - len(before) + starts[-2] if len(starts) > 1 else part.start - len(before)
-    return context[first : part.end + ends[1] if len(ends) > 1 else part.end + len(after)]
+    first = _begin(context, part.start, _BESIDE, 2)
+    return context[first : _end(context, part.end, part.end + _BESIDE, 2)]
+
+
+def _begin(context: str, at: int, reach: int, nth: int) -> int:
+    """Return where the nth sentence begins, counted back from an offset; `reach` back at most."""
+    start = max(0, at - reach)
+    stops = [match.end() for match in _SENTENCE_END.finditer(context, start, at)]
+    return stops[-nth] if len(stops) >= nth else start
+
+
+def _end(context: str, at: int, limit: int, nth: int) -> int:
+    """Return where the nth sentence ends, counted from an offset; `limit` at most."""
+    stops = [match.end() for match in _SENTENCE_END.finditer(context, at, limit)]
+    return stops[nth - 1] if len(stops) >= nth else limit
 
 
 def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str]) -> Iterator[int]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from fullrecall import scorers
 from fullrecall.corpus import STALE
 from fullrecall.errors import FullrecallError, JudgeError
 from fullrecall.findings import Evidence, Finding, Part
-from fullrecall.judges.judge import Citation, Flow, Kind, Label, Relation, Verdict
+from fullrecall.judges.flow import Done, advance
+from fullrecall.judges.judge import LABELS, Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.panel import median
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
@@ -86,9 +87,13 @@ class Derivation:
             return saved
         if self.asks_nobody:
             return self.scorer.score(sample)
-        judged = _judged_by(self.scorer)
-        self._judge.recall(judged, sample, saved)
-        return replace(self.scorer.score(sample), usage=saved.usage)
+        assert isinstance(self.scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
+        self._judge.recall(_judged_by(self.scorer), sample, saved)
+        # Not `score`: its driver makes what sends requests again, for each sample anew.
+        step = advance(self.scorer.flow(sample), None)
+        assert isinstance(step, Done)  # noqa: S101 - the judge asks nobody
+        result: Result = step.value
+        return replace(result, usage=saved.usage).asked_of(sample)
 
     def _by_the_run(self, saved: Result) -> bool:
         """Whether the run left the sample unscored, whatever the scorer gives."""
@@ -98,11 +103,10 @@ class Derivation:
         return stale or saved.note in (LATE, INTERRUPTED) or saved.note.startswith(BAD_ROW)
 
 
-def _judged_by(scorer: FindingScorer) -> JudgedScorer:
+def _judged_by(scorer: JudgedScorer) -> JudgedScorer:
     """Return the scorer that asks the judge: that by which `ContextPrecision` decides, if any."""
     if isinstance(scorer, ContextPrecision) and isinstance(scorer.by, JudgedScorer):
         return _judged_by(scorer.by)
-    assert isinstance(scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
     return scorer
 
 
@@ -189,11 +193,13 @@ class RecordedJudge:
         for part in parts:
             by_vote.setdefault(part.vote, []).append(self._of_part(part, finding.evidence))
         votes = [
-            replace(parts_of_vote[0], others=tuple(parts_of_vote[1:]))
-            for parts_of_vote in by_vote.values()
+            replace(first, others=tuple(others)) if others else first
+            for first, *others in by_vote.values()
         ]
         verdict = votes[0] if parts[0].vote == 0 else median(votes)
-        return replace(verdict, judge=finding.judge, contested=finding.contested)
+        if finding.judge or finding.contested:  # `replace` takes a tenth of the derivation
+            return replace(verdict, judge=finding.judge, contested=finding.contested)
+        return verdict
 
     def _of_part(self, part: Part, evidence: Sequence[Evidence]) -> Verdict:
         """Return one verdict; what it cites that is no context is cited as context -1."""
@@ -201,7 +207,7 @@ class RecordedJudge:
         citations = [
             Citation(self._index_of_rank.get(item.rank, -1), item.quote or "") for item in cited
         ]
-        label: Any = part.label if part.label in get_args(Label) else None
+        label: Any = part.label if part.label in LABELS else None
         return Verdict(
             label, tuple(citations), together=part.together, verified=self._verified(cited)
         )
