@@ -6,10 +6,10 @@ from collections.abc import Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.steps import Contents, DocumentList, Kind, Step, left_early
+from fullrecall.steps import Contents, DocumentList, Kind, Step, brief, left_early
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, printed_documents
-from langchain_fullrecall.recorder import RETRIED, branch_of, brief, graph_task
+from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run

@@ -33,7 +33,7 @@ from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
 
-from fullrecall.steps import ROOT, Kind, Step, StepLog
+from fullrecall.steps import ROOT, Kind, Step, StepLog, brief
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
 from llama_index.evaluation.fullrecall.strays import Claim, Problem, with_strays
 
@@ -448,14 +448,6 @@ def unrecorded() -> Iterator[None]:
         yield
     finally:
         recorders.reset(token)
-
-
-def brief(error: BaseException | str) -> str:
-    """Return an error as one line of at most 200 characters."""
-    if isinstance(error, BaseException):
-        error = f"{type(error).__name__}: {error}"
-    line = " ".join(error.split()) if "\n" in error else error
-    return line if len(line) <= 200 else line[:199] + "…"  # noqa: PLR2004
 
 
 def _name(instance: Any, id_: str) -> str:
