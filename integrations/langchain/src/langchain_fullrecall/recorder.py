@@ -16,7 +16,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
 from fullrecall.steps import ROOT, Kind, Step, StepLog, brief
-from langchain_fullrecall.messages import Message, text_of
+from langchain_fullrecall.messages import Message, message_of
 from langchain_fullrecall.outputs import answer, question, tool_query
 from langchain_fullrecall.reader import LangChainReader
 
@@ -102,8 +102,8 @@ class Recorder(BaseCallbackHandler):
 
         What was streamed to a step is known only now, and is among `fields`.
         """
-        failed = isinstance(outputs, ToolMessage) and outputs.status == "error"
-        error = brief(text_of(outputs.content)) if failed else None
+        message = message_of(outputs) if isinstance(outputs, ToolMessage) else None
+        error = None if message is None else message.failure
         self.ended(run_id, outputs, error, fields.get("inputs"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
@@ -205,8 +205,7 @@ def conversation(messages: Sequence[Message], log: StepLog) -> None:
         query = tool_query(queries.get(message.call_id))
         name = message.name or "tool"
         log.begin(("message", number), ROOT, "tool", name, query=query, callee=name)
-        failed = brief(message.text) or "the tool failed" if message.failed else None
-        log.end(("message", number), (message.text, message.artifact), error=failed)
+        log.end(("message", number), (message.text, message.artifact), error=message.failure)
 
 
 def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:

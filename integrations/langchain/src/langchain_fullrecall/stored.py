@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.steps import Contents, DocumentList, Kind, Step, brief, left_early
+from langchain_fullrecall.messages import message_of
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, printed_documents
 from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task
@@ -46,7 +47,8 @@ class StoredRun:
         tags = tuple(run.tags or ())
         output = unwrapped(outputs)
         contents_in = self._reader.read(unwrapped(inputs, "input"))
-        failed = brief(run.error) if run.error else _reported_failure(kind, output)
+        message = message_of(output) if kind == "tool" else None
+        failed = brief(run.error) if run.error else message and message.failure
         if run.error and left_early(run.error):
             failed, output = None, {"command": list(printed_documents(run.error))}
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)
@@ -182,17 +184,3 @@ def _share(first: Step, second: Step) -> bool:
         return {copy.text for listed in step.returned for copy in listed.documents}
 
     return not texts(first).isdisjoint(texts(second))
-
-
-def _reported_failure(kind: Kind, output: Any) -> str | None:
-    """Return why a tool failed that reported it in its message."""
-    if kind != "tool":
-        return None
-    fields = (
-        output.get("kwargs", output)
-        if isinstance(output, Mapping)
-        else getattr(output, "__dict__", {})
-    )
-    if fields.get("status") != "error":
-        return None
-    return brief(str(fields.get("content", "the tool failed")))
