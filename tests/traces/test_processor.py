@@ -116,6 +116,23 @@ def test_blocks_at_the_same_time_keep_apart(seed: int) -> None:
     assert app.samples == []
 
 
+@pytest.mark.parametrize(
+    "result",
+    [["c", "a"], [("c", 0.9), ("a", 0.1)], {"answer": "x", "hits": [{"id": "c"}, {"id": "a"}]}],
+)
+def test_what_an_application_returns_counts_in_any_form(result: Any) -> None:
+    """IDs and rows name documents that its spans have."""
+    application = Application()
+
+    def ask(question: str) -> Any:
+        application.start("search", ids=("a", "b", "c")).end()
+        return result
+
+    found = application.processor.observed(ask).retrieve(Sample(user_input="q"))
+    assert found.error is None
+    assert [context.id for context in found.contexts or ()] == ["c", "a"]
+
+
 def test_traces_that_never_end_make_room() -> None:
     """No more than `max_open` traces are held, and no span of one that was handed out."""
     app = Application(max_open=10)

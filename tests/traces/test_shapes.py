@@ -170,6 +170,16 @@ def test_a_retriever_that_failed_beside_one_of_its_name() -> None:
     assert "1 of 2 calls failed (Store: TimeoutError)" in str(sample.retrieval_error)
 
 
+@pytest.mark.parametrize("error", ["GeneratorExit()", "GraphInterrupt: (Interrupt(value='?'),)"])
+def test_a_stream_or_a_graph_that_was_left_early(error: str) -> None:
+    """Nobody read on, or a human was asked: what was retrieved counts, and nothing failed."""
+    kind = {"openinference.span.kind": "CHAIN", "input.value": "q"}
+    graph = span(2, "graph", 1, end=9, error=error, attributes=kind)
+    sample = read(ROOT, graph, retriever(3, 2, "a"))
+    assert sample.retrieval_error is None
+    assert sample.retrieved_context_ids == ("a",)
+
+
 def test_a_tool_that_reports_its_failure() -> None:
     """It retrieved, raised, and a message said so: what it retrieved went nowhere."""
     message = {"content": "Error: down", "type": "tool", "status": "error"}

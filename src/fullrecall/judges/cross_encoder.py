@@ -8,28 +8,20 @@ what was scored once is in the store.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
-from weakref import WeakKeyDictionary
 
 from fullrecall.caches import remembered
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.claim_judge import Best, ClaimJudge, Judged, helping
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Ask, Flow, Verdict
-from fullrecall.judges.pair_scorers import PairScorer, Scored, load, stamp_of
+from fullrecall.judges.pair_scorers import PairModel, Scored, load, stamp_of
 from fullrecall.judges.sentences import located_parts
-from fullrecall.models.chat import ChatRequest, Completion, Message
-
-_DIGITS = 4
-"""Decimals of a score: fewer than what the company of other pairs in a batch may change."""
-_TURNS_OF_OTHERS = 3
-"""Steps of the event loop that other samples have to ask, before a batch is run."""
+from fullrecall.models.chat import ChatRequest, Message
 
 
 @dataclass(frozen=True)
@@ -158,73 +150,6 @@ def _windows(text: str, size: int) -> tuple[str, ...]:
     return tuple(text[spans[n][0] : spans[min(n + size, len(spans)) - 1][1]] for n in starts)
 
 
-class PairModel:
-    """A pair scorer as a chat model: requests that wait at the same time share their batches."""
-
-    def __init__(self, scorer: PairScorer, batch_size: int) -> None:
-        self.name = f"nli:{scorer.name}"
-        self.runs = 0
-        self._scorer = scorer
-        self._batch_size = batch_size
-        self._lock = threading.Lock()
-        self._waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Waiting]] = (
-            WeakKeyDictionary()
-        )
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
-            WeakKeyDictionary()
-        )
-
-    def complete(self, request: ChatRequest) -> Completion:
-        """Return the scores of a request's pairs, as JSON."""
-        return _written(self._score(_pairs_of(request)))
-
-    async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the same, in one batch with what else is asked for meanwhile.
-
-        While the model runs, requests gather; whichever has the next turn scores them all.
-        """
-        loop = asyncio.get_running_loop()
-        mine = _Waiting(_pairs_of(request))
-        waiting = self._waiting.setdefault(loop, [])
-        waiting.append(mine)
-        try:
-            async with self._turns.setdefault(loop, asyncio.Lock()):
-                if mine.scores is None:
-                    for _ in range(_TURNS_OF_OTHERS):
-                        await asyncio.sleep(0)
-                    await self._score_all(list(waiting))
-        finally:
-            waiting.remove(mine)
-        assert mine.scores is not None  # noqa: S101 - its turn came, or it raised
-        return _written(mine.scores)
-
-    async def _score_all(self, requests: Sequence[_Waiting]) -> None:
-        open_ones = [request for request in requests if request.scores is None]
-        pairs = [pair for request in open_ones for pair in request.pairs]
-        scores = iter(await asyncio.to_thread(self._score, pairs))
-        for request in open_ones:
-            request.scores = [next(scores) for _ in request.pairs]
-
-    def _score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
-        """Return the score of each pair; pairs of like length share a batch, each is run once."""
-        distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
-        score_of: dict[tuple[str, str], Scored] = {}
-        with self._lock:
-            for start in range(0, len(distinct), self._batch_size):
-                batch = distinct[start : start + self._batch_size]
-                score_of |= zip(batch, self._scorer.score(batch), strict=True)
-                self.runs += 1
-        return [score_of[pair] for pair in pairs]
-
-
-@dataclass(eq=False)
-class _Waiting:
-    """A request that waits for its turn."""
-
-    pairs: list[tuple[str, str]]
-    scores: list[Scored] | None = None
-
-
 @lru_cache(maxsize=8)
 def _pair_model(
     model: str,
@@ -234,14 +159,4 @@ def _pair_model(
     stamp: tuple[tuple[str, int, int], ...],  # a changed folder is read anew
 ) -> PairModel:
     del stamp
-    return PairModel(load(model, max_length=max_length, device=device), batch_size)
-
-
-def _pairs_of(request: ChatRequest) -> list[tuple[str, str]]:
-    return [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
-
-
-def _written(scores: Sequence[Scored]) -> Completion:
-    return Completion(
-        json.dumps([[round(value, _DIGITS) for value in scored] for scored in scores])
-    )
+    return load(model, batch_size=batch_size, max_length=max_length, device=device)

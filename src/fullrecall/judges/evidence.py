@@ -166,13 +166,8 @@ def locate_parts(quote: str, context: str | Folded, *, least: float = 0.9) -> tu
     return tuple(locations)
 
 
-def verbatim(quote: str, context: Folded) -> Iterator[Location]:
-    """Yield each place where `quote` stands in `context` as `locate` finds verbatim matches."""
-    return _occurrences(quote, context)
-
-
 def _located(part: str, folded: Folded, least: float, after: int) -> Location | None:
-    for location in _occurrences(part, folded):
+    for location in verbatim(part, folded):
         if location.start >= after:
             return location
     if not _says_enough(part, folded.text):
@@ -189,7 +184,8 @@ def _folded_quote(quote: str) -> str:
     return Folded(quote.strip().strip("\u2026").strip(".")).text
 
 
-def _occurrences(quote: str, folded: Folded) -> Iterator[Location]:
+def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
+    """Yield each place where `quote` stands, as `locate` finds verbatim matches."""
     quoted = _folded_quote(quote)
     if not quoted or not _says_enough(quote, folded.text):
         return

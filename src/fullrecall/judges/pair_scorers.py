@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import math
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.models.chat import ChatRequest, Completion
 
 _SUPPORTS = re.compile("entail|support|consisten|faithful|attributable|factual|grounded|true|yes")
 _DENIES = re.compile("^(?:no$|not|non|un|in|dis|false)|contradict|refut|hallucinat")
+_DIGITS = 4
+"""Decimals of a score: fewer than what the company of other pairs in a batch may change."""
+_TURNS_OF_OTHERS = 3
+"""Steps of the event loop that other samples have to ask, before a batch is run."""
 _END = 8_000_000  # bytes of a file's beginning and end that identify it
 _PROBES = (
     "The cat is sleeping on the sofa.",
@@ -67,20 +76,89 @@ Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[floa
 """One run of a model: a row of outputs for each pair of a passage and a claim, in order."""
 
 
-class PairScorer(NamedTuple):
-    """Scores pairs of a passage and a claim; `name` identifies the model."""
+class PairModel:
+    """A classifier of pairs as a chat model: requests that wait at the same time share batches.
 
-    name: str
-    logits: Logits
-    head: Head
+    `name` identifies it, `runs` counts its runs, `head` reads its outputs.
+    """
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
-        """Return the score of each pair, in order, from one run of the model."""
-        return [self.head.read(row) for row in self.logits(pairs)]
+    def __init__(self, name: str, logits: Logits, head: Head, batch_size: int) -> None:
+        self.name = f"nli:{name}"
+        self.runs = 0
+        self._logits = logits
+        self._head = head
+        self._batch_size = batch_size
+        self._lock = threading.Lock()
+        self._waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Waiting]] = (
+            WeakKeyDictionary()
+        )
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Return the scores of a request's pairs, as JSON."""
+        return _written(self._score(_pairs_of(request)))
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Return the same, in one batch with what else is asked for meanwhile.
+
+        While the model runs, requests gather; whichever has the next turn scores them all.
+        """
+        loop = asyncio.get_running_loop()
+        mine = _Waiting(_pairs_of(request))
+        waiting = self._waiting.setdefault(loop, [])
+        waiting.append(mine)
+        try:
+            async with self._turns.setdefault(loop, asyncio.Lock()):
+                if mine.scores is None:
+                    for _ in range(_TURNS_OF_OTHERS):
+                        await asyncio.sleep(0)
+                    await self._score_all(list(waiting))
+        finally:
+            waiting.remove(mine)
+        assert mine.scores is not None  # noqa: S101 - its turn came, or it raised
+        return _written(mine.scores)
+
+    async def _score_all(self, requests: Sequence[_Waiting]) -> None:
+        open_ones = [request for request in requests if request.scores is None]
+        pairs = [pair for request in open_ones for pair in request.pairs]
+        scores = iter(await asyncio.to_thread(self._score, pairs))
+        for request in open_ones:
+            request.scores = [next(scores) for _ in request.pairs]
+
+    def _score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
+        """Return the score of each pair; pairs of like length share a batch, each is run once."""
+        distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
+        score_of: dict[tuple[str, str], Scored] = {}
+        with self._lock:
+            for start in range(0, len(distinct), self._batch_size):
+                batch = distinct[start : start + self._batch_size]
+                score_of |= zip(batch, map(self._head.read, self._logits(batch)), strict=True)
+                self.runs += 1
+        return [score_of[pair] for pair in pairs]
 
 
-def load(model: str, *, max_length: int, device: str | None) -> PairScorer:
-    """Return the scorer of a model: by onnxruntime where its folder has an ONNX export."""
+@dataclass(eq=False)
+class _Waiting:
+    """A request that waits for its turn."""
+
+    pairs: list[tuple[str, str]]
+    scores: list[Scored] | None = None
+
+
+def _pairs_of(request: ChatRequest) -> list[tuple[str, str]]:
+    return [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
+
+
+def _written(scores: Sequence[Scored]) -> Completion:
+    return Completion(
+        json.dumps([[round(value, _DIGITS) for value in scored] for scored in scores])
+    )
+
+
+def load(model: str, *, batch_size: int, max_length: int, device: str | None) -> PairModel:
+    """Return a model that scores pairs: by onnxruntime where its folder has an ONNX export."""
     folder = Path(model).expanduser()
     graph = graph_of(folder)
     if (
@@ -97,7 +175,7 @@ def load(model: str, *, max_length: int, device: str | None) -> PairScorer:
     )
     where = str(folder) if graph else model
     head = head_of(classifier.config, where, classifier.logits)
-    return PairScorer(classifier.name, classifier.logits, head)
+    return PairModel(classifier.name, classifier.logits, head, batch_size)
 
 
 def graph_of(folder: Path) -> Path | None:

@@ -56,7 +56,7 @@ def assessed(
     screened = yield from judge.relevance(texts, question=question, reference=reference)
     if not claims:
         return [_of_relevance(verdict) for verdict in screened]
-    near = [at for at, verdict in enumerate(screened) if verdict.label in ("supported", "partial")]
+    near = [at for at, verdict in enumerate(screened) if verdict.helps]
     attributed = yield from side_by_side(
         [judge.attribute(claims, [texts[at]], question=question) for at in near]
     )

@@ -10,7 +10,15 @@ from typing import Any
 from fullrecall.context import Context
 from fullrecall.hits import IdKey, contexts_of, id_at
 from fullrecall.identifiers import as_id
-from fullrecall.steps import Contents, DocumentCopy, DocumentList, Kind, Step, ValueReader
+from fullrecall.steps import (
+    Contents,
+    DocumentCopy,
+    DocumentList,
+    Kind,
+    Step,
+    ValueReader,
+    left_early,
+)
 from fullrecall.traces.conventions import CONVENTIONS, REFERENCE, SAMPLE_ID, below, parsed
 from fullrecall.traces.dialogue import REDACTED, answer_of, question_of
 from fullrecall.traces.span import Span
@@ -61,7 +69,7 @@ def step_of(span: Span, id_key: IdKey | None = None) -> TracedStep:
 
 def output_step(output: object, id_key: IdKey | None) -> Step:
     """Return what an application returned as the step that is the call itself."""
-    lists, texts = DocumentReader().read(output)
+    lists, texts = DocumentReader().read_result(output)
     return Step("call", None, "chain", "call", returned=_identified(lists, id_key), texts=texts)
 
 
@@ -111,6 +119,8 @@ class _Translation:
         is_tool = kind == "tool"
         name = str((is_tool and self._first("tool")) or source_of(span.name))
         error = span.error or _reported_failure(kind, self._output)
+        if error and left_early(error):
+            error = None
         metadata = parsed(span.attributes.get("metadata"))
         metadata = metadata if isinstance(metadata, Mapping) else {}
         contents = Contents((), ()) if error else self._returned()
@@ -145,7 +155,7 @@ class _Translation:
             _as_id(span.attributes.get(SAMPLE_ID, metadata.get(SAMPLE_ID))),
             is_inner=span.name.startswith(f"{name}._"),
             has_input=self._input is not None or query is not None,
-            has_output=self._raw_output is not None or bool(error),
+            has_output=self._raw_output is not None or bool(span.error),
         )
 
     def _first(self, field: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.steps import Contents, DocumentList, Kind, Step
+from fullrecall.steps import Contents, DocumentList, Kind, Step, left_early
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, printed_documents
 from langchain_fullrecall.recorder import RETRIED, branch_of, brief, graph_task
@@ -18,9 +18,6 @@ _KINDS: dict[str, Kind] = {"retriever": "retriever", "tool": "tool", "llm": "llm
 
 _FALLBACKS = "RunnableWithFallbacks"
 """All that a stored run says of its kind: one that was given another name made nothing good."""
-
-_DEPARTURES = ("GeneratorExit", "GraphInterrupt", "NodeInterrupt", "GraphDrained", "ParentCommand")
-"""What a step raises that leaves early without failing: a stored run has no more than its name."""
 
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
@@ -50,7 +47,7 @@ class StoredRun:
         output = unwrapped(outputs)
         contents_in = self._reader.read(unwrapped(inputs, "input"))
         failed = brief(run.error) if run.error else _reported_failure(kind, output)
-        if run.error and run.error.partition("(")[0] in _DEPARTURES:
+        if run.error and left_early(run.error):
             failed, output = None, {"command": list(printed_documents(run.error))}
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)
         name = run.name or kind

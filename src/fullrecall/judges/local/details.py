@@ -7,17 +7,14 @@ Of ten such rules these two held on data sets that they were not chosen on (`doc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from fullrecall.judges.local.matching import Match
 from fullrecall.judges.local.passages import Passage
-from fullrecall.judges.words.negations import denials, denied_keys
+from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import follows_from, months, numbers
-from fullrecall.judges.words.tokens import read_words, stem
 
 _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
-_CLOSE = 0.5  # of it, to say the like
-_AUXILIARIES = frozenset(map(stem, "be have do can could will would may must should".split()))
+_HALF = 0.5  # of the words that a sentence denies
 
 
 def differing_detail(claim: Passage, contexts: Sequence[Passage], match: Match) -> str:
@@ -42,41 +39,15 @@ def has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
 
 
 def _is_denied(claim: Passage, context: Passage, match: Match) -> bool:
-    """Whether the claim or the sentence that covers most of it denies what the other states."""
-    assert match.best is not None  # noqa: S101 - asked only where something was found
-    number = match.best.number
-    sentence = context.sentence(number)
-    claimed = denials(claim.text, "en")
-    if any(denial.kind != "implied" for denial in claimed):
-        if match.covered >= _CLOSE * match.total:
-            return not _denies_word_of(sentence, claim)
-        around = range(max(0, number - 1), min(len(context.sentences), number + 2))
-        return not any(denials(context.sentence(at), "en") for at in around)
-    return not claimed and _denies_neighbors_of(sentence, claim)
+    """Whether either of the claim and the sentence that covers most of it denies it, not both.
 
-
-def _denies_word_of(sentence: str, claim: Passage) -> bool:
-    """Whether the sentence denies in other words, or denies a word that the claim has."""
-    if any(denial.kind != "plain" for denial in denials(sentence, "en")):
-        return True
-    return not denied_keys(sentence).isdisjoint(word.key for word in claim.words)
-
-
-def _denies_neighbors_of(sentence: str, claim: Passage) -> bool:
-    """Whether the sentence has a "not" between two words that stand side by side in the claim.
-
-    Any other negation in it may be about something else: "not far from", "not only".
+    A sentence denies the claim where half of what it denies is the claim's. Where the claim denies,
+    too, one word is enough, or other words for a denial: "failed to", "a myth".
     """
-    negations = [denial for denial in denials(sentence, "en") if denial.kind == "plain"]
-    if not negations:
-        return False
-    pairs = {(word.key, other.key) for word, other in pairwise(claim.words)}
-    seconds = {other for word, other in pairs if word in _AUXILIARIES}
-    words = list(read_words(sentence))
-    for before, denial, after in zip(words, words[1:], words[2:], strict=False):
-        if denial.key == "not" and (
-            (before.key, after.key) in pairs
-            or (denial.written != "not" and after.key in seconds)  # isn't, wasn't
-        ):
-            return any(word.start <= denial.start < word.end for word in negations)
-    return False
+    assert match.best is not None  # noqa: S101 - asked only where something was found
+    sentence = context.sentence(match.best.number)
+    denied = denied_keys(sentence)
+    shared = denied.intersection(word.key for word in claim.words)
+    if denials(claim.text, "en"):
+        return not (shared or denies(sentence, "en", ("implied", "reported")))
+    return bool(shared) and len(shared) >= _HALF * len(denied)

@@ -40,7 +40,7 @@ class LexicalJudge(ClaimJudge):
 
     called: ClassVar[str] = "the built-in judge"
     rules: ClassVar[frozenset[str]] = frozenset(
-        "number unit scale month negation report myth language".split()
+        "number unit scale month negation frequency report myth language".split()
     )
 
     def __post_init__(self) -> None:
