@@ -12,6 +12,7 @@ from fullrecall.judges.local.features import SIGNS
 from fullrecall.judges.local.passages import read_passage
 from fullrecall.judges.local.support import Support, support_alone, support_together, weights
 from fullrecall.judges.words.frequencies import weight, zipf_frequencies
+from fullrecall.judges.words.negations import denying_kind
 from fullrecall.judges.words.tokens import read_words, stem
 
 BRIDGE = (
@@ -303,7 +304,7 @@ def test_words_carry_their_places() -> None:
         "album",
     ]
     assert [word.key for word in words][-4:] == ["album", "not", "dollar", "#1200.5"]
-    assert words[3].is_negation
+    assert denying_kind(words[3].written, "en") == "plain"
 
 
 def test_sentences_end_where_readers_end_them() -> None:

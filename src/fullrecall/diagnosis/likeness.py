@@ -17,6 +17,7 @@ from typing import NamedTuple
 from fullrecall.caches import remembered
 from fullrecall.context import Context
 from fullrecall.judges.words.languages import language_of
+from fullrecall.judges.words.negations import denying_kind
 from fullrecall.judges.words.opposites import opposites, rivals
 from fullrecall.judges.words.tokens import read_words
 
@@ -152,7 +153,7 @@ def facts(text: str) -> Facts:
     return Facts(
         frozenset(word.key for word in words if word.is_number),
         frozenset(names),
-        sum(word.is_negation for word in words),
+        sum(denying_kind(word.written, "en") is not None for word in words),
         frozenset(word.key for word in words),
     )
 

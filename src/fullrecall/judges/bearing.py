@@ -11,7 +11,7 @@ English; of other languages numbers and negation are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from fullrecall.caches import remembered
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.words.data import word_set
-from fullrecall.judges.words.languages import function_words, language_of
+from fullrecall.judges.words.languages import function_words, is_functional, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import (
@@ -339,20 +339,15 @@ def _digits(number: Number) -> str:
 
 def _around(context: str, part: Location) -> str:
     """Return the whole sentences that a part of a quote stands in."""
-    start = max(0, part.start - _BESIDE)
-    stops = [match.end() for match in _SENTENCE_END.finditer(context, start, part.start)]
-    end = _SENTENCE_END.search(context, max(part.start, part.end - 1), part.end + _BESIDE)
-    first = stops[-1] if stops else start
-    return context[first : end.end() if end else part.end + _BESIDE].strip()
+    end = _end(context, max(part.start, part.end - 1), part.end + _BESIDE, 1)
+    return context[_begin(context, part.start, _BESIDE, 1) : end].strip()
 
 
 def _near(context: str, parts: Sequence[Location]) -> str:
     """Return the sentence before a quote, and the context's first."""
-    start = max(0, parts[0].start - 2 * _BESIDE)
-    stops = [match.end() for match in _SENTENCE_END.finditer(context, start, parts[0].start)]
-    before = context[stops[-2] if len(stops) > 1 else start : parts[0].start]
-    head = _SENTENCE_END.search(context, 0, _BESIDE)
-    return f"{before} {context[: head.end() if head else _BESIDE]}"
+    start = parts[0].start
+    before = context[_begin(context, start, 2 * _BESIDE, 2) : start]
+    return f"{before} {context[: _end(context, 0, _BESIDE, 1)]}"
 
 
 def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Location]) -> bool:
@@ -366,12 +361,21 @@ def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Locati
 
 def _beside(context: str, part: Location) -> str:
     """Return the sentences that a quote stands in, with one more on either side."""
-    before = context[max(0, part.start - _BESIDE) : part.start]
-    after = context[part.end : part.end + _BESIDE]
-    starts = [match.end() for match in _SENTENCE_END.finditer(before)]
-    ends = [match.start() for match in _SENTENCE_END.finditer(after)]
-    first = part.start - len(before) + starts[-2] if len(starts) > 1 else part.start - len(before)
-    return context[first : part.end + ends[1] if len(ends) > 1 else part.end + len(after)]
+    first = _begin(context, part.start, _BESIDE, 2)
+    return context[first : _end(context, part.end, part.end + _BESIDE, 2)]
+
+
+def _begin(context: str, at: int, reach: int, nth: int) -> int:
+    """Return where the nth sentence begins, counted back from an offset; `reach` back at most."""
+    start = max(0, at - reach)
+    stops = [match.end() for match in _SENTENCE_END.finditer(context, start, at)]
+    return stops[-nth] if len(stops) >= nth else start
+
+
+def _end(context: str, at: int, limit: int, nth: int) -> int:
+    """Return where the nth sentence ends, counted from an offset; `limit` at most."""
+    stops = [match.end() for match in _SENTENCE_END.finditer(context, at, limit)]
+    return stops[nth - 1] if len(stops) >= nth else limit
 
 
 def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str]) -> Iterator[int]:
@@ -380,15 +384,26 @@ def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str])
     Told by words alone: "Ann beat Bob" and "Bob beat Ann" are the same here. `lowered` are the
     contexts in lower case, made once for all claims.
     """
-    claim_words = content_words(claim)
-    if len({word.key for word in claim_words}) < _FEWEST:
+    # Looking for beginnings first spares reading what cannot state it: most are gone after a few
+    # words, before it is even told which language the claim is in.
+    telling = (word for word in read_words(claim) if word.tells)
+    if not _with_beginnings((w for w in telling if not is_functional(w.written)), lowered):
         return
-    left = list(contexts)
-    # Looking for beginnings first spares reading what cannot state it: most are gone at once.
-    for word in claim_words:
+    if len(content_keys(claim)) < _FEWEST:
+        return
+    left = _with_beginnings(content_words(claim), lowered)
+    yield from (number for number in left if _states(contexts[number], claim))
+
+
+def _with_beginnings(words: Iterable[Word], lowered: Mapping[int, str]) -> list[int]:
+    """Return the contexts that have the beginning of each of these words that is no number."""
+    left = list(lowered)
+    for word in words:
+        if not left:
+            break
         if not word.is_number:
             left = [number for number in left if word.written[:_BEGINNING] in lowered[number]]
-    yield from (number for number in left if _states(contexts[number], claim))
+    return left
 
 
 def _states(context: str, claim: str) -> bool:

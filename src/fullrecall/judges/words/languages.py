@@ -116,6 +116,11 @@ def function_words(language: str | None) -> frozenset[str]:
     return words_of(language or "", "function_words")
 
 
+def is_functional(word: str) -> bool:
+    """Return whether a word, in lower case, is a function word in any language."""
+    return word in _by_sign("function_words")
+
+
 @remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
     """Return the language and how many words or letters told it."""

@@ -83,7 +83,9 @@ def denied_keys(text: str) -> frozenset[str]:
     negations = [denial for denial in denials(text, "en") if denial.kind == "plain"]
     if not negations:
         return frozenset()
-    words = [word for word in read_words(text) if word.tells and not word.is_negation]
+    words = [
+        word for word in read_words(text) if word.tells and not denying_kind(word.written, "en")
+    ]
     starts = [word.start for word in words]
     denied: set[str] = set()
     for denial in negations:
@@ -105,13 +107,15 @@ def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:
                     yield match.start(), match.end(), kind
         return
     for match in _WORD.finditer(text):
-        kind_of = _kind(match[0].lower().replace("’", "'"), language)
+        kind_of = denying_kind(match[0].lower(), language)
         if kind_of is not None:
             yield match.start(), match.end(), kind_of
 
 
 @remembered_words(16_384)
-def _kind(word: str, language: str) -> DenialKind | None:
+def denying_kind(word: str, language: str) -> DenialKind | None:
+    """Return how plainly a lower-case word denies; None for one that does not."""
+    word = word.replace("’", "'")
     if language == "en" and word.endswith("n't"):
         return "plain"
     first = word.partition("'")[0]  # n'est, nobody's

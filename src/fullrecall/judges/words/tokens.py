@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fullrecall.caches import remembered_words
-from fullrecall.judges.words.data import lines, number_words, words_of
+from fullrecall.judges.words.data import lines, number_words
 from fullrecall.judges.words.frequencies import weight
 
 # Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
@@ -55,7 +55,6 @@ class Word(NamedTuple):
     written: str  # lower-case, for word vectors
     is_number: bool = False
     is_capitalised: bool = False
-    is_negation: bool = False
 
     @property
     def tells(self) -> bool:
@@ -78,27 +77,25 @@ def read_words(text: str) -> Iterator[Word]:
                 pair = text[position : position + 2]
                 yield Word(pair, _PAIR_WEIGHT, position, position + 2, pair)
             continue
-        key, worth, is_negation = _identify(written, match.lastgroup or "")
-        is_number, is_capitalised = key[0] == "#", written[0].isupper()
+        key, worth = _identify(written, match.lastgroup or "")
         # By position: names cost a quarter of the time here.
-        yield Word(key, worth, start, end, written.lower(), is_number, is_capitalised, is_negation)
+        yield Word(key, worth, start, end, written.lower(), key[0] == "#", written[0].isupper())
 
 
 @remembered_words(65_536)
-def _identify(written: str, kind: str) -> tuple[str, float, bool]:
-    """Return the key and weight of a word, and whether it denies."""
+def _identify(written: str, kind: str) -> tuple[str, float]:
+    """Return the key and weight of a word."""
     if kind == "sign":
-        return _SIGNS[written], weight(_SIGNS[written]), False
+        return _SIGNS[written], weight(_SIGNS[written])
     if kind == "number":
-        return _number(written)
+        return _number_key(written), _NUMBER_WEIGHT
     word = _without_accents(written)
     word, apostrophe, ending = word.partition("'")
     if apostrophe and ending == "t":  # isn't, can't
-        return "not", weight("not"), True
+        return "not", weight("not")
     if word in _spelled():
-        return _spelled()[word], weight(word), False
-    key = stem(word) if word.isascii() else word
-    return key, weight(word), word in _denying()
+        return _spelled()[word], weight(word)
+    return (stem(word) if word.isascii() else word), weight(word)
 
 
 @cache
@@ -115,19 +112,14 @@ def _irregular() -> dict[str, str]:
     return {form: base for base, *inflected in forms for form in inflected}
 
 
-@cache
-def _denying() -> frozenset[str]:
-    return words_of("en", "denials") | words_of("en", "implied") | words_of("en", "reported")
-
-
-def _number(written: str) -> tuple[str, float, bool]:
+def _number_key(written: str) -> str:
     digits = re.match(r"[\d.,]*\d", written)
     value = digits.group() if digits else written
     # A comma before exactly three digits groups thousands; any other comma is a decimal comma.
     value = re.sub(r",(?=\d{3}(?!\d))", "", value).replace(",", ".")
     with suppress(ValueError):  # 1.2.3 is a version
         value = f"{float(value):.12g}"
-    return f"#{value}", _NUMBER_WEIGHT, False
+    return f"#{value}"
 
 
 def _without_accents(written: str) -> str:
