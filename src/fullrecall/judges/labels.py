@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import get_args
 
-from fullrecall.judges.judge import Label
+from fullrecall.judges.judge import LABELS, Label
 from fullrecall.judges.words.data import table
 
 
@@ -17,9 +16,7 @@ def _folded(word: str) -> str:
 
 
 _LABELS: Mapping[str, Label] = {
-    _folded(word): label
-    for label in get_args(Label)
-    for word in table("verdicts.json")[label].split(";")
+    _folded(word): label for label in LABELS for word in table("verdicts.json")[label].split(";")
 }
 
 
