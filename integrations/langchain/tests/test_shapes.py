@@ -387,6 +387,18 @@ def past_the_record_unread() -> Any:
     )
 
 
+class Cutting(Store):
+    """A retriever that cuts what it returns where nobody is told of it."""
+
+    def invoke(self, *args: Any, **kwargs: Any) -> list[Document]:
+        """Return the last document."""
+        return super().invoke(*args, **kwargs)[-1:]
+
+    async def ainvoke(self, *args: Any, **kwargs: Any) -> list[Document]:
+        """Return the last document."""
+        return (await super().ainvoke(*args, **kwargs))[-1:]
+
+
 def nothing_left() -> Any:
     """A step that keeps nothing, and a model that answers all the same."""
     return Store() | (lambda documents: []) | joined | Model()
@@ -515,6 +527,12 @@ def test_one_right_number_on_every_path(shape: str, client: Client) -> None:
         if ids is None and shape in SILENT.get(path, ()):
             continue
         assert ids == expected, path
+
+
+def test_a_retriever_that_cuts_by_itself() -> None:
+    """What it returned counts, not what its callbacks were told."""
+    found = observed(Cutting()).retrieve(Sample(user_input="q"))
+    assert shapes.ids_of(found) == ["c"]
 
 
 @pytest.mark.parametrize(

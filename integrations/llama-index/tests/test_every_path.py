@@ -49,6 +49,18 @@ class Brings(BaseRetriever):
         ]
 
 
+class Cuts(Brings):
+    """Cuts what it returns, in the method that is asked."""
+
+    def retrieve(self, str_or_query_bundle: Any) -> list[NodeWithScore]:
+        """Return the last node."""
+        return super().retrieve(str_or_query_bundle)[-1:]
+
+    async def aretrieve(self, str_or_query_bundle: Any) -> list[NodeWithScore]:
+        """Return the last node."""
+        return (await super().aretrieve(str_or_query_bundle))[-1:]
+
+
 class Down(Brings):
     """Fails."""
 
@@ -157,6 +169,7 @@ SHAPES: dict[str, tuple[Any, str]] = {
     "swallows": (Swallows(), "unscored"),
     "threads": (in_threads, "a b"),
     "workflow": (Flow(), "b"),
+    "cuts by itself": (Cuts("a", "b", "c"), "c"),
     "engine": (
         RetrieverQueryEngine.from_args(
             Brings("a", "b", "c"),

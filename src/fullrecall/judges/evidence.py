@@ -34,8 +34,6 @@ _BETWEEN = "\0"  # words as one string
 _FEWEST_WORDS = 2  # of each part of a quote with more than one ellipsis
 _WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"\S+")
-_UNEVEN = re.compile(r"\A\s|\s\s|\s\Z")
-_SPACES = {number: " " for number in range(128) if chr(number).isspace()}
 _ELLIPSIS = re.compile(r"\[(?:…|\.{3})\]|\((?:…|\.{3})\)|…|\.{3,}+")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d«»„"
 # What a model leaves out of a quote, or a page puts in: footnote marks and the numbers of lists.
@@ -113,18 +111,15 @@ def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
 
 def _folded_ascii(text: str) -> tuple[str, Sequence[int]]:
     """Return what folding gives for ASCII, without going through it letter by letter."""
-    if _UNEVEN.search(text) is None:
-        return text.translate(_SPACES).lower(), range(len(text))
-    words: list[str] = []
+    folded = " ".join(text.split()).lower()
+    if len(folded) == len(text):  # each white space is one character between two words
+        return folded, range(len(text))
     offsets: list[int] = []
-    end = 0
     for word in _PRINTED.finditer(text):
-        if words:
-            offsets.append(end)
-        start, end = word.span()
-        words.append(word[0])
-        offsets += range(start, end)
-    return " ".join(words).lower(), offsets
+        if offsets:
+            offsets.append(offsets[-1] + 1)
+        offsets += range(*word.span())
+    return folded, offsets
 
 
 def locate(quote: str, context: str | Folded, *, least: float = 0.9) -> Location | None:
@@ -163,12 +158,13 @@ def _located(part: str, folded: Folded, least: float, after: int) -> Location | 
     for location in verbatim(part, folded):
         if location.start >= after:
             return location
-    if not _says_enough(part, folded.text):
+    quoted = _folded_quote(part)
+    if not _says_enough(part, quoted, folded.text):
         return None
     for location in _same_words(part, folded):
         if location.start >= after:
             return location
-    aligned = _aligned(_folded_quote(part), folded, least)
+    aligned = _aligned(quoted, folded, least)
     return aligned if aligned is not None and aligned.start >= after else None
 
 
@@ -180,7 +176,7 @@ def _folded_quote(quote: str) -> str:
 def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
     """Yield each place where `quote` stands, as `locate` finds verbatim matches."""
     quoted = _folded_quote(quote)
-    if not quoted or not _says_enough(quote, folded.text):
+    if not quoted or not _says_enough(quote, quoted, folded.text):
         return
     at = folded.text.find(quoted)
     for _ in range(_MOST_PLACES):
@@ -240,10 +236,9 @@ def _is_misspelling(mine: str, theirs: str) -> bool:
     return Levenshtein.distance(mine, theirs, score_cutoff=1) <= 1
 
 
-def _says_enough(quote: str, context: str) -> bool:
-    """Whether a quote is more than a word that stands everywhere."""
-    quoted = _folded_quote(quote)
-    if quoted == context.strip(" .") or " " in quoted or len(quoted) >= FEWEST_CHARACTERS:
+def _says_enough(quote: str, quoted: str, context: str) -> bool:
+    """Whether a quote, folded as `quoted`, is more than a word that stands everywhere."""
+    if " " in quoted or len(quoted) >= FEWEST_CHARACTERS or quoted == context.strip(" ."):
         return True
     bare = quote.strip(f" .,;:!?{_QUOTES}")
     if any(map(str.isdigit, bare)) or (len(bare) > 1 and bare[0].isupper()):

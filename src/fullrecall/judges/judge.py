@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
 
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 
@@ -37,6 +37,8 @@ A judge that needs no model never yields.
 Label: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
 """What a judge decides. Only the first two can earn credit; "contradicted" says that the contexts
 state the opposite, which another fix mends than what is merely not there."""
+
+LABELS: tuple[Label, ...] = get_args(Label)
 
 
 class Citation(NamedTuple):

@@ -12,9 +12,9 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
-from fullrecall.judges.judge import Citation, Label, Verdict
+from fullrecall.judges.judge import LABELS, Citation, Label, Verdict
 from fullrecall.judges.words.data import table
 
 BEGINS = "begins"
@@ -261,9 +261,7 @@ def _caseless(word: str) -> str:
 
 
 _LABELS: Mapping[str, Label] = {
-    _caseless(word): label
-    for label in get_args(Label)
-    for word in table("verdicts.json")[label].split(";")
+    _caseless(word): label for label in LABELS for word in table("verdicts.json")[label].split(";")
 }
 
 

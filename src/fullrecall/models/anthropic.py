@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fullrecall.errors import ParameterError
 from fullrecall.models.chat import ChatRequest, Completion
 from fullrecall.models.remote_model import RemoteModel
-from fullrecall.models.retries import token_count
+from fullrecall.models.retries import tokens_used
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 """What was read from or written to the prompt cache is of the prompt, too."""
@@ -83,15 +82,10 @@ class AnthropicChatModel(RemoteModel):
     def _read(self, reply: Any) -> Completion:
         """Return the answer: the input of the tool that was asked for, or the text."""
         blocks, stop = reply["content"], reply.get("stop_reason")
-        usage = reply.get("usage")
-        counts = usage if isinstance(usage, Mapping) else {}
         inputs = [json.dumps(b["input"]) for b in blocks if b.get("type") == "tool_use"]
         texts = [b["text"] for b in blocks if b.get("type") == "text"]
         return Completion.of(
             "\n".join(inputs or texts).strip(),
-            tokens=(
-                sum(token_count(counts.get(name)) for name in _PROMPT),
-                token_count(counts.get("output_tokens")),
-            ),
+            tokens=(tokens_used(reply, *_PROMPT), tokens_used(reply, "output_tokens")),
             stop="max_tokens" if stop in _FULL else stop,
         )

@@ -5,12 +5,11 @@ OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and others by their `base_u
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from fullrecall.models.chat import ChatRequest, Completion
 from fullrecall.models.remote_model import RemoteModel
-from fullrecall.models.retries import token_count
+from fullrecall.models.retries import tokens_used
 
 
 class OpenAIChatModel(RemoteModel):
@@ -63,14 +62,9 @@ class OpenAIChatModel(RemoteModel):
     def _read(self, reply: Any) -> Completion:
         choice = reply["choices"][0]
         message, stop = choice["message"], choice.get("finish_reason")
-        usage = reply.get("usage")
-        counts = usage if isinstance(usage, Mapping) else {}
         return Completion.of(
             (message.get("content") or "").strip(),
-            tokens=(
-                token_count(counts.get("prompt_tokens")),
-                token_count(counts.get("completion_tokens")),
-            ),
+            tokens=(tokens_used(reply, "prompt_tokens"), tokens_used(reply, "completion_tokens")),
             stop=stop,
             refusal=message.get("refusal"),
         )

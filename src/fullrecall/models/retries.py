@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.errors import ParameterError
 from fullrecall.models.chat import Completion, Failure
@@ -38,6 +39,12 @@ def token_count(count: object) -> int:
         return 0
     # Compared first: what is no number fails it, and what is too large for a float never is one.
     return int(count) if 0 <= count <= _MOST_TOKENS and count == int(count) else 0
+
+
+def tokens_used(reply: Mapping[str, Any], *names: str) -> int:
+    """Return the tokens that a reply's `usage` counts by these names together."""
+    usage = reply.get("usage")
+    return sum(token_count(usage.get(name)) for name in names) if isinstance(usage, Mapping) else 0
 
 
 class Attempt(NamedTuple):

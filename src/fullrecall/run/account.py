@@ -89,7 +89,7 @@ class Account(Spending):
         self._state: _State = {"holds": {}}
         self._cost = 0.0
         self._unpriced = False
-        self._waiting: list[asyncio.Future[None]] = []
+        self._settlement = asyncio.Event()
         self._why: str | None = None
         self._hold_names: set[str] = set()
         self._renewing: asyncio.Task[None] | None = None
@@ -171,11 +171,11 @@ class Account(Spending):
                 self._why = answer.why
                 self._wake()
             elif self._ledger is None and not answer.wait:
-                await self._settled_one()
+                await self._settlement.wait()
             else:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(answer.wait or pause):
-                        await self._settled_one()
+                        await self._settlement.wait()
                 pause = min(2 * pause, _POLL_SECONDS[1])
         self._hold_names.add(name)
         if self._ledger is not None and self._renewing is None:
@@ -221,16 +221,10 @@ class Account(Spending):
             with suppress(NotAsked):
                 await self._amend(partial(_renewed, names=tuple(self._hold_names)))
 
-    async def _settled_one(self) -> None:
-        settled = asyncio.get_running_loop().create_future()
-        self._waiting.append(settled)
-        await settled
-
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for settled in waiting:
-            if not settled.done():
-                settled.set_result(None)
+        """Have those who wait for room look again."""
+        self._settlement.set()
+        self._settlement = asyncio.Event()
 
     def _count(self, ask: Ask, completion: Completion) -> _Size:
         prompt, answered = completion.prompt_tokens, completion.completion_tokens

@@ -132,6 +132,17 @@ class _Reader:
         self._position += 1
         return None if sample is None else (self._position, sample)
 
+    async def adraw(self, items: AsyncIterator[object]) -> tuple[int, Sample] | None:
+        """Return the same of what comes without blocking an event loop."""
+        self._position += 1
+        try:
+            return self._position, as_sample_at(await anext(items), self._position)
+        except StopAsyncIteration:
+            return None
+        except Exception as error:  # noqa: BLE001 - raised again by `_finish`
+            self.error = error
+            return None
+
     def works(self, run: Run, results: Results) -> list[Work]:
         """Return samples up to the first that asks, as many as can be prepared in a moment."""
         began = time.monotonic()
@@ -209,13 +220,22 @@ async def arows_of(
         called = partial(contextvars.copy_context().run, function, *arguments)
         return await loop.run_in_executor(thread, called)
 
+    items = aiter(samples) if isinstance(samples, AsyncIterable) else None
+    reader = _Reader(() if isinstance(samples, AsyncIterable) else samples)
+
+    async def drawn(results: Results) -> list[Work]:
+        """Return the next samples, prepared; none at the end, and after an exception."""
+        if items is None:
+            return await away(reader.works, run, results)
+        each = await reader.adraw(items)
+        return [] if each is None else [await away(run.work, *each, results)]
+
     try:
         async with _ledger_of(run, away) as ledger:
             results = Results(ledger, run.account.spent)
-            source = _Source(samples, run, results, away)
             engine = await _engine(run, results, away)
             try:
-                while not engine.is_over and (works := await source.draw()):
+                while not engine.is_over and (works := await drawn(results)):
                     for row in await engine.turn(works):
                         yield row
                 while rows := await engine.rest():
@@ -223,7 +243,7 @@ async def arows_of(
                         yield row
             finally:
                 await engine.close(connections=False)
-            _finish(run, source.error, engine.door.stopped)
+            _finish(run, reader.error, engine.door.stopped)
     finally:
         thread.shutdown(wait=False)
 
@@ -241,49 +261,6 @@ async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIter
         yield ledger
     finally:
         await asyncio.shield(away(opening.__exit__, None, None, None))
-
-
-class _Source:
-    """Draws samples for an event loop, prepared beside it."""
-
-    def __init__(
-        self,
-        samples: Iterable[Sample] | AsyncIterable[object],
-        run: Run,
-        results: Results,
-        away: Callable[..., Awaitable[Any]],
-    ) -> None:
-        self._run = run
-        self._results = results
-        self._away = away
-        self._error: Exception | None = None
-        self._position = 0
-        self._reader: _Reader | None = None
-        if isinstance(samples, AsyncIterable):
-            self._items = aiter(samples)
-        else:
-            self._reader = _Reader(samples)
-
-    @property
-    def error(self) -> Exception | None:
-        """The exception of the samples, None where they raised none so far."""
-        return self._error if self._reader is None else self._reader.error
-
-    async def draw(self) -> list[Work]:
-        """Return the next samples; none at the end, and after an exception."""
-        if self._reader is not None:
-            reading = self._reader.works, self._run, self._results
-            works: list[Work] = await self._away(*reading)
-            return works
-        self._position += 1
-        try:
-            sample = as_sample_at(await anext(self._items), self._position)
-        except StopAsyncIteration:
-            return []
-        except Exception as error:  # noqa: BLE001 - raised again by `_finish`
-            self._error = error
-            return []
-        return [await self._away(self._run.work, self._position, sample, self._results)]
 
 
 async def _engine(

@@ -18,14 +18,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
 from fullrecall.judges.flow import NotAsked
 from fullrecall.models.chat import Failure
 from fullrecall.models.failures import Trouble
 from fullrecall.models.retries import Attempt, Retries
-
-T = TypeVar("T")
 
 _IN_A_ROW = 5
 """So many failures in a row, with no answer between, cast doubt on a model."""
@@ -53,8 +50,8 @@ class Endpoint:
         self._answered_at = float("-inf")
         self._in_a_row = 0
         self._doubt: Trouble | None = None
-        self._unproven: list[Callable[[], None]] = []
-        self._entering: list[asyncio.Future[None]] = []
+        self._unproven: list[Callable[[], object]] = []
+        self._settled = asyncio.Event()
         self._hoping: list[asyncio.Future[bool]] = []
         self._tried_again = False
 
@@ -64,9 +61,7 @@ class Endpoint:
         Waits while the model is in doubt. Raises `NotAsked` once the run is over for this model.
         """
         while self._doubt is not None and self.stopped is None:
-            entry = asyncio.get_running_loop().create_future()
-            self._entering.append(entry)
-            await entry
+            await self._settled.wait()
         self.check()
         self._open += 1
         return asyncio.get_running_loop().time()
@@ -147,7 +142,7 @@ class Endpoint:
         began: float,
         *,
         hopeless: bool = False,
-        remember: Callable[[], None] = lambda: None,
+        remember: Callable[[], object] = lambda: None,
     ) -> None:
         """Take note of an ask, begun then, that failed for good, its retries included.
 
@@ -238,11 +233,12 @@ class Endpoint:
         self._let_go()
 
     def _let_go(self) -> None:
-        entering, self._entering = self._entering, []
-        _tell(entering, value=None)
+        """Let those go on who wait while the model is in doubt."""
+        self._settled.set()
+        self._settled = asyncio.Event()
 
 
-def _tell(futures: Iterable[asyncio.Future[T]], *, value: T) -> None:
+def _tell(futures: Iterable[asyncio.Future[bool]], *, value: bool) -> None:
     """Let those go on who wait, with this value; some may have been cancelled."""
     for future in futures:
         if not future.done():

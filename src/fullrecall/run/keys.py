@@ -100,8 +100,4 @@ def _text(*parts: object) -> bytes:
     return _ENCODED(parts).encode("ascii")
 
 
-def _as_dict(value: Any) -> Any:
-    return dict(value)
-
-
-_ENCODED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_as_dict).encode
+_ENCODED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=dict).encode

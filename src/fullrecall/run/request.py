@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import email.utils  # noqa: F401 - loaded here, since where it is used an event loop would wait
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 
@@ -46,13 +46,6 @@ class _Request:
     claim: str = ""
     written: Future[None] | None = None
     """Done once the answer is kept."""
-
-
-@dataclass(slots=True)
-class _Sending:
-    """A request that is sent once, and what came of it."""
-
-    attempt: Attempt | None = None
 
 
 class Door:
@@ -155,10 +148,7 @@ class Door:
             if elsewhere is not None:
                 return elsewhere
             for sent in count(1):
-                async with self._allowed(request, sent) as allowed:
-                    attempt = allowed.attempt = await self._attempt(request.ask)
-                    completion = counted(request.ask, attempt, sent)
-                    self._keep(request, completion)
+                attempt = await self._sent(request, sent)
                 wait = await self._pause(request, attempt.trouble)
                 if wait is None:
                     break
@@ -167,23 +157,25 @@ class Door:
         finally:
             endpoint.leave()
             self.stopped = self.stopped or endpoint.stopped
-        return await self._written(request, completion)
+        return await self._written(request, attempt.completion)
 
-    @asynccontextmanager
-    async def _allowed(self, request: _Request, sent: int) -> AsyncIterator[_Sending]:
-        """Send a request once, within the endpoint's limit and the budget."""
-        sending, account, endpoint = _Sending(), self._account, request.endpoint
+    async def _sent(self, request: _Request, sent: int) -> Attempt:
+        """Send a request once, within the endpoint's limit and the budget; keep what it brings."""
+        ask, account, endpoint = request.ask, self._account, request.endpoint
+        attempt = None
         entered = await endpoint.acquire()
         try:
-            hold = await account.hold(request.ask, sent)
+            hold = await account.hold(ask, sent)
             request.sent = sent
             try:
-                yield sending
+                attempt = await self._attempt(ask)
+                completion = counted(ask, attempt, sent)
+                self._keep(request, completion)
             finally:
-                completion = None if sending.attempt is None else sending.attempt.completion
-                await account.settle(request.ask, hold, completion, sent)
+                await account.settle(ask, hold, attempt and attempt.completion, sent)
         finally:
-            endpoint.release(sending.attempt, entered, self._retries)
+            endpoint.release(attempt, entered, self._retries)
+        return attempt._replace(completion=completion)
 
     async def _pause(self, request: _Request, trouble: Trouble | None) -> float | None:
         """Return the seconds before a request goes once more; None for never."""
@@ -229,12 +221,11 @@ class Door:
         """
         if trouble is None or trouble.failure.is_reply or request.failed_before:
             return
-
-        def remember() -> None:
-            self._keeps.put(request.key, None, "")
-
         request.endpoint.fails(
-            trouble, began, hopeless=self._retries.gives_up(trouble), remember=remember
+            trouble,
+            began,
+            hopeless=self._retries.gives_up(trouble),
+            remember=lambda: self._keeps.put(request.key, None, ""),
         )
 
     def _endpoint(self, model: ChatModel) -> Endpoint:

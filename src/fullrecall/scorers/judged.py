@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.findings import Part as FoundPart
 from fullrecall.judges.bearing import Aim, stand_alone
 from fullrecall.judges.flow import arun, run
-from fullrecall.judges.judge import Citation, Flow, Judge, Label, Verdict, requiring_quotes
+from fullrecall.judges.judge import LABELS, Citation, Flow, Judge, Verdict, requiring_quotes
 from fullrecall.judges.quotes import Quotes
 from fullrecall.models.chat import ChatModel
 from fullrecall.parameters import check_k, check_share
@@ -221,7 +221,10 @@ class JudgedScorer(FindingScorer):
             for vote in cited
         ]
         proven = _steps(votes, strict=True)
-        steps = proven if self.require_evidence else _steps(votes, strict=False)
+        rests_on_quotes = self.require_evidence or all(
+            part.found_at == part.proven_at for vote in votes for _, part in vote
+        )
+        steps = proven if rests_on_quotes else _steps(votes, strict=False)
         evidence = sorted(dict.fromkeys(every), key=lambda item: item.rank)
         reached = steps[-1].credit if steps else 0.0
         ranks = {rank for vote in votes for _, part in vote for rank in part.ranks} if steps else ()
@@ -377,8 +380,8 @@ class Contexts:
         for part in (verdict, *verdict.others, *verdict.votes):
             if part.label is None and part in verdict.votes:
                 continue
-            if part.label not in get_args(Label):
-                return f"the judge's verdict {part.label!r} is none of {get_args(Label)}"
+            if part.label not in LABELS:
+                return f"the judge's verdict {part.label!r} is none of {LABELS}"
             if part.label == "supported" and not part.citations:
                 return "the judge cites no context for its verdict"
             for index, _ in part.citations:

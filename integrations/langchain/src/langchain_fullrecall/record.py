@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,9 +86,11 @@ class Reading(StepReading):
         the error where nothing was retrieved. Raises `InputError` for documents that cannot be
         read.
         """
-        error = declared_error(output)
-        alone = all(step.id == root for step in steps)
-        final = declared(output, self.reader, self.documents_key, alone=alone)
+        error = final = None
+        if isinstance(output, Mapping):
+            error = declared_error(output)
+            alone = all(step.id == root for step in steps)
+            final = declared(output, self.reader, self.documents_key, alone=alone)
         if self.selection != OUTERMOST and self.documents_key is None:
             chosen = selected(self.selection, steps)
             unseen = missing(self.selection, steps) if self.selection.filters else unseen
@@ -117,8 +119,9 @@ class Reading(StepReading):
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
         """Return a document as a context of this ID."""
-        if isinstance(copy.detail, Original):
-            return self.reader.context(copy.text, id, copy.detail)
+        own = copy.detail
+        if isinstance(own, Original):
+            return self.reader.context(copy.text, id, own)
         return plain_context(copy, id)
 
     def _collapsed(self, retrieval: Retrieval) -> Retrieval:

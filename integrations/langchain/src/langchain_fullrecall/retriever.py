@@ -8,6 +8,7 @@ from inspect import isasyncgenfunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableSequence
 from langchain_core.runnables.config import merge_configs
 
@@ -79,6 +80,7 @@ class ObservedRetriever:
         self._reading = reading
         self._config = config
         self._as_input = as_input or input_of(runnable)
+        self._is_search = _is_search(runnable)
         self._watch = IdWatch()
         self.asynchronous = isinstance(runnable, RunnableLambda) and not hasattr(runnable, "func")
 
@@ -125,7 +127,8 @@ class ObservedRetriever:
     def _call(self, sample: Sample) -> tuple[Recorder, Any, RunnableConfig]:
         inputs = self._as_input(_question(sample))
         recorder = Recorder()
-        recorder.log.begin_call(inputs)
+        if not self._is_search:
+            recorder.log.begin_call(inputs)
         config: RunnableConfig = {"callbacks": [recorder]}
         return recorder, inputs, merge_configs(self._config, config) if self._config else config
 
@@ -156,6 +159,14 @@ class ObservedRetriever:
         if sample.reference_context_ids and not self._watch.is_done:
             self._watch.warn(ids_seen(sample.with_retrieval(retrieval)))
         return retrieval
+
+
+def _is_search(runnable: Runnable[Any, Any]) -> bool:
+    """Return whether the call is one step already: a retriever that is asked as all of them are."""
+    own = type(runnable)
+    return isinstance(runnable, BaseRetriever) and (
+        own.invoke is BaseRetriever.invoke and own.ainvoke is BaseRetriever.ainvoke
+    )
 
 
 def _runnable(source: Observable) -> Runnable[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias, Unpack
@@ -85,6 +86,7 @@ class ObservedRetriever:
         self._retriever = retriever
         self._ways = ways
         self._reading = reading
+        self._is_search = _is_search(retriever)
         self._watch = IdWatch()
         self.asynchronous = ways.ask is None
 
@@ -98,8 +100,7 @@ class ObservedRetriever:
             retrieval: Retrieval = asyncio_run(self.aretrieve(sample))
             return retrieval
         question = _question(sample)
-        with recording(ROOT) as recorder:
-            recorder.begin_call(question)
+        with self._recording(question) as recorder:
             answer = _read_out(self._ways.ask(self._retriever, question))
             recorder.end_call(answer)
         return self._read(sample, answer, recorder)
@@ -107,8 +108,7 @@ class ObservedRetriever:
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
         """Return the same as `retrieve`, without blocking where the thing itself does not."""
         question = _question(sample)
-        with recording(ROOT) as recorder:
-            recorder.begin_call(question)
+        with self._recording(question) as recorder:
             answer = self._ways.aask(self._retriever, question)
             if isawaitable(answer):
                 answer = await answer
@@ -117,6 +117,13 @@ class ObservedRetriever:
             answer = _read_out(answer)
             recorder.end_call(answer)
         return self._read(sample, answer, recorder)
+
+    @contextmanager
+    def _recording(self, question: str) -> Iterator[Recorder]:
+        with recording(ROOT) as recorder:
+            if not self._is_search:
+                recorder.begin_call(question)
+            yield recorder
 
     def __call__(self, question: str, k: int) -> list[Context]:
         """Return what a retriever finds as deep as `k`; no more than there is.
@@ -157,6 +164,14 @@ class ObservedRetriever:
         if answer is None or isinstance(answer, str):
             return Found(record)
         return Found(Retrieval(contexts_of(answer)))
+
+
+def _is_search(thing: object) -> bool:
+    """Return whether the call is one step already: a retriever that is asked as all of them are."""
+    own: Any = type(thing)
+    return isinstance(thing, BaseRetriever) and (
+        own.retrieve is BaseRetriever.retrieve and own.aretrieve is BaseRetriever.aretrieve
+    )
 
 
 class _Ways:
