@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.steps import Contents, DocumentList, Kind, Step, left_early
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
-from langchain_fullrecall.reader import LangChainReader, printed_documents
+from langchain_fullrecall.reader import LangChainReader, printed_update, stored_update
 from langchain_fullrecall.recorder import RETRIED, branch_of, brief, graph_task
 
 if TYPE_CHECKING:
@@ -44,11 +44,12 @@ class StoredRun:
         inputs, outputs = run.inputs or {}, run.outputs or {}
         metadata = dict((run.extra or {}).get("metadata") or {})
         tags = tuple(run.tags or ())
-        output = unwrapped(outputs)
+        output = stored_update(unwrapped(outputs))
         contents_in = self._reader.read(unwrapped(inputs, "input"))
         failed = brief(run.error) if run.error else _reported_failure(kind, output)
-        if run.error and left_early(run.error):
-            failed, output = None, {"command": list(printed_documents(run.error))}
+        update = printed_update(run.error) if run.error and left_early(run.error) else None
+        if update is not None:
+            failed, output = None, update
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)
         name = run.name or kind
         group, branch = branch_of(tags, metadata)
