@@ -104,6 +104,41 @@ def test_each_edit_under_the_digest_that_was_written(name: str, tmp_path: Path) 
     assert passed == []
 
 
+@pytest.mark.parametrize("name", SCORERS)
+def test_no_edit_of_the_head_turns_the_proof_off(name: str, tmp_path: Path) -> None:
+    """Parameters that no scorer has are refused, else an edit of them would let results pass."""
+    path = tmp_path / "report.jsonl"
+    lines, before = saved(name, path)
+    method = lines[0]["methods"][0]
+    heads = [
+        {**method, "parameters": {**method["parameters"], field: value}}
+        for field in (*method["parameters"], "another")
+        for value in (None, -1, 7, "", [], {})
+    ] + [
+        {**method, "parameters": {own: method["parameters"][own] for own in kept}}
+        for field in method["parameters"]
+        for kept in [method["parameters"].keys() - {field}]
+    ]
+    heads += [{**method, "headline": headline} for headline in ("rr", "hit@1", "ndcg")]
+    passed = []
+    for head in heads:
+        changed = [{**lines[0], "methods": [head]}, *map(all_found_at_first, lines[1:])]
+        path.write_text(sealed(changed), "utf-8")
+        if not unchanged(path, before):
+            passed.append(head)
+    assert passed == [head for head in passed if head["parameters"].get("similarity") == ""]
+
+
+def all_found_at_first(line: Any) -> Any:
+    """Return a row whose targets are all found at rank 1, where anything was retrieved."""
+    result = line["results"][0]
+    if result["status"] != "scored" or not result["retrieved"]:
+        return line
+    at_first = {"steps": [[1, 1.0]], "ranks": [1]}
+    findings = [{**finding, **at_first} for finding in result["findings"]]
+    return {**line, "results": [{**result, "score": 1.0, "findings": findings}]}
+
+
 LINES = {
     "removed": lambda lines: [*lines[:1], *lines[2:]],
     "twice": lambda lines: [*lines, lines[1]],

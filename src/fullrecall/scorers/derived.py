@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from fullrecall import scorers
 from fullrecall.corpus import STALE
-from fullrecall.errors import FullrecallError, JudgeError
+from fullrecall.errors import FullrecallError, JudgeError, ReportError
 from fullrecall.findings import Evidence, Finding, Part
+from fullrecall.identifiers import shown
 from fullrecall.judges.flow import Done, advance
 from fullrecall.judges.judge import LABELS, Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.panel import median
@@ -24,6 +25,7 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.precision import ContextPrecision
 from fullrecall.scorers.scorer import BAD_ROW, INTERRUPTED, LATE, FindingScorer
+from fullrecall.scorers.similarity import is_name
 
 T = TypeVar("T")
 
@@ -66,15 +68,32 @@ def _built(
         return None
 
 
+def _may_be_own(kind: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether a scorer may be yours, or have a function of yours: of both only names are saved."""
+    by, similarity = parameters.get("by"), parameters.get("similarity")
+    if isinstance(by, Mapping) and isinstance(by.get("scorer"), str):
+        return _may_be_own(by["scorer"], by)
+    return kind not in _kinds() or (isinstance(similarity, str) and not is_name(similarity))
+
+
 class Derivation:
     """Derives the results of one score again."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
-        """Derive results of this method; `held`: its run held labels against a corpus."""
+        """Derive results of this method; `held`: its run held labels against a corpus.
+
+        Raises `ReportError` for a method that no scorer of this package can have.
+        """
         self._judge = RecordedJudge()
         self._held = held
         self.scorer = rebuilt(method, self._judge)
         """The scorer, None where it is one of your own: nothing can be derived."""
+        if self.scorer is None and not _may_be_own(method.kind, method.parameters):
+            raise ReportError(
+                f"{method.name}: no scorer of kind {method.kind!r} with headline "
+                f"{method.headline.name} has the parameters {shown(dict(method.parameters))}: "
+                "evaluate again"
+            )
         self.asks_nobody = self.scorer is not None and self._judge.name == ""
         """Whether results follow from the sample alone."""
 

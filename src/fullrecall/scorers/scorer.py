@@ -261,7 +261,9 @@ def require(value: Any, name: str) -> Any:
 
 def _described(value: object) -> object:
     if isinstance(value, FindingScorer):
-        return {"scorer": value.kind, **value.method.parameters}
+        # What inherits a kind may find otherwise: see `_method`.
+        kind = value.method.kind or type(value).__qualname__
+        return {"scorer": kind, **value.method.parameters}
     if value is None or isinstance(value, (str, int, float)):
         return value
     # A judge or model has a name; its `repr` may hold prompts, addresses, or secrets.

@@ -149,6 +149,11 @@ def _parts(work: Sequence[int]) -> Iterator[slice]:
         yield slice(start, len(work))
 
 
+def is_name(name: str) -> bool:
+    """Return whether a similarity has this name; all others are functions that are passed."""
+    return name in _DISTANCES or name in _FUZZ
+
+
 def _named(name: str) -> object:
     import rapidfuzz
 

@@ -25,7 +25,7 @@ from fullrecall.report.report import Report
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method, Result
 from fullrecall.results.files.plain import as_line, parsed, plain_rows
-from fullrecall.results.files.proof import Contradiction, Proof, Proven
+from fullrecall.results.files.proof import Contradiction, Proof, Proven, proofs_of
 from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.retrieval import View
@@ -243,7 +243,7 @@ def read(path: str | Path) -> Report:
                 f"{path} has {len(rows)} samples, and its last line says {foot.samples}: some "
                 "were added or removed; save it again with Report.save"
             )
-    reader = _Reader(path, methods, len(rows) - 1 if rest else None, held=origin.corpus is not None)
+    reader = _Reader(path, methods, origin, len(rows) - 1 if rest else None)
     report = Report(methods, table=Table(methods, reader.parts(rows)))
     report.origin = origin
     report.stopped = _NO_END if foot is None else foot.stopped
@@ -325,12 +325,12 @@ class _Reader:
     """Reads the rows of a file; the row at the place `cut` may be cut off."""
 
     def __init__(
-        self, path: str | Path, methods: Sequence[Method], cut: int | None, *, held: bool
+        self, path: str | Path, methods: Sequence[Method], origin: Origin, cut: int | None
     ) -> None:
         self._path = path
         self._methods = methods
         self._cut = cut
-        self._proofs = [Proof(method, held=held) for method in methods]
+        self._proofs = proofs_of(f"{path}:1", methods, origin)
 
     def parts(self, lines: Lines) -> Iterator[LinePart]:
         """Yield the rows of all lines, some at a time."""

@@ -23,7 +23,7 @@ from fullrecall.results.files import columns
 from fullrecall.results.files.json_lines import methods_of
 from fullrecall.results.files.plain import parsed
 from fullrecall.results.files.plan import assembled
-from fullrecall.results.files.proof import Proof
+from fullrecall.results.files.proof import proofs_of
 from fullrecall.results.files.proven_columns import prove
 from fullrecall.results.files.row_groups import Files, RowGroup
 from fullrecall.results.files.row_writer import Writer
@@ -262,7 +262,7 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
     end_records = [end for each in located for end in each.end_records(files)]
     origin = Origin.common(map(Origin.from_dict, end_records)) if end_records else UNKNOWN
     if whole:
-        proofs = [Proof(method, held=origin.corpus is not None) for method in methods]
+        proofs = proofs_of(names[0], methods, origin)
         for group in groups:
             prove(group, methods, proofs)
         for each in located:  # last: a row says more

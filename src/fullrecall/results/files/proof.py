@@ -21,6 +21,7 @@ from fullrecall.identifiers import shown
 from fullrecall.records import ROUNDING, ResultRecord, check_retrieved
 from fullrecall.result import Method, Result
 from fullrecall.results.files.plain import plain_results
+from fullrecall.results.origin import Origin
 from fullrecall.sample import Sample
 from fullrecall.scorers.derived import Derivation
 from fullrecall.scorers.ids import IdRecall, id_columns
@@ -119,6 +120,14 @@ class Proof:
 
     def _read(self, content: Any) -> Result:
         return ResultRecord.read(content).as_found(self._method)
+
+
+def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Proof]:
+    """Return the proof of each score; `ReportError`, which begins with `where`, for a wrong one."""
+    try:
+        return [Proof(method, held=origin.corpus is not None) for method in methods]
+    except ReportError as error:
+        raise ReportError(f"{where}: {error}") from None
 
 
 _GIVEN = frozenset({"scored", "undefined"})
