@@ -20,7 +20,11 @@ BROKEN = {
     "not an object": ("[1]\n", ["line 5"]),
     "unknown field": (
         '{"reterence": "x"}\n',
-        ["line 5", "'reterence'", "did you mean 'reference'?", "--rename reterence="],
+        ["line 5", "'reterence'", "did you mean 'reference'?", "--rename reterence=reference"],
+    ),
+    "unknown fields": (
+        '{"text": "why?", "notes": "x", "sample_id": "7"}\n',
+        ["--rename text=user_input,notes=", "columns are 'text', 'notes', 'sample_id'"],
     ),
     "wrong value": (
         '{"reference_context_ids": "abc"}\n',

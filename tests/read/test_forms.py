@@ -122,7 +122,7 @@ def test_unknown_columns_are_listed_with_the_way_out() -> None:
         one({"Frage": "Wo?", "Antwort": "Hier"})
     says = caught.value.problem
     assert "The columns are 'Frage', 'Antwort'" in says
-    assert "rename={'Antwort': 'user_input'}" in says
+    assert "rename={'Frage': 'user_input', 'Antwort': None}" in says
     assert "reference_context_ids" in says
 
 

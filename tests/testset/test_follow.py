@@ -265,3 +265,32 @@ def test_metadata_of_any_form_is_no_anchor(odd: Any) -> None:
     assert label.status is LabelStatus.SAME
     assert unjudged([sample], 1).samples == 0
     assert stale_label(anchor([sample], corpus)[0], CorpusIndex.of(documents_of(corpus))) is None
+
+
+EXTRACTIONS = {
+    "hyphens at the ends of lines": lambda text: text.replace("ord ", "o-\nrd ", 20),
+    "Markdown": lambda text: (
+        "# A title\n\n* **" + text.replace(" ", "** _", 1).replace(" ", "_ ", 1)
+    ),
+    "a table": lambda text: "| " + " | ".join(text.split(" ")) + " |",
+}
+
+
+@pytest.mark.parametrize("name", EXTRACTIONS)
+def test_the_same_page_in_another_extraction_is_the_same(name: str) -> None:
+    """Marks of layout are no words."""
+    corpus = {key: EXTRACTIONS[name](text) for key, text in CORPUS.items()}
+    label, _ = one(corpus)
+    assert (label.status, label.now) == (LabelStatus.SAME, ("d0",))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("at -5 degrees", "at 5 degrees"), ("2*3 rows", "23 rows"), ("10-20 days", "1020 days"),
+     ("written in C#", "written in C"), ("grade A- for", "grade A for")],
+)  # fmt: skip
+def test_marks_that_mean_something_are_no_layout(before: str, after: str) -> None:
+    """A minus, a product, a range, a language, a grade."""
+    old = {"d0": f"{CORPUS['d0']} It was {before} all of them."}
+    done = follow(SAMPLES[:1], {"d0": old["d0"].replace(before, after)}, old=old)
+    assert done.labels[0].status is LabelStatus.CHANGED

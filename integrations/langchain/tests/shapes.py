@@ -15,6 +15,7 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langsmith import Client
+from langsmith._internal._serde import dumps_json
 from langsmith.evaluation import aevaluate, evaluate
 from langsmith.schemas import Example, Run
 
@@ -98,17 +99,13 @@ class Watching(RecallStringEvaluator):
 def reloaded(run: Run) -> Run:
     """Return a run as LangSmith gives it back: JSON, under IDs that this process has not seen."""
     fields = {name: getattr(run, name, None) for name in _KEPT}
-    plain = json.loads(json.dumps(fields, default=_plain))
+    plain = json.loads(dumps_json(fields))
     children = [reloaded(child) for child in run.child_runs or ()]
     return Run(**{**plain, "id": uuid4(), "trace_id": uuid4(), "child_runs": children})
 
 
 _KEPT = ("name", "run_type", "inputs", "outputs", "error", "extra", "tags", "dotted_order",
          "start_time", "end_time")  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    return value.model_dump() if hasattr(value, "model_dump") else str(value)
 
 
 def paths(make: Callable[[], Any], client: Client) -> Iterator[tuple[str, Ids]]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from fullrecall.cli.options import FLAGS
 from fullrecall.errors import InputError, MissingExtraError
 
-_IN_PYTHON = (
-    (re.compile(r"rename=\{'([^']+)': None\}"), r"--rename \1="),
-    (re.compile(r"rename=\{'([^']+)': '([^']+)'\}"), r"--rename \1=\2"),
+
+def _renamed(match: re.Match[str]) -> str:
+    pairs = _RENAMED.findall(match[0])
+    return "--rename " + ",".join(f"{old}={new}" for old, new in pairs)
+
+
+_RENAMED = re.compile(r"'([^']+)': (?:None|'([^']+)')")
+_IN_PYTHON: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = (
+    (re.compile(r"rename=\{(?:'[^']+': (?:None|'[^']+')(?:, )?)++\}"), _renamed),
     (re.compile(r"rename=\{…: None\}"), "--rename COLUMN="),
     (re.compile(r"read\(path, format='(\w+)'\)"), r"--format \1"),
     (re.compile(r"pass format="), "pass --format"),

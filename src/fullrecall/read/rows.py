@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from fullrecall.errors import InputError, ParameterError
@@ -207,17 +208,29 @@ def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None =
         return Sample(**cells)
     except InputError as error:
         if error.field in cells and error.field not in FIELDS:
-            raise _unknown_column(error, error.field, cells) from None
+            raise _unknown_column(error, error.field, cells, values) from None
         raise
 
 
-def _unknown_column(error: InputError, column: str, cells: Mapping[str, Any]) -> InputError:
-    """Return what `Sample` says of a name that it does not know, with the columns there are."""
-    unknown, _, _ = error.problem.partition(". A sample takes")
+def _unknown_column(
+    error: InputError, column: str, cells: Mapping[str, Any], columns: Iterable[str]
+) -> InputError:
+    """Return what `Sample` says of names that it does not know, with the columns there are.
+
+    A single one may be mistyped. Where no column is the question, the first text may be it.
+    """
+    unknown = [name for name in cells if name not in FIELDS]
+    rename: dict[str, str | None] = dict.fromkeys(unknown)
+    near = get_close_matches(column, FIELDS, n=1) if len(unknown) == 1 else []
+    texts = [name for name in unknown if isinstance(cells[name], str)]
+    meant, field = (column, FIELDS[near[0]]) if near else (next(iter(texts), None), "user_input")
+    if meant is not None and field not in map(FIELDS.get, cells):
+        rename[meant] = field
+    problem, _, _ = error.problem.partition(". A sample takes")
+    there, fields = ", ".join(map(repr, columns)), ", ".join(Sample.names())
     return InputError(
-        f"{unknown}. The columns are {', '.join(map(repr, cells))}: say which field one holds, "
-        f"rename={{{column!r}: 'user_input'}}, or leave it out: rename={{{column!r}: None}}. "
-        f"The fields are {', '.join(Sample.names())}",
+        f"{problem}: say which field each holds, or leave it out with None: rename={rename!r}. "
+        f"The columns are {there}. The fields are {fields}",
         field=column,
     )
 

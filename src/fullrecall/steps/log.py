@@ -15,6 +15,10 @@ ROOT = "root"
 """The ID of the step that is the call itself, where it is none of the framework's."""
 
 
+_JUST_BEFORE = 1 / 4096
+"""Moments are whole numbers: steps that were streamed to begin between two, one inside another."""
+
+
 class StepLog:
     """The steps of one record, written down by any number of threads.
 
@@ -27,7 +31,7 @@ class StepLog:
         self._moments = count(1)
         self._lock = Lock()
         self._start: float | None = None
-        self._first_called: dict[Hashable | None, float] = {}
+        self._called: dict[Hashable | None, list[Step]] = {}
 
     @property
     def steps(self) -> list[Step]:
@@ -77,7 +81,7 @@ class StepLog:
                 self._start = perf_counter()
             step = Step(id, parent, kind, name, began=next(self._moments), **details)
             self._steps[id] = step
-            self._first_called.setdefault(parent, step.began)
+            self._called.setdefault(parent, []).append(step)
             if given is not None and type(given) is not str:  # a text holds no lists
                 step.given = self.reader.read(given).lists
             if prompt is not None:
@@ -105,7 +109,10 @@ class StepLog:
                 return None
             if given is not None:
                 step.given = self.reader.read(given).lists
-                step.began = self._first_called.get(id, next(self._moments)) - 0.5
+                now = next(self._moments)
+                # Steps that it called may have been streamed to as well: when did they begin?
+                step.began = min((s.began for s in self._called.get(id, ())), default=now)
+                step.began -= _JUST_BEFORE
             step.ended = next(self._moments)
             step.seconds = perf_counter() - (self._start or 0.0)
             step.error = error

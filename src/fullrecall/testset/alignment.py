@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,16 +37,31 @@ bench/testset_follow.py."""
 
 _SHOWN = 6
 
+_LAYOUT = re.compile(
+    r"""
+    (?<=[^\W\d_])[-\u2010\u2011](?=(?:[ \t]*+\r?\n\s*+)?[^\W\d_])  # a hyphen between letters
+    | ^[ \t]*+(?:\#{1,6}[ \t]|[-+>][ \t]|[•·▪◦‣])                  # a heading, item or citation
+    | (?<!\d)\*++ | \*++(?!\d) | (?<!\w)_++ | _++(?!\w)           # emphasis
+    | [`|]++                                                       # code, and cells of a table
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+"""What stands in a text for its layout. A minus, a star between digits, and C# are no layout."""
+
 
 @dataclass(frozen=True)
 class Letters:
-    """A text without white space, case, and typographic marks, with offsets in the original."""
+    """A text without white space, case, and typographic marks, with offsets in the original.
+
+    Nor with the marks of its layout: Markdown's, bullets, and hyphens between letters, at the end
+    of a line or within it. Another extraction of the same page has others.
+    """
 
     original: str
 
     @cached_property
     def _folded(self) -> Folded:
-        return Folded(self.original)
+        return Folded(_LAYOUT.sub(lambda match: " " * len(match[0]), self.original))
 
     @cached_property
     def text(self) -> str:

@@ -202,12 +202,12 @@ def follow(
     """Return samples whose references name the same words in a new corpus.
 
     A reference is *same* where its ID still has its words, *moved* where they stand under another
-    ID, in other chunks or at other offsets, letter for letter; *changed* where the nearest text
-    has other words, and *gone* where no text resembles it. Chunks that each hold at least 90 % of
-    a quote are one any-of group. Where none does, the fewest that hold a span together are a
-    reference each; of a whole text all chunks of it, overlapping ones too, are one any-of group,
-    since its label does not say which of them answers. Samples with spans get the IDs of the texts
-    that hold them.
+    ID, in other chunks or at other offsets, letter for letter but for marks of layout; *changed*
+    where the nearest text has other words, and *gone* where no text resembles it. Chunks that each
+    hold at least 90 % of a quote are one any-of group. Where none does, the fewest that hold a
+    span together are a reference each; of a whole text all chunks of it, overlapping ones too, are
+    one any-of group, since its label does not say which of them answers. Samples with spans get
+    the IDs of the texts that hold them.
 
     - `old`: the corpus that the references are right for; needed where they have no quotes yet
       (`anchor`; `generate` adds them).
