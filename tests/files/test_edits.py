@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,46 @@ def test_each_cell_of_a_column(name: str, tmp_path: Path) -> None:
                 wrong.append(f"{column}: {edit.kind}")
     assert wrong == []
     assert tried >= 15
+
+
+FOREIGN = ("", "x", "null", "[1]", "1", '"a"', "[null]", "[" * 3_000, '{"contexts": 1}')
+"""Texts that are no JSON object, or none of ours."""
+
+
+@pytest.mark.parametrize("read", [Report.load, Report.open], ids=["load", "open"])
+@pytest.mark.parametrize("name", ["ids", "claims"])
+def test_foreign_texts_in_columns(name: str, read: Any, tmp_path: Path) -> None:
+    """Whatever JSON a cell or the file's metadata hold, it is read or refused as a report is."""
+    path = tmp_path / "report.parquet"
+    report(name).save(path)
+    table = pq.read_table(path)
+    texts = [each.name for each in table.schema if pa.types.is_string(each.type)]
+    for text in FOREIGN:
+        pq.write_table(table.replace_schema_metadata({"fullrecall": text}), path)
+        with pytest.raises(ReportError, match="the metadata 'fullrecall'"):
+            read(path)
+        for column in texts:
+            cells = pa.array([text, *table[column].to_pylist()[1:]], pa.string())
+            index = table.column_names.index(column)
+            pq.write_table(table.set_column(index, column, cells), path)
+            read_or_refused(path, read)
+
+
+@pytest.mark.parametrize("cells", [[1], [1.5], [True], [[1]], [{"a": 1}]], ids=str)
+def test_columns_of_other_types(cells: list[Any], tmp_path: Path) -> None:
+    """A column of numbers where texts are meant is read as texts, or refused."""
+    path = tmp_path / "report.parquet"
+    report("claims").save(path)
+    table = pq.read_table(path)
+    for index, column in enumerate(table.column_names):
+        pq.write_table(table.set_column(index, column, pa.array(cells * len(table))), path)
+        read_or_refused(path, Report.load)
+        read_or_refused(path, Report.open)
+
+
+def read_or_refused(path: Path, read: Any) -> None:
+    """Look at all rows of a file; the one error that may be is `ReportError`."""
+    with suppress(ReportError):
+        opened = read(path)
+        opened.summary()
+        assert len(list(opened)) == len(opened.table.ids)

@@ -140,7 +140,8 @@ def sample_of(cells: dict[str, Any], own: Sequence[str] = ()) -> Sample:
     for column, name in _JSON.items():
         if cells.get(column) is not None:
             fields[name] = json.loads(cells[column])
-    recorded = (fields.get("retrieval") or {}).get("contexts") is not None
+    retrieval = fields.get("retrieval")
+    recorded = isinstance(retrieval, dict) and retrieval.get("contexts") is not None
     if recorded or fields.get("retrieved_contexts") is not None:
         fields["retrieved_context_ids"] = None
     extra = {name: cells[name] for name in own if cells.get(name) is not None}

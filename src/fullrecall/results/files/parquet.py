@@ -21,7 +21,7 @@ from fullrecall.report.signature import KIND, MANIFEST
 from fullrecall.result import Method, Result
 from fullrecall.results.files import columns
 from fullrecall.results.files.json_lines import methods_of
-from fullrecall.results.files.plain import parsed
+from fullrecall.results.files.plain import parsed, parsed_mapping
 from fullrecall.results.files.plan import assembled
 from fullrecall.results.files.proof import proofs_of
 from fullrecall.results.files.proven_columns import prove
@@ -329,8 +329,8 @@ class _Located:
         """Return what the runs that wrote the files said of themselves, such as what ended them."""
         if self._manifest is not None:
             return [self._manifest]
-        metadata = [files.file(name).metadata.metadata or {} for name in self.names]
-        return [json.loads(each[_END]) for each in metadata if _END in each]
+        ends = [_end_of(files, name) for name in self.names]
+        return [end for end in ends if end is not None]
 
     def check(self) -> None:
         """Raise `ReportError` for a file that is not the one that was written."""
@@ -406,15 +406,29 @@ def _heads(files: Files, name: str) -> list[str]:
     schema = file.schema_arrow
     if columns.HEAD not in schema.names or pa.types.is_nested(schema.field(columns.HEAD).type):
         raise ReportError(f"{name} is no saved report: it has no column {columns.HEAD!r}")
-    end = (file.metadata.metadata or {}).get(_END)
-    heads = [] if end is None else [json.loads(end)["head"]]
-    return [*heads, *files.heads(name)]
+    end = _end_of(files, name)
+    return [*([] if end is None else [end["head"]]), *files.heads(name)]
+
+
+def _end_of(files: Files, name: str) -> dict[str, Any] | None:
+    """Return what a file's metadata say of its report; None for a file of an engine."""
+    text = (files.file(name).metadata.metadata or {}).get(_END)
+    if text is None:
+        return None
+    where = f"{name}: the metadata {_END.decode()!r}"
+    try:
+        end = parsed_mapping(text)
+    except ReportError as error:
+        raise ReportError(f"{where}: {error}") from None
+    if not isinstance(end.get("head"), str) or not isinstance(end.get("stopped"), str | None):
+        raise ReportError(f"{where}: head must be a str, and stopped a str or null")
+    return end
 
 
 def _read_head(head: str, name: str) -> list[Method]:
     try:
-        return methods_of(parsed(head))
-    except (ValueError, ReportError) as error:
+        return methods_of(parsed_mapping(head))
+    except ReportError as error:
         raise ReportError(f"{name}: {columns.HEAD}: {error}") from None
 
 

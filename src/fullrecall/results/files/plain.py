@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any
 
 from fullrecall.errors import ReportError
+from fullrecall.identifiers import shown
 from fullrecall.records import check_plain, plain_found, plain_result, plain_sample
 from fullrecall.result import Method
 from fullrecall.table.ids import IdSamples
@@ -91,6 +92,17 @@ def parsed(line: str) -> Any:
         content = json.loads(line)
         check_plain(content, "")
         return content
+
+
+def parsed_mapping(text: str | bytes) -> dict[str, Any]:
+    """Return a JSON object; `ReportError` for anything else."""
+    try:
+        content = parsed(text if isinstance(text, str) else text.decode())
+    except ValueError as error:
+        raise ReportError(f"expected a JSON object, got {shown(text)}: {error}") from None
+    if type(content) is not dict:
+        raise ReportError(f"expected a JSON object, got {shown(text)}")
+    return content
 
 
 def _finite(text: str) -> float:

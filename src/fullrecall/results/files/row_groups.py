@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
@@ -18,6 +17,7 @@ from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.records import ResultRecord
 from fullrecall.result import Method, Result
 from fullrecall.results.files import columns
+from fullrecall.results.files.plain import parsed_mapping
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers, offsets_of
 from fullrecall.table.part import SCORED, Part, ScoreColumns, hash_sums, name_hashes
@@ -180,7 +180,7 @@ class RowGroup(Part):
         """Return the sample of a row."""
         try:
             return columns.sample_of(self._cells(row), self._own)
-        except (FullrecallError, ValueError, TypeError) as error:
+        except (FullrecallError, ValueError, TypeError, RecursionError) as error:
             raise ReportError(f"{self._path}: row {row}: {error}") from None
 
     def result(self, row: int, score: int) -> Result:
@@ -191,8 +191,8 @@ class RowGroup(Part):
             note = cells.get(f"{method.name}_reason") or ""
             return columns.derived(method, self.sample(row), self.columns(score), row, note)
         try:
-            return ResultRecord.read(json.loads(details)).as_found(method)
-        except (FullrecallError, ValueError) as error:
+            return ResultRecord.read(parsed_mapping(details)).as_found(method)
+        except FullrecallError as error:
             where = f"{self._path}: {method.name}_details of row {row}"
             raise ReportError(f"{where}: {error}") from None
 
@@ -303,8 +303,16 @@ class RowGroup(Part):
         if name in columns.COLD and not self.is_null(columns.SAMPLE):
             for row, text in enumerate(self.column(columns.SAMPLE).to_pylist()):
                 if text is not None:
-                    texts[row] = json.loads(text).get(name)
+                    texts[row] = self._mapping(text, row).get(name)
         return texts
+
+    def _mapping(self, text: str, row: int) -> dict[str, Any]:
+        """Return what a cell of `columns.SAMPLE` holds."""
+        try:
+            return parsed_mapping(text)
+        except ReportError as error:
+            where = f"{self._path}: {columns.SAMPLE} of row {row}"
+            raise ReportError(f"{where}: {error}") from None
 
     def _score(self, score: int) -> ScoreColumns:
         try:
@@ -326,7 +334,12 @@ class RowGroup(Part):
         ends = ("_reason", "_details")
         names = [*columns.COLD, *self._own]
         names += [f"{method.name}{end}" for method in self._methods for end in ends]
-        return self._read([name for name in names if not self.is_null(name)])
+        table = self._read([name for name in names if not self.is_null(name)])
+        kinds = [(each.name, self._types.get(each.name, each.type)) for each in table.schema]
+        try:
+            return table.cast(pa.schema(kinds))
+        except pa.ArrowException as error:
+            raise ReportError(f"{self._path} has columns of other types: {error}") from None
 
     def _read(self, names: Sequence[str]) -> pa.Table:
         file = self._files.file(self._path)
