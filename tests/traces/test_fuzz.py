@@ -196,7 +196,8 @@ def test_another_name_of_an_attribute_is_never_wrong(
 ) -> None:
     """As the next version of an instrumentor may have it; nor is another name of every span."""
     # Of 53, texts of documents stood in no span any more: a model's prompt told nothing of them.
-    for seed in {*range(max(6, PROGRAMS // 5)), 53}:
+    # Of 9, a node waits for a human: what it raised passed for an output with a known name.
+    for seed in {*range(max(6, PROGRAMS // 5)), 9, 53}:
         traced = getattr(tracing, framework)(seed)
         if len(traced.exported) != 1:
             continue
