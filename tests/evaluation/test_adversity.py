@@ -76,7 +76,9 @@ def scores(model: Model, numbers: list[int], store: Any, **options: Any) -> list
     ["5", "many", [1], {"a": 1}, -3, float("nan"), float("inf"), 2**63, 10**400, -(10**400), True,
      None, 100.0, 99.5, "1e3", b"5", [[1]], object()],
 )  # fmt: skip
-@pytest.mark.parametrize("field", ["prompt_tokens", "completion_tokens", "requests", "detail"])
+@pytest.mark.parametrize(
+    "field", ["prompt_tokens", "completion_tokens", "requests", "detail", "wait"]
+)
 def test_an_answer_stands_whatever_it_says_of_itself(field: str, odd: Any) -> None:
     """Its text was paid for; what is beside it is what it says, or nothing."""
     made = sound(Completion(VERDICTS, **{field: odd}))
@@ -85,6 +87,7 @@ def test_an_answer_stands_whatever_it_says_of_itself(field: str, odd: Any) -> No
     assert all(type(count) is int and 0 <= count < 2**63 for count in counts)
     assert made.requests >= 1
     assert isinstance(made.detail, str)
+    assert made.wait is None or (type(made.wait) is float and 0 <= made.wait < float("inf"))
 
 
 @pytest.mark.parametrize("odd", [10**400, float("nan"), [[1]], 2**63])

@@ -17,6 +17,22 @@ from fullrecall.models.retries import Retries
 from fullrecall.result import Status
 
 
+class LimitedModel(DelayedModel):
+    """Says of its first request, in a completion, that it was one too many."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__()
+        self.wait = wait
+        self.times: list[float] = []
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Answer all requests but the first."""
+        self.times.append(time.monotonic())
+        if len(self.times) == 1:
+            return Completion("", failure=Failure.RATE_LIMIT, wait=self.wait)
+        return await super().acomplete(request)
+
+
 class TestLimits:
     """Rate limits, timeouts, deadlines."""
 
@@ -43,6 +59,14 @@ class TestLimits:
         model = DelayedModel(lambda _: 0.0, fails)
         evaluate(samples(20), scorer(model), progress=False, max_concurrency=2, retries=QUICK)
         assert times[4] - times[2] >= 0.29, "one more may have been on its way"
+
+    def test_a_model_of_ones_own_says_how_long_to_wait(self) -> None:
+        """`Completion.wait` holds back as `Retry-After` does; one that is no number does not."""
+        for wait, least in [(0.3, 0.29), (10**400, 0.0)]:
+            model = LimitedModel(wait)
+            report = evaluate(samples(2), scorer(model), progress=False, retries=QUICK)
+            assert {row.results[0].status for row in report} == {Status.SCORED}
+            assert model.times[-1] - model.times[0] >= least
 
     def test_a_wait_that_is_too_long_is_not_waited(self) -> None:
         """A quota that is open again in an hour ends the request at once."""

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from fullrecall import ClaimRecall, Sample
 from fullrecall.judges import LLMJudge
-from fullrecall.judges.labels import label_of
+from fullrecall.judges.verdicts import label_of
 from fullrecall.measures import Recall
 from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel

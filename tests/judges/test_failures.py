@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fullrecall.models import Failure
-from fullrecall.models.failures import trouble_of
-from fullrecall.models.retries import Attempt, Retries
+from fullrecall.models.failures import failed
+from fullrecall.models.retries import Retries
 
 
 def error(name: str, *, base: type[Exception] = Exception, **attributes: Any) -> Exception:
@@ -55,18 +55,18 @@ def response(status: int, **headers: str) -> Any:
 )
 def test_each_is_known(raised: Exception, failure: Failure) -> None:
     """By status, by code, by the class's name; the detail is the client's own words."""
-    trouble = trouble_of(raised)
-    assert trouble.failure is failure
-    assert trouble.detail == f"{type(raised).__name__}: {raised}"
+    completion = failed(raised)
+    assert completion.failure is failure
+    assert completion.detail == f"{type(raised).__name__}: {raised}"
 
 
 def test_the_cause_tells_where_the_exception_does_not() -> None:
     """A framework's wrapper around a client's exception is looked through."""
     wrapped = ValueError("the chain failed")
     wrapped.__cause__ = error("RateLimitError", status_code=429)
-    trouble = trouble_of(wrapped)
-    assert trouble.failure is Failure.RATE_LIMIT
-    assert trouble.detail == "ValueError: the chain failed"
+    completion = failed(wrapped)
+    assert completion.failure is Failure.RATE_LIMIT
+    assert completion.detail == "ValueError: the chain failed"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_cause_tells_where_the_exception_does_not() -> None:
 )
 def test_how_long_to_wait(headers: dict[str, str], least: float, most: float) -> None:
     """`Retry-After` in seconds, in milliseconds, and as an HTTP date."""
-    wait = trouble_of(error("RateLimitError", response=response(429, **headers))).wait
+    wait = failed(error("RateLimitError", response=response(429, **headers))).wait
     assert wait is not None
     assert least <= wait <= most
 
@@ -89,7 +89,7 @@ def test_how_long_to_wait(headers: dict[str, str], least: float, most: float) ->
 @pytest.mark.parametrize("told", [{}, {"retry-after": "soon"}, {"retry-after": "-3"}])
 def test_no_wait_is_asked_for(told: dict[str, str]) -> None:
     """Without the header, or with nonsense in it, the waits are ours."""
-    assert trouble_of(error("RateLimitError", response=response(429, **told))).wait is None
+    assert failed(error("RateLimitError", response=response(429, **told))).wait is None
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,6 @@ def test_no_wait_is_asked_for(told: dict[str, str]) -> None:
 )
 def test_how_often_it_is_tried(raised: Exception, times: int) -> None:
     """What passes is sent again four times, a request that hung once, the rest never."""
-    trouble = Attempt.failed(raised).trouble
-    waits = [Retries(first_wait=0.0).wait(sent, trouble) for sent in range(1, 10)]
+    completion = failed(raised)
+    waits = [Retries(first_wait=0.0).wait(sent, completion) for sent in range(1, 10)]
     assert waits == [0.0] * (times - 1) + [None] * (10 - times)

@@ -15,7 +15,7 @@ from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.models import ChatRequest, Failure, Message
 from fullrecall.models.anthropic import AnthropicChatModel
-from fullrecall.models.failures import trouble_of
+from fullrecall.models.failures import failed
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.models.redaction import redacted
 from fullrecall.models.retries import Retries
@@ -359,7 +359,7 @@ def test_headers_of_an_error_that_are_no_ascii() -> None:
             return caught.value
 
     error = asyncio.run(raised())
-    assert trouble_of(error).failure is Failure.DENIED
+    assert failed(error).failure is Failure.DENIED
     headers = error.response.headers  # type: ignore[attr-defined]
     assert headers["x-a"].encode("latin-1") == "é [redacted]".encode()
     assert headers["x-b"] == "\xff"

@@ -219,7 +219,7 @@ def merged() -> Any:
     )
 
 
-def calling_tool(error: type[Exception] | None, *, handled: bool, swallow: bool = False) -> Any:
+def calling_tool(error: type[Exception] | None, *, handled: Any, swallow: bool = False) -> Any:
     """A function that calls a tool that retrieves and then fails."""
 
     def make() -> Any:
@@ -486,6 +486,7 @@ SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "ensemble": (merged, ["b", "a"]),
     "tool that raises": (calling_tool(ValueError, handled=False), None),
     "handled ToolException": (calling_tool(ToolException, handled=True), None),
+    "handled without a word": (calling_tool(ToolException, handled=lambda error: ""), None),
     "tool that swallows": (calling_tool(None, handled=False, swallow=True), None),
     "Command": (commanding, ["b"]),
     "reducer": (reducing, ["a", "b", "c", "d"]),

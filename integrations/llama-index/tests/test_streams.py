@@ -180,8 +180,8 @@ def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs:
         if capture.error is None:
             assert record(capture, str(capture.question)) == RECORD
         else:
-            assert capture.error == "CancelledError: "
-            assert capture.sample().retrieval_error == "CancelledError: "
+            assert capture.error == "CancelledError"
+            assert capture.sample().retrieval_error == "CancelledError"
 
 
 def test_chats_that_stream_have_their_records(runs: int) -> None:

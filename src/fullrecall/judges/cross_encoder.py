@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 from fullrecall.caches import remembered
@@ -122,9 +121,7 @@ class CrossEncoderJudge(ClaimJudge):
 
     @property
     def _pairs(self) -> PairModel:
-        return _pair_model(
-            self.model, self.batch_size, self.max_length, self.device, stamp_of(self.model)
-        )
+        return load(self.model, self.batch_size, self.max_length, self.device, stamp_of(self.model))
 
 
 def _better(best: Best, scored: Scored, text: str) -> Best:
@@ -148,15 +145,3 @@ def _windows(text: str, size: int) -> tuple[str, ...]:
     step = max(1, size - 1)
     starts = range(0, max(1, len(spans) - (size - step)), step) if spans else ()
     return tuple(text[spans[n][0] : spans[min(n + size, len(spans)) - 1][1]] for n in starts)
-
-
-@lru_cache(maxsize=8)
-def _pair_model(
-    model: str,
-    batch_size: int,
-    max_length: int,
-    device: str | None,
-    stamp: tuple[tuple[str, int, int], ...],  # a changed folder is read anew
-) -> PairModel:
-    del stamp
-    return load(model, batch_size=batch_size, max_length=max_length, device=device)

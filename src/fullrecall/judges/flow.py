@@ -15,7 +15,8 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from fullrecall.judges.judge import Ask, Flow
 from fullrecall.judges.origin import signed
 from fullrecall.models.chat import Completion
-from fullrecall.models.retries import Attempt, Retries
+from fullrecall.models.failures import failed
+from fullrecall.models.retries import Retries, sound
 from fullrecall.usage import Usage
 
 T = TypeVar("T")
@@ -153,41 +154,41 @@ def _limited(side_by_side: int) -> Answer:
             return ask.known
         for sent in count(1):
             async with gate:
-                attempt = await _atried(ask)
-            wait = retries.wait(sent, attempt.trouble)
+                completion = await _atried(ask)
+            wait = retries.wait(sent, completion)
             if wait is None:
                 break
             await asyncio.sleep(wait)
-        return counted(ask, attempt, sent)
+        return counted(ask, completion, sent)
 
     return answer
 
 
 def _completed(ask: Ask, retries: Retries) -> Completion:
     for sent in count(1):
-        attempt = _tried(ask)
-        wait = retries.wait(sent, attempt.trouble)
+        completion = _tried(ask)
+        wait = retries.wait(sent, completion)
         if wait is None:
             break
         time.sleep(wait)
-    return counted(ask, attempt, sent)
+    return counted(ask, completion, sent)
 
 
-def counted(ask: Ask, attempt: Attempt, sent: int) -> Completion:
-    """Return the completion of the last attempt, with the number of requests that it took."""
-    completion = signed(ask, attempt.completion) if ask.kept_as else attempt.completion
+def counted(ask: Ask, completion: Completion, sent: int) -> Completion:
+    """Return what the last request brought, with the number of requests that it took."""
+    completion = signed(ask, completion) if ask.kept_as else completion
     return completion if sent == 1 else replace(completion, requests=sent)
 
 
-def _tried(ask: Ask) -> Attempt:
+def _tried(ask: Ask) -> Completion:
     try:
-        return Attempt.of(ask.model.complete(ask.request))
+        return sound(ask.model.complete(ask.request))
     except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
-        return Attempt.failed(error)
+        return failed(error)
 
 
-async def _atried(ask: Ask) -> Attempt:
+async def _atried(ask: Ask) -> Completion:
     try:
-        return Attempt.of(await ask.model.acomplete(ask.request))
+        return sound(await ask.model.acomplete(ask.request))
     except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
-        return Attempt.failed(error)
+        return failed(error)

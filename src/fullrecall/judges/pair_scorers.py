@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
@@ -157,8 +158,19 @@ def _written(scores: Sequence[Scored]) -> Completion:
     )
 
 
-def load(model: str, *, batch_size: int, max_length: int, device: str | None) -> PairModel:
-    """Return a model that scores pairs: by onnxruntime where its folder has an ONNX export."""
+Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
+"""Name, size and time of change of a folder's files: what tells that it was changed."""
+
+
+@lru_cache(maxsize=8)
+def load(
+    model: str, batch_size: int, max_length: int, device: str | None, stamp: Stamp
+) -> PairModel:
+    """Return a model that scores pairs: by onnxruntime where its folder has an ONNX export.
+
+    `stamp` is that of its folder (`stamp_of`): one that was changed is read anew.
+    """
+    del stamp
     folder = Path(model).expanduser()
     graph = graph_of(folder)
     if (
@@ -184,8 +196,8 @@ def graph_of(folder: Path) -> Path | None:
                  if (folder / at).is_file()), None)  # fmt: skip
 
 
-def stamp_of(model: str) -> tuple[tuple[str, int, int], ...]:
-    """Return name, size and time of change of a folder's files: what tells that it was changed."""
+def stamp_of(model: str) -> Stamp:
+    """Return the stamp of a model's folder; an empty one for a name on the hub."""
     folder = Path(model).expanduser()
     files = [folder / "config.json", folder / "tokenizer.json", *folder.glob("*.safetensors")]
     return tuple(

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fullrecall.judges.judge import Citation, Verdict
-from fullrecall.judges.labels import label_of
+from fullrecall.judges.judge import LABELS, Citation, Label, Verdict
+from fullrecall.judges.words.data import table
 
 BEGINS = "begins"
 """The field in which a verdict repeats how its target begins."""
@@ -253,3 +253,24 @@ def _number(value: object) -> int | None:
         return None
     written = _ID.fullmatch(value.strip())
     return int(written[1]) if written else None
+
+
+def _caseless(word: str) -> str:
+    folded = unicodedata.normalize("NFC", word).casefold()
+    return re.sub(r"[\s_-]+", " ", folded).strip(" .,;:!*\"'`。")
+
+
+_LABELS: Mapping[str, Label] = {
+    _caseless(word): label for label in LABELS for word in table("verdicts.json")[label].split(";")
+}
+
+
+def label_of(word: object) -> Label | None:
+    """Return the label that a word means, letter case and marks aside; None where it is unclear.
+
+    The word "false" is not read: it may say that a claim is contradicted, or that it is not
+    supported. A boolean has two values alone, so false is all that is not supported.
+    """
+    if isinstance(word, bool):
+        return "supported" if word else "not_supported"
+    return _LABELS.get(_caseless(word)) if isinstance(word, str) else None

@@ -71,6 +71,16 @@ class Failure(StrEnum):
         """
         return self not in (Failure.EMPTY, Failure.CUT_OFF)
 
+    @property
+    def is_passing(self) -> bool:
+        """Whether it is one of the moment: the same request may succeed a little later."""
+        return self in _PASSING
+
+
+_PASSING = frozenset({
+    Failure.RATE_LIMIT, Failure.SERVER, Failure.TIMEOUT, Failure.CONNECTION, Failure.MALFORMED,
+    Failure.SCHEMA,
+})  # fmt: skip
 
 _CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 _REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})
@@ -81,7 +91,9 @@ class Completion:
     """What a model answered. `failure` says why `text` is no answer, `detail` in whose words.
 
     A reply that was cut off may still hold whole verdicts in its `text`. `requests` is how many
-    requests it took, those included that failed and were sent again: drivers fill it in.
+    requests it took, those included that failed and were sent again: drivers fill it in. `wait` is
+    how many seconds the endpoint asks to wait before it is asked again; None where it asks for
+    none.
     """
 
     text: str
@@ -90,6 +102,7 @@ class Completion:
     failure: Failure | None = None
     detail: str = ""
     requests: int = 1
+    wait: float | None = None
 
     @classmethod
     def of(

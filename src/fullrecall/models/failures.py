@@ -7,21 +7,9 @@ its response or on what caused it, or else a class whose name tells. No client i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from fullrecall.models.chat import Completion, Failure
-
-PASSING = frozenset(
-    {
-        Failure.RATE_LIMIT,
-        Failure.SERVER,
-        Failure.TIMEOUT,
-        Failure.CONNECTION,
-        Failure.MALFORMED,
-        Failure.SCHEMA,
-    }
-)
-"""Failures of the moment: the same request may well succeed a little later."""
 
 _BY_STATUS = {
     401: Failure.DENIED,
@@ -66,35 +54,16 @@ _LONGEST = 300
 """Characters of what is said of a failure: it stands in each sample's reason."""
 
 
-class Trouble(NamedTuple):
-    """A failed request: which failure, in whose words, and the seconds that the endpoint asks for.
-
-    `wait` is None where it asks for none.
-    """
-
-    failure: Failure
-    detail: str
-    wait: float | None = None
-
-    @property
-    def passing(self) -> bool:
-        """Whether the same request may succeed a little later."""
-        return self.failure in PASSING
-
-    def completion(self) -> Completion:
-        """Return the completion that holds no answer, and says why."""
-        return Completion("", failure=self.failure, detail=self.detail)
-
-
-def trouble_of(error: Exception) -> Trouble:
-    """Return what an exception of a client, whichever it is, means."""
+def failed(error: Exception) -> Completion:
+    """Return what an exception of a client, whichever it is, means: no answer, and why."""
     failure, wait = Failure.TRANSPORT, None
     for link in _links(error):
         link_failure = _failure(link)
         if link_failure is not None:
             failure, wait = link_failure, _wait(link)
             break
-    return Trouble(failure, shortened(f"{type(error).__name__}: {error}"), wait)
+    detail = shortened(f"{type(error).__name__}: {error}")
+    return Completion("", failure=failure, detail=detail, wait=wait)
 
 
 def shortened(detail: str) -> str:

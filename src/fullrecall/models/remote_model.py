@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.models.chat import ChatRequest, Completion, Failure
-from fullrecall.models.failures import trouble_of
+from fullrecall.models.failures import failed
 from fullrecall.models.redaction import (
     hide,
     hide_environment,
@@ -198,13 +198,13 @@ class RemoteModel(ABC):
         _clean(error)
         package = import_module(self.package)
         if isinstance(error, package.BadRequestError) and with_schema:
-            trouble = trouble_of(error)
-            if trouble.failure is Failure.INVALID:
+            rejected = failed(error)
+            if rejected.failure is Failure.INVALID:
                 # The schema may be to blame: whoever drives asks again, then without it.
                 if len(self._rejections) >= _MOST_REJECTIONS:
                     self._rejections.clear()
                 self._rejections.add(hash(request.messages))
-                return Completion("", failure=Failure.SCHEMA, detail=trouble.detail)
+                return Completion("", failure=Failure.SCHEMA, detail=rejected.detail)
         if isinstance(error, package.APIConnectionError):
             raise ConnectionError(f"{error} ({self._shown_address})") from error
         raise error

@@ -1,14 +1,15 @@
-"""One try of a request, and whether it is made again: how often, and after how long a wait."""
+"""What a request brought, and whether it is sent again: how often, and after how long a wait."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from sys import float_info
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ParameterError
 from fullrecall.models.chat import Completion, Failure
-from fullrecall.models.failures import Trouble, shortened, trouble_of
+from fullrecall.models.failures import shortened
 
 if TYPE_CHECKING:
     from random import Random
@@ -47,33 +48,12 @@ def tokens_used(reply: Mapping[str, Any], *names: str) -> int:
     return sum(token_count(usage.get(name)) for name in names) if isinstance(usage, Mapping) else 0
 
 
-class Attempt(NamedTuple):
-    """One try of a request: the completion, and the trouble where it holds no reply."""
-
-    completion: Completion
-    trouble: Trouble | None = None
-
-    @classmethod
-    def of(cls, completion: Completion) -> Attempt:
-        """Return the attempt that gave this completion, which may say that it failed.
-
-        The one door through which what models answer comes in: too long a text, secrets, and
-        token counts that are none stay outside.
-        """
-        completion = sound(completion)
-        if completion.failure is None or not completion.failure.is_final:
-            return cls(completion)  # an answer, or one that the judge asks for again
-        return cls(completion, Trouble(completion.failure, completion.detail))
-
-    @classmethod
-    def failed(cls, error: Exception) -> Attempt:
-        """Return the attempt that ended in an exception of the client."""
-        trouble = trouble_of(error)
-        return cls(trouble.completion(), trouble)
-
-
 def sound(reply: object) -> Completion:
-    """Return a completion of which every field is what it says, and none holds a secret."""
+    """Return a completion of which every field is what it says, and none holds a secret.
+
+    The one door through which what models answer comes in: too long a text, secrets, and
+    numbers that are none stay outside.
+    """
     if not isinstance(reply, Completion) or not _is_text(reply.text):
         detail = f"the model gave no Completion with a text, but {type(reply).__name__}"
         return Completion("", failure=Failure.MALFORMED, detail=detail)
@@ -89,7 +69,7 @@ def sound(reply: object) -> Completion:
     detail = shortened(detail if _is_text(detail) else repr(detail)) if detail else ""
     # What was answered was paid for, however odd what it says of itself.
     requests = max(1, token_count(reply.requests))
-    return Completion(without_secrets(text), *tokens, failure, detail, requests)
+    return Completion(without_secrets(text), *tokens, failure, detail, requests, _wait(reply.wait))
 
 
 def _is_text(value: object) -> bool:
@@ -98,6 +78,13 @@ def _is_text(value: object) -> bool:
 
 def _is_failure(value: object) -> bool:
     return isinstance(value, Failure)
+
+
+def _wait(seconds: object) -> float | None:
+    """Return the seconds to wait, None for what is no number of them."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        return None
+    return float(seconds) if 0 <= seconds <= float_info.max else None
 
 
 def _random() -> Random:
@@ -134,18 +121,19 @@ class Retries:
             if not isinstance(value, (int, float)) or not value >= 0:
                 raise ParameterError(f"{name} must be a number of seconds >= 0, got {value!r}")
 
-    def gives_up(self, trouble: Trouble) -> bool:
+    def gives_up(self, completion: Completion) -> bool:
         """Whether the endpoint asks for a longer wait than there is patience for."""
-        return (trouble.wait or 0.0) > self.longest_wait
+        return (completion.wait or 0.0) > self.longest_wait
 
-    def wait(self, sent: int, trouble: Trouble | None) -> float | None:
+    def wait(self, sent: int, completion: Completion) -> float | None:
         """Return the seconds before a request, sent so often, goes once more; None for never."""
-        if trouble is None or not trouble.passing or self.gives_up(trouble):
+        failure = completion.failure
+        if failure is None or not failure.is_passing or self.gives_up(completion):
             return None
-        most = min(self.most, _AFTER_TIMEOUT) if trouble.failure is Failure.TIMEOUT else self.most
+        most = min(self.most, _AFTER_TIMEOUT) if failure is Failure.TIMEOUT else self.most
         if sent > most:
             return None
-        if trouble.wait is not None:
-            return trouble.wait + self.first_wait * self._jitter.random() / 2
+        if completion.wait is not None:
+            return completion.wait + self.first_wait * self._jitter.random() / 2
         growing = self.first_wait * 2.0 ** min(sent - 1, 60)
         return min(growing, self.longest_wait) * self._jitter.uniform(0.5, 1.0)

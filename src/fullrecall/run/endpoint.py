@@ -20,9 +20,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from fullrecall.judges.flow import NotAsked
-from fullrecall.models.chat import Failure
-from fullrecall.models.failures import Trouble
-from fullrecall.models.retries import Attempt, Retries
+from fullrecall.models.chat import Completion, Failure
+from fullrecall.models.retries import Retries
 
 _IN_A_ROW = 5
 """So many failures in a row, with no answer between, cast doubt on a model."""
@@ -49,7 +48,7 @@ class Endpoint:
         self._open = 0
         self._answered_at = float("-inf")
         self._in_a_row = 0
-        self._doubt: Trouble | None = None
+        self._doubt: Completion | None = None
         self._unproven: list[Callable[[], object]] = []
         self._settled = asyncio.Event()
         self._hoping: list[asyncio.Future[bool]] = []
@@ -72,15 +71,15 @@ class Endpoint:
         self._try_again()
         self._judge()
 
-    async def answers_others(self, trouble: Trouble) -> bool:
+    async def answers_others(self, completion: Completion) -> bool:
         """Whether an ask that was turned away for good may be sent once more.
 
         Waits for the others that are on their way where the model has answered nobody so far.
         """
         if self._has_answered:
             return True
-        if trouble.failure in _HOPELESS:
-            self._doubt = trouble
+        if completion.failure in _HOPELESS:
+            self._doubt = completion
         hope: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._hoping.append(hope)
         self._try_again()
@@ -116,10 +115,10 @@ class Endpoint:
             raise
         return asyncio.get_running_loop().time()
 
-    def release(self, attempt: Attempt | None, began: float, retries: Retries) -> None:
+    def release(self, reply: Completion | None, began: float, retries: Retries) -> None:
         """Give it back, with what came of a request that began then, if one was sent."""
-        if attempt is not None:
-            self._hears(attempt, began, retries)
+        if reply is not None:
+            self._hears(reply, began, retries)
         self._in_all.release()
         self._active -= 1
         self._wake()
@@ -129,16 +128,16 @@ class Endpoint:
         if self.stopped is not None:
             raise NotAsked(self.stopped)
 
-    def _hears(self, attempt: Attempt, began: float, retries: Retries) -> None:
+    def _hears(self, reply: Completion, began: float, retries: Retries) -> None:
         """Take note of what came of a request that began then."""
-        if attempt.trouble is None or attempt.trouble.failure.is_reply:
+        if reply.failure is None or reply.failure.is_reply:
             self._answers()
-        elif not retries.gives_up(attempt.trouble):
-            self._is_full(attempt.trouble, began)
+        elif not retries.gives_up(reply):
+            self._is_full(reply, began)
 
     def fails(
         self,
-        trouble: Trouble,
+        completion: Completion,
         began: float,
         *,
         hopeless: bool = False,
@@ -152,9 +151,9 @@ class Endpoint:
         """
         if began >= self._answered_at:
             self._in_a_row += 1
-        hopeless = hopeless or (trouble.failure in _HOPELESS and not self._has_answered)
+        hopeless = hopeless or (completion.failure in _HOPELESS and not self._has_answered)
         if hopeless or self._in_a_row >= _IN_A_ROW:
-            self._doubt = trouble
+            self._doubt = completion
         if self._has_answered:
             remember()
         else:
@@ -173,15 +172,15 @@ class Endpoint:
         hoping, self._hoping = self._hoping, []
         _tell(hoping, value=True)
 
-    def _is_full(self, trouble: Trouble, began: float) -> None:
+    def _is_full(self, reply: Completion, began: float) -> None:
         """Take note of a request, begun then, that the endpoint turned away for now."""
         now = asyncio.get_running_loop().time()
-        if trouble.failure is Failure.RATE_LIMIT and began >= self._cut_at:
+        if reply.failure is Failure.RATE_LIMIT and began >= self._cut_at:
             # What was on its way when the limit was cut tells nothing of the new one.
             self._cut_at = now
             self.limit = max(1.0, self.limit / 2)
-        if trouble.wait is not None:
-            self._rests_until = max(self._rests_until, now + trouble.wait)
+        if reply.wait is not None:
+            self._rests_until = max(self._rests_until, now + reply.wait)
 
     async def _take_turn(self) -> None:
         loop = asyncio.get_running_loop()
@@ -227,9 +226,8 @@ class Endpoint:
         """Stop once a model in doubt has answered nobody who was still waiting for it."""
         if self._doubt is None or self._open or self.stopped is not None:
             return
-        problem = f"{self._doubt.failure}: {self._doubt.detail}"
-        several = f"{self._in_a_row} requests in a row failed" if self._in_a_row > 1 else ""
-        self.stopped = f"{self.name} does not answer: {problem}" + (several and f" ({several})")
+        several = f" ({self._in_a_row} requests in a row failed)" if self._in_a_row > 1 else ""
+        self.stopped = f"{self.name} does not answer: {self._doubt.problem}{several}"
         self._let_go()
 
     def _let_go(self) -> None:

@@ -15,8 +15,8 @@ from fullrecall.judges.flow import NotAsked, counted
 from fullrecall.judges.judge import Ask
 from fullrecall.models import redaction  # noqa: F401 - likewise
 from fullrecall.models.chat import ChatModel, Completion, Failure
-from fullrecall.models.failures import Trouble
-from fullrecall.models.retries import Attempt
+from fullrecall.models.failures import failed
+from fullrecall.models.retries import sound
 from fullrecall.models.transport import closed
 from fullrecall.run.account import Account
 from fullrecall.run.endpoint import Endpoint
@@ -148,83 +148,83 @@ class Door:
             if elsewhere is not None:
                 return elsewhere
             for sent in count(1):
-                attempt = await self._sent(request, sent)
-                wait = await self._pause(request, attempt.trouble)
+                completion = await self._sent(request, sent)
+                wait = await self._pause(request, completion)
                 if wait is None:
                     break
                 await asyncio.sleep(wait)
-            self._tell(request, attempt.trouble, began)
+            self._tell(request, completion, began)
         finally:
             endpoint.leave()
             self.stopped = self.stopped or endpoint.stopped
-        return await self._written(request, attempt.completion)
+        return await self._written(request, completion)
 
-    async def _sent(self, request: _Request, sent: int) -> Attempt:
+    async def _sent(self, request: _Request, sent: int) -> Completion:
         """Send a request once, within the endpoint's limit and the budget; keep what it brings."""
         ask, account, endpoint = request.ask, self._account, request.endpoint
-        attempt = None
+        reply = None
         entered = await endpoint.acquire()
         try:
             hold = await account.hold(ask, sent)
             request.sent = sent
             try:
-                attempt = await self._attempt(ask)
-                completion = counted(ask, attempt, sent)
+                reply = await self._reply(ask)
+                completion = counted(ask, reply, sent)
                 self._keep(request, completion)
             finally:
-                await account.settle(ask, hold, attempt and attempt.completion, sent)
+                await account.settle(ask, hold, reply, sent)
         finally:
-            endpoint.release(attempt, entered, self._retries)
-        return attempt._replace(completion=completion)
+            endpoint.release(reply, entered, self._retries)
+        return completion
 
-    async def _pause(self, request: _Request, trouble: Trouble | None) -> float | None:
+    async def _pause(self, request: _Request, completion: Completion) -> float | None:
         """Return the seconds before a request goes once more; None for never."""
-        if trouble is None:
-            return None
-        if trouble.wait is not None:
-            await self._account.rest(trouble.wait)
-        wait = self._retries.wait(request.sent, trouble)
-        if wait is not None or request.is_pardoned:
+        failure = completion.failure
+        if failure is None or not failure.is_final:
+            return None  # an answer, or one that the judge asks for again
+        if completion.wait is not None:
+            await self._account.rest(completion.wait)
+        wait = self._retries.wait(request.sent, completion)
+        if wait is not None or request.is_pardoned or failure.is_passing:
             return wait
-        request.is_pardoned = await self._is_pardoned(request, trouble)
+        request.is_pardoned = await self._is_pardoned(request, completion)
         return self._retries.first_wait if request.is_pardoned else None
 
-    async def _attempt(self, ask: Ask) -> Attempt:
+    async def _reply(self, ask: Ask) -> Completion:
         """Send one request; whatever its client raises is a failed one."""
         try:
             async with asyncio.timeout(self._limits.timeout) as limit:
-                return Attempt.of(await ask.model.acomplete(ask.request))
+                return sound(await ask.model.acomplete(ask.request))
         except TimeoutError as error:
             if not limit.expired():
-                return Attempt.failed(error)
+                return failed(error)
             detail = f"no answer within {self._limits.timeout:g} s; timeout=… allows more"
-            return Attempt.of(Completion("", failure=Failure.TIMEOUT, detail=detail))
+            return Completion("", failure=Failure.TIMEOUT, detail=detail)
         except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
-            return Attempt.failed(error)
+            return failed(error)
 
-    async def _is_pardoned(self, request: _Request, trouble: Trouble) -> bool:
+    async def _is_pardoned(self, request: _Request, completion: Completion) -> bool:
         """Whether a request that was turned away for good goes once more.
 
         Whoever answers others may have turned this one away by mistake.
         """
-        if trouble.passing or request.failed_before:
+        if request.failed_before or request.sent > self._retries.most:
             return False
-        if request.sent > self._retries.most:
-            return False
-        return await request.endpoint.answers_others(trouble)
+        return await request.endpoint.answers_others(completion)
 
-    def _tell(self, request: _Request, trouble: Trouble | None, began: float) -> None:
+    def _tell(self, request: _Request, completion: Completion, began: float) -> None:
         """Tell the endpoint's record of an ask that failed for good.
 
         One of which a run before knows that it fails while others are answered is no sign: what
         is left for a later run may be nothing else.
         """
-        if trouble is None or trouble.failure.is_reply or request.failed_before:
+        failure = completion.failure
+        if failure is None or failure.is_reply or request.failed_before:
             return
         request.endpoint.fails(
-            trouble,
+            completion,
             began,
-            hopeless=self._retries.gives_up(trouble),
+            hopeless=self._retries.gives_up(completion),
             remember=lambda: self._keeps.put(request.key, None, ""),
         )
 

@@ -110,3 +110,20 @@ class _Successes:
             keys.append(("query", step.callee, step.query))
         ended = step.began if step.ended is None else step.ended
         return any(self._last.get(key, 0) > ended for key in keys)
+
+
+def brief(error: BaseException | str, limit: int = 200) -> str:
+    """Return an error as one line: of an exception its class and message, without a traceback."""
+    if isinstance(error, BaseException):
+        error = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    # LangSmith stores an exception's repr with the traceback right behind it.
+    line = " ".join(error.partition("Traceback (most recent call last)")[0].split())
+    line = line.removesuffix("NoneType: None").rstrip()
+    raised = _RAISED.fullmatch(line)
+    if raised:
+        line = f"{raised[1]}: {raised[3]}" if raised[3] else raised[1]
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+_RAISED = re.compile(r"(\w+)\((?:(['\"])(.*)\2)?\)")
+"""An exception's repr."""

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
+from fullrecall.steps import brief
+
 _ROLES = {
     "human": "human", "user": "human", "HumanMessage": "human", "HumanMessageChunk": "human",
     "ai": "ai", "assistant": "ai", "AIMessage": "ai", "AIMessageChunk": "ai",
@@ -25,6 +27,11 @@ class Message(NamedTuple):
     call_id: str | None = None
     failed: bool = False
     calls: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def failure(self) -> str | None:
+        """Why the tool failed that says so here instead of raising; None if it did not."""
+        return (brief(self.text) or "the tool failed") if self.failed else None
 
 
 class Turn(NamedTuple):

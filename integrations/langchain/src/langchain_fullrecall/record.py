@@ -14,11 +14,11 @@ from fullrecall.steps import (
     StepOptions,
     StepReading,
     ValueReader,
+    brief,
     plain_context,
 )
 from langchain_fullrecall.documents import DocumentReader, IdKey, Original
 from langchain_fullrecall.outputs import declared, declared_error, declares_nothing
-from langchain_fullrecall.recorder import brief
 from langchain_fullrecall.selection import (
     OUTERMOST,
     Level,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from contextvars import ContextVar
@@ -16,8 +15,8 @@ from langchain_core.runnables import RunnableWithFallbacks
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
-from fullrecall.steps import ROOT, Kind, Step, StepLog
-from langchain_fullrecall.messages import Message, text_of
+from fullrecall.steps import ROOT, Kind, Step, StepLog, brief
+from langchain_fullrecall.messages import Message, message_of
 from langchain_fullrecall.outputs import answer, question, tool_query
 from langchain_fullrecall.reader import LangChainReader
 
@@ -103,8 +102,8 @@ class Recorder(BaseCallbackHandler):
 
         What was streamed to a step is known only now, and is among `fields`.
         """
-        failed = isinstance(outputs, ToolMessage) and outputs.status == "error"
-        error = brief(text_of(outputs.content)) if failed else None
+        message = message_of(outputs) if isinstance(outputs, ToolMessage) else None
+        error = None if message is None else message.failure
         self.ended(run_id, outputs, error, fields.get("inputs"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
@@ -206,8 +205,7 @@ def conversation(messages: Sequence[Message], log: StepLog) -> None:
         query = tool_query(queries.get(message.call_id))
         name = message.name or "tool"
         log.begin(("message", number), ROOT, "tool", name, query=query, callee=name)
-        failed = brief(message.text) or "the tool failed" if message.failed else None
-        log.end(("message", number), (message.text, message.artifact), error=failed)
+        log.end(("message", number), (message.text, message.artifact), error=message.failure)
 
 
 def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
@@ -294,21 +292,6 @@ def _starts_fallbacks() -> bool:
     caller = None if frame is None else frame.f_back
     return caller is not None and caller.f_code in _FALLBACKS
 
-
-def brief(error: BaseException | str, limit: int = 200) -> str:
-    """Return an error as one line: of an exception its type and message, without a traceback."""
-    if isinstance(error, BaseException):
-        error = f"{type(error).__name__}: {error}"
-    # A run's `error` is the exception's repr with the traceback right behind it.
-    line = " ".join(error.partition("Traceback (most recent call last)")[0].split())
-    line = line.removesuffix("NoneType: None").rstrip()
-    raised = _RAISED.fullmatch(line)
-    line = f"{raised[1]}: {raised[3]}" if raised else line
-    return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-_RAISED = re.compile(r"(\w+)\((['\"])(.*)\2\)")
-"""An exception's repr, as LangSmith stores it."""
 
 capturing: ContextVar[Recorder | None] = ContextVar("fullrecall_capture", default=None)
 # Registered once: LangChain keeps every hook for good, and asks all of them at every call.

@@ -16,11 +16,11 @@ from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.id_levels import IdWatch, ids_seen
 from fullrecall.identifiers import shown
-from fullrecall.steps import ROOT
+from fullrecall.steps import ROOT, brief
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.outputs import answer, checked_key, held
 from langchain_fullrecall.record import Options, Reading, reading_of
-from langchain_fullrecall.recorder import Recorder, brief
+from langchain_fullrecall.recorder import Recorder
 from langchain_fullrecall.selfcheck import broken
 
 if TYPE_CHECKING:

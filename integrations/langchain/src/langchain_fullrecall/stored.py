@@ -6,10 +6,11 @@ from collections.abc import Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.steps import Contents, DocumentList, Kind, Step, left_early
+from fullrecall.steps import Contents, DocumentList, Kind, Step, brief, left_early
+from langchain_fullrecall.messages import message_of
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, printed_update, stored_update
-from langchain_fullrecall.recorder import RETRIED, branch_of, brief, graph_task
+from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
@@ -46,7 +47,8 @@ class StoredRun:
         tags = tuple(run.tags or ())
         output = stored_update(unwrapped(outputs))
         contents_in = self._reader.read(unwrapped(inputs, "input"))
-        failed = brief(run.error) if run.error else _reported_failure(kind, output)
+        message = message_of(output) if kind == "tool" else None
+        failed = brief(run.error) if run.error else message and message.failure
         update = printed_update(run.error) if run.error and left_early(run.error) else None
         if update is not None:
             failed, output = None, update
@@ -183,17 +185,3 @@ def _share(first: Step, second: Step) -> bool:
         return {copy.text for listed in step.returned for copy in listed.documents}
 
     return not texts(first).isdisjoint(texts(second))
-
-
-def _reported_failure(kind: Kind, output: Any) -> str | None:
-    """Return why a tool failed that reported it in its message."""
-    if kind != "tool":
-        return None
-    fields = (
-        output.get("kwargs", output)
-        if isinstance(output, Mapping)
-        else getattr(output, "__dict__", {})
-    )
-    if fields.get("status") != "error":
-        return None
-    return brief(str(fields.get("content", "the tool failed")))

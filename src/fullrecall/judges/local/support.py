@@ -122,14 +122,7 @@ def _two_jointly(
         best = max(kept, key=weights_beside.__getitem__, default=index)
         if best != index and weights_beside[best] >= _COVERED * match.total:
             pair = best, index
-            has_numbers = all(
-                any(covered) or not unit.word.in_digits
-                for unit, *covered in zip(
-                    match.units, match.found, matches[best].found, strict=True
-                )
-            )
-            shown = [contexts[number] for number in pair]
-            together = support_together(claim, shown).probability if has_numbers else 0.0
+            together = support_together(claim, [contexts[n] for n in pair]).probability
             if together >= threshold:
                 return pair, together
         kept = sorted([*kept, index], key=lambda number: -matches[number].weight)[:_KEPT]

@@ -9,10 +9,9 @@ from llama_index.core.agent.workflow import AgentOutput, ToolCallResult
 from llama_index.core.schema import NodeWithScore
 
 from fullrecall import Retrieval
-from fullrecall.steps import StepLog
+from fullrecall.steps import StepLog, brief
 from llama_index.evaluation.fullrecall.reader import NodeValueReader
 from llama_index.evaluation.fullrecall.record import Reading
-from llama_index.evaluation.fullrecall.recorder import brief
 from llama_index.evaluation.fullrecall.responses import is_response, source_nodes
 
 

@@ -33,7 +33,7 @@ from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
 
-from fullrecall.steps import ROOT, Kind, Step, StepLog
+from fullrecall.steps import ROOT, Kind, Step, StepLog, brief
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
 from llama_index.evaluation.fullrecall.strays import Claim, Problem, with_strays
 
@@ -99,6 +99,7 @@ class Recorder:
     """Writes down the steps of one call or block until `close`; safe under threads.
 
     - `root`: the ID of the step that is the call itself, None for a block.
+    - `log`: where they are written down; a call that is no span begins and ends there.
     - `deliver`: of a block: takes the record of each call in it that has ended, and its result.
     """
 
@@ -109,7 +110,7 @@ class Recorder:
         self.is_open = True
         self.partial: str | None = None
         self.error: str | None = None
-        self._log = StepLog(NodeValueReader())
+        self.log = StepLog(NodeValueReader())
         self._steps: list[Step] = []
         self._strays: dict[str, Claim] = {}
         self._problems: tuple[Problem, ...] = ()
@@ -119,7 +120,7 @@ class Recorder:
         self._silent: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_log": None, "deliver": None, "is_open": False}
+        return {**vars(self), "log": None, "deliver": None, "is_open": False}
 
     @property
     def steps(self) -> list[Step]:
@@ -131,16 +132,8 @@ class Recorder:
         """Why the record is known to be partial."""
         problems = self._gathered()[1] if self.is_open else self._problems
         unclaimed = (text for claim, text in problems if not claim.is_claimed)
-        partial = self._log.partial if self.is_open else None
+        partial = self.log.partial if self.is_open else None
         return self.partial or partial or next(unclaimed, None)
-
-    def begin_call(self, given: object) -> None:
-        """Write down that the call itself began, if it is no span."""
-        self._log.begin_call(given)
-
-    def end_call(self, output: object) -> None:
-        """Write down what the call itself returned."""
-        self._log.end_call(output)
 
     def begin(
         self, id_: str, parent: str | None, instance: Any, arguments: Mapping[str, Any], *,
@@ -160,21 +153,21 @@ class Recorder:
                 return
             self._same[id_] = instance, id_
         caller = parent if around is None else around[1]
-        if stray is not None and self._log.step(caller) is None:
+        if stray is not None and self.log.step(caller) is None:
             self._strays[id_] = stray
         if is_silent:
             self._silent.add(id_)
         query = None if is_silent else _query(arguments)
         here = self._threads[id_] = threading.get_ident()
         is_beside = self._threads.get(caller, self.thread) != here
-        self._log.begin(
+        self.log.begin(
             id_,
             caller,
             kind,
             _name(instance, id_),
             None if is_silent else arguments,
             query=query,
-            callee=None if query is None else self._log.reader.identity(instance) or None,
+            callee=None if query is None else self.log.reader.identity(instance) or None,
             group="threads" if is_beside else None,
             answers=answers and "nodes" in arguments,
             reorders=reorders,
@@ -185,13 +178,13 @@ class Recorder:
         outer = self._same.get(id_, (None, id_))[1]
         if outer != id_:
             # `retrieve` copies the very list that `_retrieve` returned.
-            self._inner[outer] = self._log.reader.identities(output)
+            self._inner[outer] = self.log.reader.identities(output)
             return
         failure = None if error is None else brief(error)
         if isinstance(output, ToolOutput) and output.is_error:
             failure = brief(output.content or "the tool failed")
         silent = id_ in self._silent
-        step = self._log.end(id_, None if silent else output, error=failure)
+        step = self.log.end(id_, None if silent else output, error=failure)
         if step is None:
             return
         if step.kind == "retriever" and stand_for_objects(output):
@@ -206,7 +199,7 @@ class Recorder:
 
     def retrieved(self, span: str | None, query: Any, nodes: Any) -> None:
         """Write down a retrieval that code of another kind than a retriever reports."""
-        step = self._log.step(self._caller(span))
+        step = self.log.step(self._caller(span))
         if step is None or step.kind != "retriever":
             self._event(span, "retriever", "retrieval", nodes, query=question_text(query))
 
@@ -220,14 +213,14 @@ class Recorder:
         if not self.is_open:
             return
         self._steps, self._problems = self._gathered()
-        self.partial = self.partial or self._log.partial
+        self.partial = self.partial or self.log.partial
         self.is_open = False
         self.deliver = None
-        self._log = StepLog(NodeValueReader())
+        self.log = StepLog(NodeValueReader())
         self._same = {}
 
     def _gathered(self) -> tuple[list[Step], tuple[Problem, ...]]:
-        return with_strays(self._log.steps, self._strays)
+        return with_strays(self.log.steps, self._strays)
 
     def _caller(self, span: str | None) -> str | None:
         return self._same.get(span or "", (None, span))[1]
@@ -236,8 +229,8 @@ class Recorder:
         self, span: str | None, kind: Kind, name: str, output: Any = None, **fields: Any
     ) -> None:
         id_ = f"event {next(_numbers)}"
-        self._log.begin(id_, self._caller(span), kind, name, **fields)
-        self._log.end(id_, output)
+        self.log.begin(id_, self._caller(span), kind, name, **fields)
+        self.log.end(id_, output)
 
 
 class _Call(NamedTuple):
@@ -448,14 +441,6 @@ def unrecorded() -> Iterator[None]:
         yield
     finally:
         recorders.reset(token)
-
-
-def brief(error: BaseException | str) -> str:
-    """Return an error as one line of at most 200 characters."""
-    if isinstance(error, BaseException):
-        error = f"{type(error).__name__}: {error}"
-    line = " ".join(error.split()) if "\n" in error else error
-    return line if len(line) <= 200 else line[:199] + "…"  # noqa: PLR2004
 
 
 def _name(instance: Any, id_: str) -> str:

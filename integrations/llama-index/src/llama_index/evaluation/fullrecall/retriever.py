@@ -102,7 +102,7 @@ class ObservedRetriever:
         question = _question(sample)
         with self._recording(question) as recorder:
             answer = _read_out(self._ways.ask(self._retriever, question))
-            recorder.end_call(answer)
+            recorder.log.end_call(answer)
         return self._read(sample, answer, recorder)
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
@@ -115,14 +115,14 @@ class ObservedRetriever:
             if isinstance(answer, AsyncIterator):
                 answer = _joined([part async for part in answer])
             answer = _read_out(answer)
-            recorder.end_call(answer)
+            recorder.log.end_call(answer)
         return self._read(sample, answer, recorder)
 
     @contextmanager
     def _recording(self, question: str) -> Iterator[Recorder]:
         with recording(ROOT) as recorder:
             if not self._is_search:
-                recorder.begin_call(question)
+                recorder.log.begin_call(question)
             yield recorder
 
     def __call__(self, question: str, k: int) -> list[Context]:

@@ -53,8 +53,8 @@ def broken() -> str | None:
     token = recorders.set(())  # no run of the application
     try:
         with recording(ROOT) as recorder:
-            recorder.begin_call("q")
-            recorder.end_call(str(engine.query("q")))
+            recorder.log.begin_call("q")
+            recorder.log.end_call(str(engine.query("q")))
     except Exception as error:  # noqa: BLE001 - whatever it is, this version cannot be recorded
         return _incompatible(f"{type(error).__name__}: {error}")
     finally:
