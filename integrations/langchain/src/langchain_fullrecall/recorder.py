@@ -159,7 +159,8 @@ class Recorder(BaseCallbackHandler):
     def ended(self, run_id: UUID, output: Any, error: str | None, given: Any) -> None:
         """Write down that a step ended, in the block around this one too."""
         step = self.log.end(run_id.int, output, error=error, given=given)
-        if step is not None and self.log.step(step.parent) is None and error is None:
+        ends_call = step is not None and not step.retrieves and self.log.step(step.parent) is None
+        if ends_call and error is None:
             text = answer(output)
             if text is not None:
                 self.answered[run_id.int] = text
