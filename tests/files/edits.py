@@ -109,6 +109,9 @@ def edits(plain: Any, path: tuple[str | int, ...] = ()) -> Iterator[Edit]:
 def _of_value(value: Any) -> Iterator[tuple[str, Callable[[Any], Any]]]:
     if not isinstance(value, dict):
         yield "taken out", lambda _: GONE
+    yield "a list in its place", lambda _: [[]]
+    yield "a mapping in its place", lambda _: {"a": 1}
+    yield "null in its place", lambda _: None
     if isinstance(value, bool):
         yield "turned", lambda old: not old
     elif isinstance(value, (int, float)):

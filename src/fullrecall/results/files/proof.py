@@ -90,7 +90,7 @@ class Proof:
 
         Raises `Contradiction` for the first row that is no result or does not follow.
         """
-        statuses = [content.get("status") if type(content) is dict else None for content in saved]
+        statuses = list(map(_status, saved))
         part = self.derived(samples, statuses, lambda row: self._read(saved[row]))
         for row, (content, expected) in enumerate(
             zip(saved, plain_results(part, 0, self._method), strict=True)
@@ -120,6 +120,12 @@ class Proof:
 
     def _read(self, content: Any) -> Result:
         return ResultRecord.read(content).as_found(self._method)
+
+
+def _status(content: Any) -> str | None:
+    """Return the status of a result; None for what has none, which is refused when it is read."""
+    status = content.get("status") if type(content) is dict else None
+    return status if type(status) is str else None
 
 
 def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Proof]:
