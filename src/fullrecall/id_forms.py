@@ -232,7 +232,7 @@ def rules_between(longer: Words, shorter: Words, side: Side) -> Iterator[Rule]:
 
 
 def _kinds_before(words: Words, first: int) -> Iterator[Affix]:
-    """Yield what may recur of what stands before a word: the very characters, or their kind."""
+    """Yield what other IDs may have before the same word: these very characters, or their kind."""
     if not first:
         yield ()
         return
@@ -246,7 +246,7 @@ def _kinds_before(words: Words, first: int) -> Iterator[Affix]:
 
 
 def _kinds_after(words: Words, last: int) -> Iterator[Affix]:
-    """Yield what may recur of what stands behind the words before `last`."""
+    """Yield what other IDs may have behind the words before `last`: the same two ways."""
     if last == len(words.keys):
         yield ()
         return

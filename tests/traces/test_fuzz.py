@@ -173,7 +173,8 @@ def test_no_number_is_wrong(framework: str, tracing: Tracing) -> None:
     counts: Counter[str] = Counter()
     wrong = []
     # Of 88, a node hands what it cut to an outer graph: its span has that in an exception alone.
-    for seed in {*range(PROGRAMS), 88}:
+    # Of 9044, an agent returns what its tools returned, one as nodes and one as a text.
+    for seed in {*range(PROGRAMS), 88, 9044}:
         for said in outcomes(tracing, framework, seed):
             path, result, *_ = said.replace(":", "").split()
             counts[f"{path} {result}"] += 1
@@ -196,7 +197,8 @@ def test_another_name_of_an_attribute_is_never_wrong(
 ) -> None:
     """As the next version of an instrumentor may have it; nor is another name of every span."""
     # Of 53, texts of documents stood in no span any more: a model's prompt told nothing of them.
-    for seed in {*range(max(6, PROGRAMS // 5)), 53}:
+    # Of 9, a node waits for a human: what it raised passed for an output with a known name.
+    for seed in {*range(max(6, PROGRAMS // 5)), 9, 53}:
         traced = getattr(tracing, framework)(seed)
         if len(traced.exported) != 1:
             continue

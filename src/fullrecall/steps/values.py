@@ -17,6 +17,9 @@ _DEPTH = 12
 _NO_CONTENT = (type(None), bool, int, float, complex, bytes, bytearray)
 _NO_IDENTITY = (str, *_NO_CONTENT)
 
+_LOG = "tool_calls"
+"""Where messages and agents' answers have the calls of tools: those are steps of their own."""
+
 Fields = Iterable[tuple[Hashable, Any]]
 
 
@@ -199,7 +202,8 @@ class ValueReader:
             lists.append(DocumentList(path, (copy,)))
             return
         for key, item in value.items():
-            self._walk(item, (*path, key), lists, texts)
+            if key != _LOG:
+                self._walk(item, (*path, key), lists, texts)
 
     def _object(self, value: Any, path: Path, lists: list[DocumentList], texts: list[str]) -> None:
         copy = self.copy(value)
@@ -214,7 +218,8 @@ class ValueReader:
             return
         inside = self.opened(value)
         for key, item in _fields(value) if inside is None else inside:
-            self._walk(item, (*path, key), lists, texts)
+            if key != _LOG:
+                self._walk(item, (*path, key), lists, texts)
 
     def _message(self, value: object, inside: Fields, path: Path) -> Contents:
         cached = self._messages.get((id(value), path))

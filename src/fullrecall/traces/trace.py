@@ -268,7 +268,8 @@ class _Trace:
         if holds and not any(span.step.kind in _SEARCHES for span in spans):
             return "no span says that it retrieves"
         tools = [span for span in spans if span.step.kind == "tool"]
-        if any(span.has_input for span in tools) and not any(span.has_output for span in tools):
+        outputs = {span.has_output for span in tools}
+        if any(span.has_input for span in tools) and outputs <= {False}:
             return "no tool says what it returned"  # nor whether it failed
         untold = self._without_text() if any(span.step.prompt for span in spans) else None
         if untold is not None:
@@ -277,7 +278,9 @@ class _Trace:
             return None
         if not any(span.has_input for span in chains):
             return "no span says what it was given"
-        return None if any(span.has_output for span in chains) else "no span says what it returned"
+        told = [span.has_output for span in chains if span.has_output is not None]
+        is_told = len(told) < 2 or any(told)  # noqa: PLR2004 - as above
+        return None if is_told else "no span says what it returned"
 
     def _without_text(self) -> str | None:
         """Return the ID of a document that a search names, and of which no span has the text.

@@ -38,7 +38,8 @@ class TracedStep:
     """A span as a step whose place among others is still unknown.
 
     - `start`, `end`: in nanoseconds.
-    - `has_input`, `has_output`: it says what went in, and what came out, in a known attribute.
+    - `has_input`, `has_output`: it says what went in, and what came out, in a known attribute;
+      None for one that raised: nothing came out.
     - `is_inner`: it is a method by which a call does its work: `_retrieve` within `retrieve`.
     - `problem`: why what it returned cannot be read as a whole.
     - `question`, `response`, `sample_id`: what it says of the whole run, if it is the outermost.
@@ -55,7 +56,7 @@ class TracedStep:
     is_open: bool = False
     is_inner: bool = False
     has_input: bool = True
-    has_output: bool = True
+    has_output: bool | None = True
 
 
 def step_of(span: Span, id_key: IdKey | None = None) -> TracedStep:
@@ -105,8 +106,10 @@ class _Translation:
         self._span = span
         self._id_key = id_key
         self._raw_output = self._first("output")
-        if self._raw_output is None and span.error is None:
-            self._raw_output = span.departure
+        self._has_output: bool | None = self._raw_output is not None
+        if self._raw_output is None and (span.error or span.departure):
+            self._has_output = None
+            self._raw_output = None if span.error else span.departure
         self._input, self._output = parsed(self._first("input")), parsed(self._raw_output)
         kinds = (each.kind_of(span) for each in CONVENTIONS)
         self._kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
@@ -155,7 +158,7 @@ class _Translation:
             _as_id(span.attributes.get(SAMPLE_ID, metadata.get(SAMPLE_ID))),
             is_inner=span.name.startswith(f"{name}._"),
             has_input=self._input is not None or query is not None,
-            has_output=self._raw_output is not None or bool(span.error),
+            has_output=self._has_output,
         )
 
     def _first(self, field: str) -> Any:
