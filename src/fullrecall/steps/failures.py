@@ -9,22 +9,6 @@ from dataclasses import dataclass
 from fullrecall.steps.step import Step
 from fullrecall.steps.tree import Tree
 
-_DEPARTURES = frozenset({
-    "GeneratorExit", "GraphInterrupt", "NodeInterrupt", "GraphDrained", "ParentCommand"
-})  # fmt: skip
-
-
-def left_early(error: str) -> bool:
-    """Return whether this error, beginning with its class, says of a step no more than that.
-
-    A stream that nobody reads on, a step that waits for a human, one that hands over to the graph
-    around its own: LangGraph raises what these are, and traces write down errors.
-    """
-    return _CLASS.split(error, maxsplit=1)[0].rpartition(".")[2] in _DEPARTURES
-
-
-_CLASS = re.compile(r"[(:\s]")
-
 
 @dataclass(frozen=True, slots=True)
 class Failures:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, TypeAlias
@@ -274,3 +275,20 @@ def is_missing(value: object) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN
+
+
+_DEPARTURES = frozenset({
+    "GeneratorExit", "GraphInterrupt", "NodeInterrupt", "GraphDrained", "ParentCommand"
+})  # fmt: skip
+
+
+def left_early(error: str) -> bool:
+    """Return whether this error, beginning with its class, says of a step no more than that.
+
+    A stream that nobody reads on, a step that waits for a human, one that hands over to the graph
+    around its own: LangGraph raises what these are, and traces write down errors.
+    """
+    return _CLASS.split(error, maxsplit=1)[0].rpartition(".")[2] in _DEPARTURES
+
+
+_CLASS = re.compile(r"[(:\s]")

@@ -10,17 +10,10 @@ from typing import Any
 from fullrecall.context import Context
 from fullrecall.hits import IdKey, contexts_of, id_at
 from fullrecall.identifiers import as_id
-from fullrecall.steps import (
-    Contents,
-    DocumentCopy,
-    DocumentList,
-    Kind,
-    Step,
-    ValueReader,
-    left_early,
-)
+from fullrecall.steps import Contents, DocumentCopy, DocumentList, Kind, Step, ValueReader
 from fullrecall.traces.conventions import CONVENTIONS, REFERENCE, SAMPLE_ID, below, parsed
 from fullrecall.traces.dialogue import REDACTED, answer_of, question_of
+from fullrecall.traces.records import left_early
 from fullrecall.traces.span import Span
 
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
