@@ -45,9 +45,9 @@ def _file(opened: Any) -> Any:
     """Return a Parquet file that is read a piece at a time, and gives back what it has read.
 
     By default each column of a row group, which may be the whole file, comes into memory at once;
-    `buffer_size` and `pre_buffer` are both needed against it. And what holds the values is of
-    Arrow's own allocator, which keeps as much again for later: the system's does not. A file takes
-    the pool that is the default when it is opened.
+    it takes both `buffer_size` and `pre_buffer` to prevent that. Values are allocated by the
+    system, since Arrow's own allocator keeps as much memory again for later. A file uses whichever
+    pool is the default when it is opened.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -402,7 +402,7 @@ class _Content(NamedTuple):
 
 
 def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
-    """Return all of it, part by part: each is read once, and of no column all rows are there."""
+    """Return what a score's rows come to; each part is read once, and none is kept."""
     groups = table.group_codes
     totals: list[list[Totals]] = [[] for _ in measures]
     undefined = [0 for _ in measures]

@@ -48,7 +48,7 @@ def _cleaned(name: str) -> str:
 
 
 def _free(name: str, names: dict[str, float]) -> str:
-    """Return a name that no other score has: two may differ only in what is not allowed."""
+    """Return a name that is still free: two may differ in forbidden characters alone."""
     number, free = 1, name
     while free in names:
         number += 1
