@@ -260,5 +260,5 @@ def call_of(value: object, known_contexts: KnownContexts) -> Call:
 
 
 def identity(context: Context) -> tuple[str | None, str | None]:
-    """Return what tells one context from another."""
+    """Return the key by which contexts are the same."""
     return context.id, context.text

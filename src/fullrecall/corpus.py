@@ -40,7 +40,7 @@ class CorpusDocument(Protocol):
 
 
 def text_digest(text: str) -> str:
-    """Return 16 hex digits that tell texts apart by their words; white space does not count."""
+    """Return a digest of the words of texts, 16 hex digits; white space does not count."""
     return _hash(" ".join(text.split()))
 
 

@@ -126,9 +126,9 @@ def unverified_share(findings: Findings) -> float | None:
 
 
 def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
-    """Return findings by the ranks of united lists, made of findings by the place in their union.
+    """Return findings by the ranks of united lists, made of findings by position in their union.
 
-    `ranks[i]` is the rank of the context at place i + 1 in its own list, ascending: several
+    `ranks[i]` is the rank of the context at position i + 1 in its own list, ascending: several
     contexts may share one.
     """
     return tuple(_by_rank(finding, ranks) for finding in findings)

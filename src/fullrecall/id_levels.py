@@ -26,7 +26,7 @@ class IdLevelWarning(UserWarning):
 
 
 class IdsSeen(NamedTuple):
-    """What the IDs of one sample tell.
+    """What the IDs of one sample show.
 
     - `retrieved`: how many documents were retrieved; `without_id`: how many of them have no ID.
     - `met`: whether any reference ID is among theirs, None where the sample names none or
@@ -54,7 +54,7 @@ class IdsSeen(NamedTuple):
 
 
 def ids_seen(sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None = None) -> IdsSeen:
-    """Return what the IDs of a sample tell.
+    """Return what the IDs of a sample show.
 
     `other_ids` are further IDs that the documents have, by the options that would use them; the
     values in their metadata are looked at in any case.

@@ -118,7 +118,7 @@ def _answered(
     rules: tuple[Rule | str, ...],
     parameters: dict[str, Any],
 ) -> GateResult | str:
-    """Return what the gate decides, or in one line what is wrong with what it was given."""
+    """Return what the gate decides, or in one line what is wrong with its arguments."""
     from fullrecall.errors import FullrecallError
 
     try:

@@ -211,7 +211,7 @@ def _check_span(start: int | None, end: int | None) -> None:
 
 
 def _last_place(finding: FindingRecord) -> int:
-    """Return the last place that a finding names, 0 for none."""
+    """Return the last position that a finding names, 0 for none."""
     last = finding.ranks[-1] if finding.ranks else 0
     return max([item.rank for item in finding.evidence] + [last]) if finding.evidence else last
 

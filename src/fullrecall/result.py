@@ -70,8 +70,8 @@ class Result:
 
     `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
     one sentence. Where several calls were united, `ranks` is the rank of each context in its own
-    call, ascending, and findings name contexts by their 1-based place in that list; None: the
-    place is the rank. `unmeasured` names targets that could not be judged, each with why, and
+    call, ascending, and findings name contexts by their 1-based position there; None: the
+    position is the rank. `unmeasured` names targets that could not be judged, each with why, and
     `usage` is what the judging cost; an unscored result keeps the findings that were made.
     """
 

@@ -101,3 +101,13 @@ def test_how_often_it_is_tried(raised: Exception, times: int) -> None:
     completion = failed(raised)
     waits = [Retries(first_wait=0.0).wait(sent, completion) for sent in range(1, 10)]
     assert waits == [0.0] * (times - 1) + [None] * (10 - times)
+
+
+@pytest.mark.parametrize("sent", [1, 3])
+def test_an_endpoint_gets_the_wait_that_it_asks_for(sent: int) -> None:
+    """However often it was asked before, and never less."""
+    completion = failed(error("RateLimitError", response=response(429, **{"retry-after": "7"})))
+    wait = Retries(first_wait=0.5).wait(sent, completion)
+    assert wait is not None
+    assert 7.0 <= wait <= 7.25
+    assert Retries(longest_wait=6.0).wait(sent, completion) is None

@@ -72,7 +72,7 @@ def compare(
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """Return names that tell reports apart: their files', or their paths, or these numbered."""
+    """Return distinct names for reports: of their files, or their paths, or these numbered."""
     for names in ([path.stem for path in paths], [str(path) for path in paths]):
         if len(set(names)) == len(names):
             return names

@@ -210,7 +210,7 @@ def _tried(group: str, name: str, found: str, problem: str, repair: str) -> Chec
 def _problems(modules: Iterable[str]) -> dict[str, str]:
     """Return for each module what its import raises, tried in a Python of its own.
 
-    One that takes Python down with it is told of too, and the others are tried without it.
+    One that takes Python down with it is reported too, and the others are tried without it.
     """
     problems: dict[str, str] = {}
     left = list(dict.fromkeys(modules))

@@ -26,7 +26,7 @@ class Kind:
     check: Callable[[Any], Any] | None = None
 
     def settings(self) -> dict[str, Any]:
-        """Return what typer is told of it."""
+        """Return the option as typer declares it."""
         return {"parser": self.parser, "callback": self.check}
 
 

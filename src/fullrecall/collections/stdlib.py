@@ -223,7 +223,7 @@ def _public_members(module: types.ModuleType) -> Iterator[tuple[str, object]]:
 
 
 def _is_at_home(member: object, module: types.ModuleType) -> bool:
-    """Tell whether `member` belongs to `module`, as opposed to being imported there for its use.
+    """Return whether `member` belongs to `module`, as opposed to being imported there.
 
     A module implemented in private or C companions (`_sqlite3`, `sqlite3.dbapi2`) is the home of
     their objects, too; so is `builtins` of `open`, which comes from `io`. What a notebook adds to

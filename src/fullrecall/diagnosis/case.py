@@ -33,7 +33,7 @@ class Limits:
 
 
 class Item(NamedTuple):
-    """What would have served: one ID, one text with its place, or both.
+    """What would have served: one ID, one text with its offsets, or both.
 
     `label` is what names it to a human. `passage` is None where no text is known. `own_id` is the
     ID that a reference context has beside its text; it is not looked for.
@@ -95,11 +95,11 @@ class Alike:
 class Case:
     """A target that was missed, one item that would have served, and where to look for it.
 
-    `k` is how many contexts count, `judged` whether a judge decided. `find` tells where a list of
+    `k` is how many contexts count, `judged` whether a judge decided. `find` says where a list of
     contexts holds the item: as the scorer sees it where the scorer is known, else by ID and text.
     `deeper` returns what the retriever returns at `deep_k`, None where it failed; it is None where
     there is no retriever. `exact` is the same of an exact search. `problem` returns what failed.
-    `repeated` returns the 0-based places of duplicates in the list. `alias` is the ID under which
+    `repeated` returns the 0-based indices of duplicates in the list. `alias` is the ID under which
     the item stands, where it is another than the expected one. `is_judge_asked` says that the
     scorer was given, so that a judge was asked which reference contexts support a claim.
     """
@@ -124,7 +124,7 @@ class Case:
 
     @property
     def judged_without_item(self) -> bool:
-        """Whether only the judge could tell what supports the target, and was not asked."""
+        """Whether only the judge could say what supports the target, and was not asked."""
         return self.judged and self.item.passage is None and self.item.id is None
 
     @property

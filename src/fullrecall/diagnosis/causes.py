@@ -51,7 +51,7 @@ class Cause(StrEnum):
     NOT_IN_CORPUS = "not_in_corpus"
     """The corpus does not have it: no retriever could return it."""
     UNKNOWN = "unknown"
-    """What was given does not tell; the detail says what would."""
+    """The cause is unknown; the detail says what would show it."""
 
 
 FIXES: Mapping[Cause, str] = {
@@ -99,8 +99,8 @@ class Diagnosed(NamedTuple):
     """One missed target with its cause.
 
     `sample` is the row's label, `score` the scorer's name with its k. `detail` is one
-    sentence with what the cause was told by. `rank` is where the item stands beyond k, in the
-    list itself or in the deeper one, and for other causes the rank of the context that tells.
+    sentence on the evidence of the cause. `rank` is where the item stands beyond k, in the
+    list itself or in the deeper one, and for other causes the rank of the context that shows it.
     """
 
     sample: str

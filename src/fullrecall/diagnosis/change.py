@@ -105,7 +105,7 @@ class Change:
 
     `action` says what to do. `effects` has one item for each score of which it can be computed,
     in the order of the report; `gain`, `interval` and `score` are those of the first one that
-    gains. Where `at_most`, the gain is a bound: how much of it comes, only trying tells. `cost` is
+    gains. Where `at_most`, the gain is a bound: only a trial shows how much of it comes. `cost` is
     None where the change is not one of how much is retrieved. `k` is how many contexts to retrieve,
     where that is the change. `measured` is what it did to `score` when `diagnose(…, prove=…)` put
     every question to a retriever that makes the change; None where it was not tried.

@@ -1,4 +1,4 @@
-"""The corpus as a diagnosis searches it: by ID, by place, by text."""
+"""The corpus as a diagnosis searches it: by ID, by offsets, by text."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class _Blocks:
         return _BORDER.join(self._texts), list(starts)
 
     def sharing(self, characters: str) -> dict[int, list[Interval]]:
-        """Return which texts may share a run that counts, and the blocks that tell: all of them."""
+        """Return which texts may share a run that counts, and all blocks that show it."""
         intervals: dict[int, list[Interval]] = {}
         sized = [(self._size, self._inside), (self._edge, self._heads), (self._edge, self._tails)]
         for size, blocks in [*sized, *self._whole.items()]:

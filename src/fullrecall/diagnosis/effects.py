@@ -40,7 +40,7 @@ Transform: TypeAlias = Callable[[int, Sequence[Context]], Sequence[Context]]
 
 @dataclass(frozen=True)
 class Proposal:
-    """A change to be weighed: by the place of each score, recall of every row after it.
+    """A change to be weighed: recall of every row after it, by the index of the score.
 
     A value that is None stands for one that cannot be computed; its row is left out. `lists` are
     the contexts that each row would have, None for a row where they are not known, and None as a
@@ -66,7 +66,7 @@ class Proposal:
 
     @property
     def at_most(self) -> bool:
-        """Whether the values are bounds: what of it comes, only trying tells."""
+        """Whether the values are bounds: only a trial shows how much of the gain comes."""
         return self.kind in _BOUNDS
 
     @property
@@ -96,7 +96,7 @@ class Baseline:
     """Recall of every row as it is: what changes are measured from.
 
     `places` are those of the scores whose headline is recall, `k` where counting stops, `values`
-    recall by place and row, `lists` the contexts that count.
+    recall by score index and row, `lists` the contexts that count.
     """
 
     def __init__(self, report: Report, k: Cut | None) -> None:
@@ -153,10 +153,10 @@ class Baseline:
     ) -> tuple[Change, ...]:
         """Return the proposals that gain something, the largest gain first.
 
-        `tried` returns recall of every row after a change as it was measured, by place. What was
-        measured decides the order where there is any. The intervals of all proposals for one score
-        hold together: each is made at a confidence of 1 - 0.05 / their number (Bonferroni), those
-        that gain nothing counted in.
+        `tried` returns recall of every row after a change as it was measured, by score index. What
+        was measured decides the order where there is any. The intervals of all proposals for one
+        score hold together: each is made at a confidence of 1 - 0.05 / their number (Bonferroni),
+        those that gain nothing counted in.
         """
         count = {
             score_index: sum(score_index in proposal.after for proposal in proposals)
@@ -284,7 +284,7 @@ _DIGITS = 12
 
 
 def _within(contexts: Sequence[Context], sample: Sample, k: Cut | None) -> Sequence[Context]:
-    """Return the contexts within `k`; without ranks their place is the rank."""
+    """Return the contexts within `k`; without ranks, their position in the list is the rank."""
     if isinstance(k, Budget):
         paid, _ = Costs.of([sample]).within(k)
         return [context for context, is_paid in zip(contexts, paid, strict=False) if is_paid]

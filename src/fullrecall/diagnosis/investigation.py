@@ -53,7 +53,7 @@ def diagnose(
     their fusion, IDs written in one way or read at another level, lists without duplicates. What
     the record cannot tell is not promised; what it bounds is marked `at_most`.
 
-    Of causes there is one for each miss, with what told it. What the report holds is looked at
+    Of causes there is one for each miss, with its evidence. What the report holds is looked at
     first: ranks beyond k, the judge's evidence, the stages of each recorded retrieval, the IDs
     and texts of what was retrieved. Everything else adds to both:
 
@@ -214,7 +214,7 @@ class _Looking:
         self.lists: list[Sequence[Context]] = []
 
     def repeated(self) -> frozenset[int]:
-        """Return the 0-based places of duplicates in the list."""
+        """Return the 0-based indices of duplicates in the list."""
         return self.search.repeated(self.position, self.retrieved)
 
     @property
@@ -246,7 +246,7 @@ class _Looking:
         return self._lists[name]
 
     def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
-        """Return what the scorer `name` finds in a list, by target; nothing if it cannot tell."""
+        """Return what the scorer `name` finds in a list, by target; nothing where it fails."""
         nth = next(
             (n for n, contexts_scored in enumerate(self.lists) if contexts_scored is contexts), None
         )
@@ -264,7 +264,7 @@ class _Looking:
 
 
 def _missing(score_index: int, row: Row, k: Cut | None) -> Iterator[tuple[int, int, Finding, bool]]:
-    """Yield each finding of a score to look into: its place, its number, and whether it is found.
+    """Yield each finding of a score to look into: its index, its number, and whether it is found.
 
     What was found is looked into where it is known what of the list was read.
     """
@@ -366,7 +366,7 @@ _ORDER = {cause: nth for nth, cause in enumerate(Cause)}
 
 
 def _finder(name: str, finding: Finding, looking: _Looking) -> Find:
-    """Return what tells at which rank a list holds a target: the scorer itself."""
+    """Return the function that finds at which rank a list holds a target: the scorer itself."""
 
     def find(contexts: Sequence[Context]) -> int | None:
         there = looking.findings(name, contexts).get(finding.target.any_of)
@@ -376,7 +376,7 @@ def _finder(name: str, finding: Finding, looking: _Looking) -> Find:
 
 
 def _matcher(item: Item, limits: Limits) -> Find:
-    """Return what tells at which rank a list holds an item: its ID, or all of its text."""
+    """Return the function that finds at which rank a list holds an item: its ID or all its text."""
 
     def find(contexts: Sequence[Context]) -> int | None:
         ranked = enumerate(contexts, start=1)

@@ -159,7 +159,7 @@ def facts(text: str) -> Facts:
 
 
 def firsts(texts: Sequence[str | None], least: float) -> list[int]:
-    """Return for each text the place of the first one that says the same; its own where none does.
+    """Return for each text the index of the first one that says the same; its own where none does.
 
     Texts are compared that share their first or their last 24 letters and digits, as copies do.
     """
@@ -179,7 +179,7 @@ def firsts(texts: Sequence[str | None], least: float) -> list[int]:
 
 
 def duplicates(contexts: Sequence[Context], near: float) -> frozenset[int]:
-    """Return the places of contexts that say the same as an earlier one; 0-based.
+    """Return the 0-based indices of contexts that say the same as an earlier one.
 
     Texts say the same where they agree in numbers, names and negations and share `near` of their
     letters. Of contexts without a text, those that repeat an earlier ID count. Chunks of one
@@ -197,7 +197,7 @@ def duplicates(contexts: Sequence[Context], near: float) -> frozenset[int]:
 
 
 class Repeated:
-    """The places of duplicates in the lists of a report, each list looked through once."""
+    """The indices of duplicates in the lists of a report, each list looked through once."""
 
     def __init__(self, near: float) -> None:
         self._near = near
@@ -210,7 +210,7 @@ class Repeated:
     def __call__(
         self, position: int, contexts: Sequence[Context], *, deeper: bool = False
     ) -> frozenset[int]:
-        """Return the 0-based places in the list of the row at `position`, or in its deeper one."""
+        """Return the 0-based indices in the list of the row at `position`, or in its deeper one."""
         key = ~position if deeper else position
         if key not in self._looked_at:
             self._looked_at.add(key)
@@ -219,7 +219,7 @@ class Repeated:
         return self._repeated.get(key, _NONE)
 
     def within(self, contexts: Sequence[Context]) -> frozenset[int]:
-        """Return the 0-based places of duplicates in a list that is no row's."""
+        """Return the 0-based indices of duplicates in a list that is no row's."""
         return duplicates(contexts, self._near)
 
 

@@ -1,4 +1,4 @@
-"""The changes of which the record of a retrieval tells what they would bring."""
+"""The changes whose gain can be computed from the record of a retrieval."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEAR = 0.01
 class Proposer:
     """Proposes changes of one report: those whose lists are in the record, or were asked for.
 
-    `rescored` scores other lists, by the place of each score that can be scored again. `deeper`
+    `rescored` scores other lists, by the index of each score that can be scored again. `deeper`
     has what the retriever returned when asked for more, by the position of the row, `exact` what
     the exact search did.
     """
@@ -243,7 +243,10 @@ class Proposer:
         )
 
     def _values(self, lists: Lists) -> dict[int, list[float | None]]:
-        """Return recall of other lists, by place; those that are as recorded keep their values."""
+        """Return recall of each row over other lists, by score index.
+
+        A list that is the recorded one keeps its value.
+        """
         recorded = self._baseline.lists
         return {
             score_index: [
@@ -381,7 +384,7 @@ def _without(contexts: Sequence[Context], repeated: frozenset[int]) -> list[Cont
 
 
 def _names(contexts: Sequence[Context]) -> list[str | None]:
-    """Return what tells contexts of two lists apart: IDs alone may have been recorded."""
+    """Return the key of a context, the same in both lists: IDs alone may have been recorded."""
     return [context.id or context.text for context in contexts]
 
 

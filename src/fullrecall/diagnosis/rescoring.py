@@ -28,7 +28,7 @@ class Rescored(Protocol):
     """Scores lists of one score's samples."""
 
     def recall(self, row: Row, contexts: Sequence[Context]) -> float | None:
-        """Return recall over a whole list, None where it cannot be told."""
+        """Return recall over a whole list, None where it is unknown."""
         ...
 
 
@@ -56,13 +56,13 @@ class ByScorer:
         self._scorer = scorer
 
     def recall(self, row: Row, contexts: Sequence[Context]) -> float | None:
-        """Return recall over a whole list, None where the scorer cannot tell."""
+        """Return recall over a whole list, None where the scorer cannot compute it."""
         result = self._scorer.score(row.sample.with_retrieval(contexts))
         return result[Recall] if result.status is Status.SCORED else None
 
 
 def rescoring(report: Report, scorers: Mapping[str, Scorer]) -> dict[int, Rescored]:
-    """Return what scores other lists, by the place of each score that can be scored again."""
+    """Return what scores other lists, by the index of each score that can be scored again."""
     rescored: dict[int, Rescored] = {}
     for score_index, method in enumerate(report.methods):
         scorer = scorers.get(method.name) or rebuilt(method)

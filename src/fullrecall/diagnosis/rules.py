@@ -46,7 +46,7 @@ _ALIKE_ENOUGH = 0.5
 
 
 class Explained(NamedTuple):
-    """A cause with the sentence that says what it was told by; see `Diagnosed`."""
+    """A cause with a sentence on its evidence; see `Diagnosed`."""
 
     cause: Cause
     detail: str
@@ -88,7 +88,7 @@ def beyond(
 ) -> Explained:
     """Return that a target stands beyond k, behind `repeated` contexts or not.
 
-    Where several lists were united, rank and place are not the same: duplicates tell nothing.
+    Where several lists were united, a rank is no position: duplicates say nothing.
     """
     detail = f"at rank {rank} of the list, beyond k = {k}"
     before = sum(index < rank - 1 for index in repeated()) if in_one_list else 0
@@ -178,7 +178,7 @@ def other_id(case: Case) -> Explained | None:
 
 
 def _by_text(case: Case, expected_id: str) -> Explained | None:
-    """The text was retrieved, and its ID does not match: told where both texts are known."""
+    """The text was retrieved under an ID that does not match; needs the texts of both."""
     if case.item.passage is None or (case.corpus is not None and case.corpus.get(expected_id)):
         return None
     has_corpus_ids = case.corpus is not None and case.corpus.has_ids
@@ -396,7 +396,7 @@ def ranked_low(case: Case) -> Explained | None:
 
 
 def search_failed(case: Case) -> Explained | None:
-    """A search that would tell its rank failed: nothing is known of it."""
+    """The search that would have shown its rank failed: its cause is unknown."""
     problem = case.problem()
     return Explained(Cause.FAILED_CALL, problem) if problem else None
 
@@ -419,7 +419,7 @@ def in_the_corpus(case: Case) -> Explained | None:
 
 
 def unknown(case: Case) -> Explained:
-    """Say what would tell."""
+    """The cause is unknown: say what would show it."""
     wanting = []
     if case.judged_without_item:
         if not case.row.sample.reference_contexts:

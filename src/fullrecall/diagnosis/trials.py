@@ -41,7 +41,7 @@ class Trials:
         self._returned: dict[tuple[int, int], list[Sequence[Context] | None]] = {}
 
     def values(self, proposal: Proposal) -> dict[int, Values]:
-        """Return recall of every row with the change made, by place; empty if it cannot be tried.
+        """Return recall of every row after the change, by score index; empty if it cannot be tried.
 
         A row without a question, and one at which the retriever fails, has none.
         """

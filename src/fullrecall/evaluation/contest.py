@@ -62,7 +62,7 @@ def choose(
     progress: bool = True,
     **options: Unpack[AskingOptions],
 ) -> Choice:
-    """Return which retriever is best by a measure, or that it cannot be told yet.
+    """Return which retriever is best by a measure, or that the questions do not decide it.
 
     Each question is put to every retriever that is still in the race. At 16 looks, those that are
     known to be worse than another are dropped and not asked any further; once one is left, it is

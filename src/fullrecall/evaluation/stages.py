@@ -123,7 +123,7 @@ class StageReports(Shown, Mapping[str, Report]):
             )
 
     def _unread(self, position: int, nth: int, row: Row, result: Result) -> Iterator[Lost]:
-        """Yield what the final list has, and the model's prompt had not."""
+        """Yield the targets that the final list has and the model's prompt lacks."""
         if PROMPT not in self:
             return
         read = self[PROMPT].rows[position].results[nth]

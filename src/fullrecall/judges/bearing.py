@@ -381,11 +381,11 @@ def _end(context: str, at: int, limit: int, nth: int) -> int:
 def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str]) -> Iterator[int]:
     """Yield the contexts with a sentence that has all of the claim, denied like the claim.
 
-    Told by words alone: "Ann beat Bob" and "Bob beat Ann" are the same here. `lowered` are the
+    By words alone: "Ann beat Bob" and "Bob beat Ann" are the same here. `lowered` are the
     contexts in lower case, made once for all claims.
     """
     # Looking for beginnings first spares reading what cannot state it: most are gone after a few
-    # words, before it is even told which language the claim is in.
+    # words, before the claim's language is even known.
     telling = (word for word in read_words(claim) if word.tells)
     if not _with_beginnings((w for w in telling if not is_functional(w.written)), lowered):
         return

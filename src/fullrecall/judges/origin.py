@@ -17,7 +17,7 @@ _LINE = re.compile(r'\n\{"asked":"([0-9a-f]{32})"\}\Z')
 
 
 def digest(request: ChatRequest) -> str:
-    """Return what tells a request from every other: 32 hexadecimal digits."""
+    """Return the digest of a request: 32 hexadecimal digits."""
     hashed = hashlib.sha256(f"{request.schema_name} {request.sample} {request.again}".encode())
     for message in request.messages:
         content = message.content.encode("utf-8", "surrogatepass")

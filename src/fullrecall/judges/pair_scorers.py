@@ -53,7 +53,7 @@ class Scored(NamedTuple):
 class Head(NamedTuple):
     """What a model's outputs mean: their number, and which of them is what.
 
-    `is_denial` tells of a single output that it speaks against the claim.
+    `is_denial` says that a single output speaks against the claim.
     """
 
     outputs: int
@@ -159,7 +159,7 @@ def _written(scores: Sequence[Scored]) -> Completion:
 
 
 Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
-"""Name, size and time of change of a folder's files: what tells that it was changed."""
+"""Name, size and time of change of a folder's files: they differ after a change."""
 
 
 @lru_cache(maxsize=8)
@@ -352,7 +352,7 @@ def _reading(file: Path) -> Iterator[None]:
 
 
 def _digest(*files: Path) -> str:
-    """Return what tells two exports of one folder name apart: their ends, sizes and tokenizers."""
+    """Return the digest of a model's files, by their ends and sizes: two exports differ in it."""
     hashed = hashlib.sha256()
     for file in files:
         size = file.stat().st_size

@@ -174,7 +174,7 @@ def _values(text: str) -> Iterator[Any]:
 
 
 class _NoValueError(Exception):
-    """No whole JSON value begins here; `read` characters told so."""
+    """No whole JSON value begins here; `read` is how many characters it took to see."""
 
     def __init__(self, read: int) -> None:
         super().__init__(read)

@@ -136,7 +136,7 @@ class _Echoes:
         return f"the judge's verdict {number} begins {str(echo)[:40]!r}, and {number} does not"
 
     def unclear(self, number: int, echo: object) -> str:
-        """Return why an echo does not tell its target from the others; empty where it does."""
+        """Return why an echo may mean another target; empty where it means this one alone."""
         if len(self._asked) == 1:
             return ""
         echoed = _letters(echo) if isinstance(echo, str) else ""

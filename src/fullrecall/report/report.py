@@ -83,9 +83,9 @@ class Report:
     @overload
     def __getitem__(self, key: slice) -> Report: ...
     def __getitem__(self, key: int | str | slice) -> Row | Report:
-        """Return a sample by its ID, or by its place; or a report of a slice of places.
+        """Return a sample by its ID, or by its index; or a report of a slice of indices.
 
-        Raises `KeyError` for an ID that no sample or several have, `IndexError` for a place.
+        Raises `KeyError` for an ID that no sample or several have, `IndexError` for an index.
         """
         if isinstance(key, slice):
             return self.selected(range(len(self))[key])

@@ -91,7 +91,7 @@ class Accounts:
         return log(1 / self.alpha)
 
     def enter(self, handicap: float) -> None:
-        """Open one more account, of a retriever that no question was put to so far."""
+        """Open one more account, for a retriever that has not been asked a question yet."""
         import numpy as np
 
         for name in ("logs", "starts"):

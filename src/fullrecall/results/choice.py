@@ -56,7 +56,7 @@ class Standing:
 class Choice(Shown):
     """Which retriever is best by a measure; prints as a table under one sentence.
 
-    `winner` is the name of the only retriever that is left, None where that cannot be told; it is
+    `winner` is the name of the only retriever that is left, None where several are; it is
     wrong, in that another one has a higher true mean, with probability 1 - confidence at most, for
     any number of retrievers and however often more questions are added. `needed` is about how many
     more questions would settle it if the lead stays, None where no number would. `questions` were
@@ -74,7 +74,7 @@ class Choice(Shown):
 
     @property
     def sentence(self) -> str:
-        """What is chosen, with its recall and its cost, or that it cannot be told."""
+        """What is chosen, with its recall and its cost, or that nothing is decided."""
         questions = counted(self.questions, "question")
         if self.winner is None:
             return f"CANNOT TELL which has the best {self.label} after {questions}{self._way_out}"

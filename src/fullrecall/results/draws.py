@@ -7,6 +7,6 @@ from random import Random
 
 
 def drawn_places(size: int, n: int, seed: int = 0) -> Sequence[int]:
-    """Return `n` places of `size`, drawn at random, ascending; all if there are fewer."""
+    """Return `n` indices below `size`, drawn at random, ascending; all if there are fewer."""
     every = range(size)
     return every if size <= n else sorted(Random(seed).sample(every, n))  # noqa: S311 - no secret

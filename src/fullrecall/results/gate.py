@@ -1,4 +1,4 @@
-"""The gate: is a measure high enough, and no worse than before, or can that not be told?
+"""The gate: is a measure high enough, and no worse than before, or is that undecided?
 
 An outcome is decided by Gaffke's test and not by the mean alone: a mean of 0.91 over 30 questions
 shows neither that recall is above 0.9 nor that it is below. PASS is wrong with probability

@@ -18,14 +18,14 @@ _LOOKED_THROUGH = 10 * _LOOKED_AT
 """Samples among which those with a retrieval are looked for."""
 
 _AS_MUCH = 0.01
-"""Contexts or tokens that differ by less than this share are told as one."""
+"""Contexts or tokens that differ by less than this share are shown as one number."""
 
 _AS_LONG = 0.25
-"""Seconds that differ by less than this share are told as one: calls vary by themselves."""
+"""Seconds that differ by less than this share are shown as one: calls vary by themselves."""
 
 
 _FELT = 0.01
-"""Median seconds below which time is not told: nobody waits for it."""
+"""Median seconds below which time is not shown: nobody waits for it."""
 
 
 class Seconds(NamedTuple):

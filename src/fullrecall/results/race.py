@@ -291,7 +291,7 @@ class Race:
 
 
 def question_key(identity: str) -> str:
-    """Return the digest of a question's ID: its place in the order, the same in every call."""
+    """Return the digest of a question's ID, which orders questions the same in every call."""
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

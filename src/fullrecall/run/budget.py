@@ -97,7 +97,7 @@ class Budget(Constructed):
 
     @property
     def owner(self) -> str:
-        """What tells the account of this budget from another's."""
+        """The name of the account that all budgets with these bounds and prices share."""
         bounds = (self.calls, self.tokens, self.cost, self.rate, sorted(self.prices.items()))
         return hashlib.sha256(repr(bounds).encode()).hexdigest()[:16]
 

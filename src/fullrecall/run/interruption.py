@@ -10,7 +10,7 @@ from types import FrameType
 
 
 class Interruption:
-    """Whether Ctrl-C was pressed, and who is to be told at once."""
+    """Whether Ctrl-C was pressed, and what is to be called at once."""
 
     def __init__(self) -> None:
         self.is_asked = False

@@ -77,7 +77,7 @@ class AccountLostError(StoreError):
 
 
 Change: TypeAlias = Callable[[Entry, Moment], tuple[Entry, T]]
-"""What becomes of a record, and what whoever amends it is told."""
+"""What becomes of a record, and what is returned to whoever amends it."""
 
 
 def claimed(entry: Entry, now: Moment, token: str) -> tuple[Entry, bool]:
@@ -150,7 +150,7 @@ class Ledger(ABC):
     def amend(
         self, key: str, change: Change[T], *, otherwise: T, durable: bool = False
     ) -> Future[T]:
-        """Change a record; the future is done with what the change tells.
+        """Change a record; the future is done with what the change returns.
 
         It tells `otherwise` where the ledger is lost. What is `durable` outlives a power cut then.
         """
@@ -196,7 +196,7 @@ class Ledger(ABC):
     def spend(
         self, owner: str, change: Callable[[dict[str, Any], float], T]
     ) -> Future[T | AccountLostError]:
-        """Change the job's account, and return what that tells; or that the account is lost."""
+        """Change the job's account, and return the outcome; or that the account is lost."""
 
         def amended(entry: Entry, now: Moment) -> tuple[Entry, T | AccountLostError]:
             account = None if entry.value is None else json.loads(entry.value)

@@ -126,7 +126,7 @@ class RedisLedger(Ledger):
         raise AssertionError  # there is always another try
 
     def _life_of(self, run: str) -> str:
-        """Return what tells the life of a server from another, empty where it forgets nothing."""
+        """Return the ID of the server's current run, empty where it forgets nothing."""
         if self._life is None or self._life[0] != run:
             settings = {}
             with suppress(Exception):  # a hosted server may not tell: then it may forget

@@ -213,7 +213,7 @@ class Door:
         return await request.endpoint.answers_others(completion)
 
     def _tell(self, request: _Request, completion: Completion, began: float) -> None:
-        """Tell the endpoint's record of an ask that failed for good.
+        """Note at the endpoint an ask that failed for good.
 
         One of which a run before knows that it fails while others are answered is no sign: what
         is left for a later run may be nothing else.

@@ -22,7 +22,7 @@ from fullrecall.scorers.alignment import (
 
 @dataclass(frozen=True)
 class Passage:
-    """A text, the place it was cut from, or both.
+    """A text, the span of a document it was cut from, or both.
 
     `source` is the document's ID, `start` and `end` the characters of it, half-open.
     """
@@ -108,7 +108,7 @@ class Passage:
 
 
 def label_of(context: Context) -> str:
-    """Return what names the passage that a context is: its text, its ID, or its place."""
+    """Return what names the passage that a context is: its text, its ID, or its offsets."""
     if context.source is None or context.start is None or context.end is None:
         return context.label
     return context.text or f"{context.source}[{context.start}:{context.end}]"
@@ -183,7 +183,7 @@ class _Alike:
 
     def __init__(self, texts: Iterable[tuple[str, int]]) -> None:
         self._texts = sorted(texts)
-        # Of each text, the place of the longest of the others that is its beginning, or -1.
+        # For each text, the index of the longest of the others that is its beginning, or -1.
         self._shorter: list[int] = []
         for row, (text, _) in enumerate(self._texts):
             self._shorter.append(self._beginning(text, row - 1))
@@ -201,14 +201,14 @@ class _Alike:
             row = self._shorter[row]
 
     def _beginning(self, text: str, row: int) -> int:
-        """Return the place of the longest that is the beginning of `text`, from this one down."""
+        """Return the index of the longest that is the beginning of `text`, from this one down."""
         while row >= 0 and not text.startswith(self._texts[row][0]):
             row = self._shorter[row]
         return row
 
 
 def _starts(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of places of which the second starts inside the first."""
+    """Yield pairs of passages, as indices, of which the second starts inside the first."""
     by_source: dict[str, list[tuple[int, int]]] = {}
     for number, passage in enumerate(passages):
         if passage.source is not None:

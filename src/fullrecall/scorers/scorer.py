@@ -218,7 +218,7 @@ def is_special(sample: Sample) -> bool:
 def recorded(outcome: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
     """Return the note on what was found, with the record's line, and the ranks of the contexts.
 
-    Findings name contexts by their place in the list; None says that the place is the rank.
+    Findings name contexts by their position in the list; None says that it is the rank.
     """
     record = sample.retrieval
     if record is None:

@@ -107,7 +107,7 @@ class BoundedSimilarity:
         ]
 
     def of_pairs(self, references: Sequence[str], texts: Sequence[str]) -> Iterable[float]:
-        """Return how similar each text is to the reference at its place, for what is pure.
+        """Return how similar each text is to the reference of the same index, for what is pure.
 
         The same numbers as of calls; where it takes long, on several cores.
         """

@@ -57,7 +57,7 @@ class Tree:
 
     @cached_property
     def positions(self) -> dict[Hashable, int]:
-        """The place of each step, by its ID: callers first, then what they called, in its order.
+        """The index of each step, by its ID: callers first, then what they called, in order.
 
         That is the order in which they began; of steps that ran at once, that of their branches,
         names, queries and contents. So the order of threads changes nothing.

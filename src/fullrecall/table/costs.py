@@ -32,7 +32,7 @@ _UNKNOWN = float("nan")
 
 @dataclass(frozen=True)
 class Costs:
-    """The cost of each context of some rows, by place: what had to be paid until it was there.
+    """The cost of each context of some rows, by position: what had been paid until it was there.
 
     Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `own_tokens` are those of each
     context alone. NaN: the cost is not known. `made` is how many calls each row made, `counted_by`

@@ -88,7 +88,7 @@ class Audit:
 
     @property
     def is_valid(self) -> bool:
-        """Whether every reference ID exists, on the right level, and texts stand at their place."""
+        """Whether reference IDs exist, on the right level, and texts stand at their offsets."""
         return not any(issue.problem in INVALID for issue in self.issues)
 
     @cached_property

@@ -85,7 +85,7 @@ def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 def groups(texts: Sequence[str]) -> list[list[int]]:
-    """Return the numbers of texts that are nearly equal, group by group; each text in one at most.
+    """Return groups of nearly equal texts, each as indices; a text is in one group at most.
 
     Candidates share a band of their MinHash signatures (Broder, "On the resemblance and
     containment of documents", 1997; 16 bands of 4); each pair of them is compared. A pair at

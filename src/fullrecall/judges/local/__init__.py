@@ -1,4 +1,4 @@
-"""The built-in judge: is a claim supported by contexts, told by words, numbers and names alone."""
+"""The built-in judge: do contexts support a claim, by words, numbers and names alone?"""
 
 from fullrecall.judges.local.judge import LexicalJudge
 

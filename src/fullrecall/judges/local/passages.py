@@ -1,4 +1,4 @@
-"""A text read once: its words, its sentences, and an index from word to places."""
+"""A text read once: its words, its sentences, and an index from word to positions."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def table(name: str, package: str = __package__) -> dict[str, Any]:
 
 
 def languages() -> Mapping[str, Mapping[str, str]]:
-    """Return for each ISO 639-1 code the words by which its texts are told, and those that deny."""
+    """Return by ISO 639-1 code the words that mark a language's texts, and those that deny."""
     return table("languages.json")
 
 

@@ -39,7 +39,7 @@ _IN_NAME = re.compile(r"\b[A-Z]\w*+(?= [^\W\d_a-zß-öø-ÿ])")
 _LONGER = re.compile(r"[^\W\d_]{2,}")
 _LEAST = 0.55  # of its words that an English text has in the table
 _FEW = 5  # words: so few of a claim may all be terms, and what stands around them decides
-_ENOUGH = 3  # words by which a text is told by itself
+_ENOUGH = 3  # words that show the language of a text by themselves
 _AROUND = 0.65  # of the words around a short text, for it to be read as theirs
 _CONTEXTS = 20  # that are looked at around a text
 _CERTAIN = 2
@@ -112,7 +112,7 @@ def name_of(language: str) -> str:
 
 
 def function_words(language: str | None) -> frozenset[str]:
-    """Return the function words by which a language is told; none for one without."""
+    """Return the function words by which a language is recognized; none for one without."""
     return words_of(language or "", "function_words")
 
 
@@ -123,7 +123,7 @@ def is_functional(word: str) -> bool:
 
 @remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
-    """Return the language and how many words or letters told it."""
+    """Return the language, and by how many words or letters it is recognized."""
     if text.isascii():
         return _latin(text)
     by_script = _by_sign("scripts")

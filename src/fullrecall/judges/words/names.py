@@ -24,7 +24,7 @@ class Name(NamedTuple):
     """A name: as written, its half-open offsets, and the keys of its words.
 
     `is_sure` is False for a single word that begins a sentence, or stands in a title, where any
-    word has a capital: it is told by its rarity.
+    word has a capital: a name is a rare one.
     """
 
     text: str

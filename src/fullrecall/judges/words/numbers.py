@@ -108,7 +108,7 @@ def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
 
 
 def follows_from(claimed: Number, stated: Sequence[Number]) -> bool:
-    """Whether a number may stand for one said, or is the years between two that are said."""
+    """Whether a claimed number is one that is stated, or the years between two stated ones."""
     if may_stand_for(claimed, stated):
         return True
     years = sorted({other.value for other in stated if other.sort == "year" and other.value})

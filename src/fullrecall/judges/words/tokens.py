@@ -152,7 +152,7 @@ def stem(word: str) -> str:
 
 
 def alike(key: str, other: str) -> bool:
-    """Tell whether two keys begin alike for most of their length: product, production."""
+    """Return whether two keys begin alike for most of their length: product, production."""
     longer = max(len(key), len(other))
     shared = 0
     for a, b in zip(key, other, strict=False):

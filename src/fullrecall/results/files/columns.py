@@ -337,7 +337,7 @@ class Source(Protocol):
         ...
 
     def is_null(self, name: str) -> bool:
-        """Whether a column is null throughout, told without reading it."""
+        """Whether a column is null throughout, by its statistics alone."""
         ...
 
 
@@ -379,7 +379,7 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
 
 
 def _support(source: Source, name: str) -> Lists:
-    """Return the places that support each target."""
+    """Return the positions that support each target."""
     targets = source.column(f"{name}_support").flatten()
     return _lists(targets, len(targets))
 
@@ -393,7 +393,7 @@ def _steps(column: Any) -> Steps:
 
 
 def _check(outcomes: FoundColumns, status: Any, name: str) -> None:
-    """Raise `ReportError` for places beyond what was retrieved, and lists that do not fit."""
+    """Raise `ReportError` for positions beyond what was retrieved, and lists that do not fit."""
     positions, targets = outcomes.first.values, len(outcomes.first.values)
     if len(positions) and (
         positions.min() < 0 or (positions > outcomes.retrieved[outcomes.row_of_target]).any()

@@ -1,6 +1,6 @@
 """Reports as JSON Lines, written row by row so that a killed run keeps what it had.
 
-The first line has the methods, each of the others one sample, and the last one tells whether the
+The first line has the methods, each of the others one sample, and the last one says whether the
 run came to its end. A file without that line is what a killed run leaves.
 """
 
@@ -322,7 +322,7 @@ def _mapping(line: str) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads the rows of a file; the row at the place `cut` may be cut off."""
+    """Reads the rows of a file; the row with the index `cut` may be cut off."""
 
     def __init__(
         self, path: str | Path, methods: Sequence[Method], origin: Origin, cut: int | None
@@ -339,7 +339,7 @@ class _Reader:
 
     @uncollected()
     def _part(self, lines: Lines, first: int) -> LinePart:
-        """Return the rows of lines, of which the first has the place `first`."""
+        """Return the rows of lines, of which the first has the index `first`."""
         saved: list[list[Any]] = []
         samples: list[Sample] = []
         for row in range(len(lines)):

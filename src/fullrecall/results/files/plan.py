@@ -152,7 +152,7 @@ def _in_order(cluster: Sequence[_Numbered]) -> Part:
 
 
 class Mixed(Part):
-    """Rows of several parts in any order: `order` has their places, one part after another."""
+    """Rows of several parts in any order: `order` has their indices, one part after another."""
 
     def __init__(self, parts: Sequence[Part], order: Integers) -> None:
         self._parts = parts

@@ -364,14 +364,14 @@ class RowGroup(Part):
         return [name for name in self._names if name not in ours and not name.startswith("__")]
 
     def is_null(self, name: str) -> bool:
-        """Whether a column is not there, or null throughout, as far as the file's footer tells.
+        """Whether a column is not there, or null throughout, as far as the file's footer shows.
 
         There empty lists are null, too.
         """
         return name not in self._filled
 
     def has_nulls(self, name: str) -> bool:
-        """Whether any cell of a column may be null, as far as the file's footer tells."""
+        """Whether any cell of a column may be null, as far as the file's footer shows."""
         return name not in self._whole
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What all writers of reports share: rows come as they are scored, and an end tells how it went."""
+"""What all writers of reports share: rows as they are scored, and an end that says how it went."""
 
 from __future__ import annotations
 

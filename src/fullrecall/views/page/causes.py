@@ -93,7 +93,7 @@ class Causes:
         return self._numbers[str(miss.cause)]
 
     def _placed(self, diagnosis: Diagnosis) -> Iterator[tuple[Diagnosed, int]]:
-        """Yield each miss with the place of its score, where the page has that score."""
+        """Yield each miss with the index of its score, where the page has that score."""
         names = {column.method.name: nth for nth, column in enumerate(self._columns)}
         positions: dict[str, int | None] = {}
         for miss in diagnosis.misses:

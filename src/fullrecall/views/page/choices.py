@@ -22,7 +22,7 @@ Rows: TypeAlias = "tuple[Row | None, ...]"
 class Column(NamedTuple):
     """One score.
 
-    `letter` names it where there is no room, `positions[side]` is the place of its results in a
+    `letter` names it where there is no room, `positions[side]` is the index of its results in a
     row of that side's report.
     """
 
@@ -48,7 +48,7 @@ class Subject:
     """The reports of a page by their names, the first one made first; one has no name.
 
     `rows` returns every sample in each of them, `count` says how many there are at most, `group`
-    names that of a sample by its place. `changes` returns the difference of each later report from
+    names that of a sample by its index. `changes` returns the difference of each later report from
     the first, by the name of a score and a measure. `drift` says what else differs between them.
     """
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fullrecall.views.page.readings import Cell, Reading
 
 _Causes: TypeAlias = set[tuple[int, int]]
-"""The causes of what a sample misses, by their number, each with the place of the score."""
+"""The causes of what a sample misses, by their number, each with the index of the score."""
 
 _score = attrgetter("score")
 
@@ -54,7 +54,7 @@ class Details:
         self._samples: list[str] = []
 
     def add(self, rows: Rows, sample_row: Row, readings: Sequence[Reading]) -> str:
-        """Add a sample; return the causes in it, each with the place of the score, as JSON.
+        """Add a sample; return the causes in it, each with the index of the score, as JSON.
 
         Empty where there are none.
         """
@@ -171,7 +171,7 @@ class Details:
         return targets
 
     def _target(self, finding: Finding, ranked: Finding, sample: Sample, more: str) -> str:
-        """Return what is shown of a target: credit by rank, contexts by their place, evidence."""
+        """Return what is shown of a target: credit by rank, contexts by position, evidence."""
         number, target = self._texts.number, finding.target
         parts = [f'"t":{number(target.label)}']
         if ranked.steps:

@@ -58,7 +58,7 @@ def rendered(blocks: Sequence[tuple[str, ScriptJson]], **values: Any) -> str:
 def document(
     template: str, script: str, style: str, blocks: Sequence[tuple[str, Any]], **values: Any
 ) -> str:
-    """Return one file with a script, a style, and blocks of data by the IDs that it reads them by.
+    """Return one HTML file with a script, a style, and the script's data by element ID.
 
     `template` is the name of a file of this package, or a template that extends one.
     """
