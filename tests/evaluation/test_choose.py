@@ -75,7 +75,8 @@ def test_the_better_one_is_named_with_its_recall_and_cost() -> None:
     assert found.sentence.startswith("good: no other has a better id_recall@5 (95% confidence")
     assert "questions" in str(found)
     assert "<table>" in found._repr_html_()
-    assert json.loads(json.dumps(found.to_dict()))["winner"] == "good"
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert (plain["outcome"], plain["winner"]) == ("chosen", "good")
 
 
 def test_even_ones_cannot_be_told_apart() -> None:
@@ -87,6 +88,7 @@ def test_even_ones_cannot_be_told_apart() -> None:
         progress=False,
     )
     assert found.winner is None
+    assert found.to_dict()["outcome"] == "cannot_tell"
     assert found.sentence.startswith("CANNOT TELL which has the best id_recall after 40 questions")
     assert all(each.interval is not None for each in found.standings)
     assert found.needed is None or found.needed > 40
