@@ -196,8 +196,10 @@ class Portal:
         return asyncio.run_coroutine_threadsafe(function(*arguments), loop)
 
     def soon(self, function: Callable[[], object]) -> None:
-        """Call a function in the loop."""
-        self._running().call_soon_threadsafe(function)
+        """Call a function in the loop, if one runs; without a lock, for signal handlers do it."""
+        if (loop := self._loop) is not None:
+            with suppress(RuntimeError):  # it has ended
+                loop.call_soon_threadsafe(function)
 
     def is_here(self) -> bool:
         """Whether this is called in the portal's own loop."""

@@ -24,7 +24,8 @@ from collections.abc import (
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from functools import partial
+from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -116,8 +117,7 @@ class Asker:
                 elif step is None:
                     answer = _drawn(items)
                 else:
-                    with self.interruption.waiting():
-                        answer = _waited_for(step)
+                    answer = _waited_for(step, self.interruption)
         except StopIteration:
             return
         finally:
@@ -241,12 +241,17 @@ async def _adrawn(items: AsyncIterator[Sample]) -> Sample | Exception | None:
         return error
 
 
-def _waited_for(call: _Call) -> _Outcome | BaseException:
-    """Return what came of a call, which this thread waits for."""
-    try:
-        return call.future.result(call.seconds_left)
-    except TimeoutError:
-        return call.given_up()
+def _waited_for(call: _Call, interruption: Interruption) -> _Outcome | BaseException | None:
+    """Return what came of a call, which this thread waits for; None at an interruption."""
+    # A SimpleQueue alone may be put to from a signal handler.
+    ends: SimpleQueue[Future[Any] | None] = SimpleQueue()
+    call.future.add_done_callback(ends.put)
+    with interruption.heard_by(partial(ends.put, None)):
+        try:
+            end = ends.get(timeout=call.seconds_left)
+        except Empty:
+            return call.given_up()
+    return None if end is None else end.result()
 
 
 async def _awaited(call: _Call) -> _Outcome | BaseException:

@@ -185,17 +185,16 @@ def _side_by_side(first: Work, reader: _Reader, run: Run, results: Results) -> I
 
     with EventLoop() as loop:
         engine = loop.call(_engine(run, results))
-        run.interruption.tell(lambda: loop.soon(engine.interrupt))
         works, began = [first], time.monotonic()
         try:
-            while works:
-                yield from loop.call(engine.turn(works, pause=_owed(began)))
-                began = time.monotonic()
-                works = [] if engine.is_over else reader.works(run, results)
-            while rows := loop.call(engine.rest()):
-                yield from rows
+            with run.interruption.heard_by(lambda: loop.soon(engine.interrupt)):
+                while works:
+                    yield from loop.call(engine.turn(works, pause=_owed(began)))
+                    began = time.monotonic()
+                    works = [] if engine.is_over else reader.works(run, results)
+                while rows := loop.call(engine.rest()):
+                    yield from rows
         finally:
-            run.interruption.tell(None)
             loop.call(engine.close(connections=True))
         _finish(run, reader.error, engine.door.stopped)
 

@@ -10,40 +10,36 @@ from types import FrameType
 
 
 class Interruption:
-    """Whether Ctrl-C was pressed, and what is to be called at once."""
+    """Whether Ctrl-C was pressed, and what is to be called at once.
+
+    The signal handler raises nothing: an exception could end up in a destructor, which drops it,
+    or in code that is counting.
+    """
 
     def __init__(self) -> None:
         self.is_asked = False
-        self._listener: Callable[[], object] | None = None
-        self._is_waiting = False
-
-    def tell(self, listener: Callable[[], object] | None) -> None:
-        """Call this when it happens, from inside a signal handler; None for nobody any more."""
-        self._listener = listener
+        self._listeners: list[Callable[[], object]] = []
 
     def ask(self) -> None:
         """Ask the run to stop; called in the thread that runs it."""
         self.is_asked = True
-        if self._listener is not None:
-            self._listener()
-        if self._is_waiting:
-            self._is_waiting = False
-            raise _WaitEndedError
+        for listener in self._listeners:
+            listener()
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Leave this block at once when it happens: for what waits, and counts nothing."""
-        self._is_waiting = True
+    def heard_by(self, listener: Callable[[], object]) -> Iterator[None]:
+        """Call `listener` when it happens within this block, and at once where it has happened.
+
+        It runs inside the signal handler, so it may only do what can interrupt itself; and it may
+        be called twice.
+        """
+        self._listeners.append(listener)
         try:
+            if self.is_asked:
+                listener()
             yield
-        except _WaitEndedError:
-            pass
         finally:
-            self._is_waiting = False
-
-
-class _WaitEndedError(KeyboardInterrupt):
-    """Raised by the signal handler within `Interruption.waiting`."""
+            self._listeners.pop()
 
 
 @contextmanager
