@@ -117,7 +117,6 @@ def _offline_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")  # LangSmith's own
 @pytest.mark.parametrize("blocks", parameters([*README_BLOCKS, *DOCS_PAGES]))
 def test_examples_run(
     blocks: list[Block], capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -8,7 +8,8 @@ import signal
 import sys
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
@@ -20,8 +21,9 @@ from fullrecall.models.chat import ChatRequest
 from fullrecall.result import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import FrameType
 
     from fullrecall.run.progress import Progress
 from tests.evaluation.delayed_model import DelayedModel, samples, scorer
@@ -142,3 +144,82 @@ class TestCtrlC:
         thread.start()
         thread.join()
         assert len(done[0]) == 4
+
+
+class _SignalAtLine:
+    """Sends Ctrl-C before the nth line that the main thread runs in the room of runs.
+
+    A run that stands still before that line gets it then; one that goes on after it has `hung`.
+    """
+
+    def __init__(self, nth: int, release: Callable[[], object]) -> None:
+        self.lines_left, self.hung = nth, False
+        self._release, self._over = release, threading.Event()
+        self._main = threading.get_ident()
+
+    @property
+    def was_reached(self) -> bool:
+        return self.lines_left <= 0
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._watch, daemon=True).start()
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        self._over.set()
+        self._release()
+
+    def _called(self, frame: FrameType, event: str, argument: object) -> Any:
+        return self._line if "/fullrecall/run/" in frame.f_code.co_filename else None
+
+    def _line(self, frame: FrameType, event: str, argument: object) -> Any:
+        self.lines_left -= event == "line"
+        if event == "line" and self.lines_left == 0:
+            signal.raise_signal(signal.SIGINT)
+        return self._line
+
+    def _watch(self) -> None:
+        before = self.lines_left
+        while not self._over.wait(0.1) and (self.was_reached or self.lines_left != before):
+            before = self.lines_left
+            if self.was_reached:
+                self.hung = not self._over.wait(60)
+        if not self._over.is_set():
+            self._release()
+            signal.pthread_kill(self._main, signal.SIGINT)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+@pytest.mark.parametrize("kind", ["retriever in threads", "retriever in a loop", "judge"])
+def test_ctrl_c_before_any_line(kind: str) -> None:
+    """Wherever it comes, it ends the run at once, though what the run waits for never answers.
+
+    A loop that waits for a model looks about it every second, so its lines have no end: 300
+    reach into the wait.
+    """
+    for nth in range(1, 301) if kind == "judge" else count(1):
+        over = threading.Event()
+
+        def search(question: str, over: threading.Event = over) -> list[str]:
+            if question == "q1":
+                over.wait()
+            return [question]
+
+        async def asearch(question: str) -> list[str]:
+            if question == "q1":
+                await asyncio.sleep(600)
+            return [question]
+
+        asked: Any = [{"user_input": f"q{n}", "reference_context_ids": [f"q{n}"]} for n in range(2)]
+        options: Any = {"retriever": search if "threads" in kind else asearch}
+        scorers: Any = IdRecall()
+        if kind == "judge":
+            asked, options, scorers = samples(2), {}, scorer(DelayedModel(lambda _: 600.0))
+        with pytest.raises(KeyboardInterrupt), _SignalAtLine(nth, over.set) as sent:
+            evaluate(asked, scorers, progress=False, timeout=None, **options)
+        assert not sent.hung, f"Ctrl-C before line {nth} ended nothing"
+        if not sent.was_reached:
+            break
