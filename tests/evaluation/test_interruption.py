@@ -182,10 +182,12 @@ class _SignalAtLine:
 
     def _watch(self) -> None:
         before = self.lines_left
-        while not self._over.wait(0.1) and (self.was_reached or self.lines_left != before):
-            before = self.lines_left
+        while not self._over.wait(0.1):
             if self.was_reached:
                 self.hung = not self._over.wait(60)
+            if self.was_reached or self.lines_left == before:
+                break
+            before = self.lines_left
         if not self._over.is_set():
             self._release()
             signal.pthread_kill(self._main, signal.SIGINT)
