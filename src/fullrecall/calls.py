@@ -260,5 +260,5 @@ def call_of(value: object, known_contexts: KnownContexts) -> Call:
 
 
 def identity(context: Context) -> tuple[str | None, str | None]:
-    """Return the key by which contexts are the same."""
+    """Return the key by which contexts are the same: chunks of one document may share its ID."""
     return context.id, context.text

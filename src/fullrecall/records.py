@@ -170,7 +170,7 @@ class ResultRecord(Record):
             raise ValueError("an undefined result must have no targets")
         if self.status != Status.SCORED and not self.note:
             raise ValueError(f"an {self.status} result must have a note with the reason")
-        most = max(map(_last_place, self.findings), default=0)
+        most = max(map(_last_position, self.findings), default=0)
         if most > self.retrieved:
             raise ValueError(f"a rank must be at most retrieved={self.retrieved}, got {most}")
         if self.ranks is not None and (
@@ -210,7 +210,7 @@ def _check_span(start: int | None, end: int | None) -> None:
         raise ValueError(f"an end must not lie before its start, got {start} to {end}")
 
 
-def _last_place(finding: FindingRecord) -> int:
+def _last_position(finding: FindingRecord) -> int:
     """Return the last position that a finding names, 0 for none."""
     last = finding.ranks[-1] if finding.ranks else 0
     return max([item.rank for item in finding.evidence] + [last]) if finding.evidence else last

@@ -240,6 +240,7 @@ def test_exports() -> None:
     with pytest.raises(ParameterError, match="misses must be"):
         found.to_markdown(misses=-1)
     frame = found.changes_to_frame()
+    assert frame["rank"].tolist() == [1]
     assert frame["gain"].tolist() == [0.5]
     assert frame["contexts_after"].tolist() == [4.0]
     assert found.to_frame()["cause"].tolist() == ["beyond_k", "unknown"]

@@ -63,9 +63,9 @@ def test_other_parquet(tmp_path: Path) -> None:
     ("column", "value", "told"),
     [
         ("id_recall_status", "good", "must be one of"),
-        ("id_recall_first", [99], "the ranks of id_recall_place"),
-        ("id_recall_place", [99], "from 0 to"),
-        ("id_recall_place", [-1], "from 0 to"),
+        ("id_recall_first", [99], "the ranks of id_recall_position"),
+        ("id_recall_position", [99], "from 0 to"),
+        ("id_recall_position", [-1], "from 0 to"),
         ("id_recall_grade", [-1.0], "above 0"),
         ("id_recall_details", "{}", "row 0: id_recall_details must be None"),
         ("metadata", "{", "row"),

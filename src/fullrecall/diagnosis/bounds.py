@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from fullrecall.calls import identity
 from fullrecall.context import Context
 from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
@@ -84,7 +85,7 @@ def _accepting(baseline: Baseline, misses: Sequence[Miss]) -> Transform:
             row = baseline.rows[miss.position]
             twin = retrieved(row)[miss.diagnosed.rank - 1]
             target = row.results[miss.score_index].targets[miss.target].any_of[0]
-            stands_for.setdefault((miss.position, _identity(twin)), []).append(target)
+            stands_for.setdefault((miss.position, identity(twin)), []).append(target)
 
     def transform(position: int, contexts: Sequence[Context]) -> Sequence[Context]:
         return [
@@ -95,16 +96,12 @@ def _accepting(baseline: Baseline, misses: Sequence[Miss]) -> Transform:
                 # By ID or by text: whichever the score looks for.
                 *(
                     Context(target, id=target)
-                    for target in stands_for.get((position, _identity(context)), ())
+                    for target in stands_for.get((position, identity(context)), ())
                 ),
             )
         ]
 
     return transform
-
-
-def _identity(context: Context) -> object:
-    return context.id, context.text
 
 
 def reading(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:

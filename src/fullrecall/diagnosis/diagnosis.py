@@ -104,7 +104,7 @@ class Diagnosis(Shown):
             for nth, change in enumerate(self.changes, start=1)
             for effect in change.effects
         ]
-        columns: dict[str, Cells] = {"place": int, "kind": str, "action": str, "score": str}
+        columns: dict[str, Cells] = {"rank": int, "kind": str, "action": str, "score": str}
         columns |= dict.fromkeys(("before", "after", "gain", "low", "high"), float)
         columns |= {
             "samples": int,

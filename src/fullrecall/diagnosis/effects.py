@@ -95,8 +95,8 @@ _ONLY_ADDS = _BOUNDS | {
 class Baseline:
     """Recall of every row as it is: what changes are measured from.
 
-    `places` are those of the scores whose headline is recall, `k` where counting stops, `values`
-    recall by score index and row, `lists` the contexts that count.
+    `score_indices` are those of the scores whose headline is recall, `k` where counting stops,
+    `values` recall by score index and row, `lists` the contexts that count.
     """
 
     def __init__(self, report: Report, k: Cut | None) -> None:

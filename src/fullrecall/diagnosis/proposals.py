@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import methodcaller
 from typing import TypeVar
 
-from fullrecall.calls import Stage
+from fullrecall.calls import Stage, identity
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
@@ -365,17 +365,17 @@ def _fused(lists: Sequence[Sequence[Context]]) -> list[Context]:
     context_of: dict[object, Context] = {}
     for contexts in lists:
         for rank, context in enumerate(_union(contexts, ()), start=1):
-            key = _identity(context)
+            key = identity(context)
             context_of.setdefault(key, context)
             worth[key] = worth.get(key, 0.0) + 1 / (RANK_CONSTANT + rank)
-    return sorted(context_of.values(), key=lambda context: -worth[_identity(context)])
+    return sorted(context_of.values(), key=lambda context: -worth[identity(context)])
 
 
 def _union(first: Sequence[Context], second: Sequence[Context]) -> list[Context]:
     """Return the contexts of both lists, each where it first stands."""
     contexts: dict[object, Context] = {}
     for context in (*first, *second):
-        contexts.setdefault(_identity(context), context)
+        contexts.setdefault(identity(context), context)
     return list(contexts.values())
 
 
@@ -386,11 +386,6 @@ def _without(contexts: Sequence[Context], repeated: frozenset[int]) -> list[Cont
 def _names(contexts: Sequence[Context]) -> list[str | None]:
     """Return the key of a context, the same in both lists: IDs alone may have been recorded."""
     return [context.id or context.text for context in contexts]
-
-
-def _identity(context: Context) -> object:
-    # As in a `Retrieval`: chunks of one document may share its ID.
-    return context.id, context.text
 
 
 def _doubled(k: int, depth: int) -> list[int]:

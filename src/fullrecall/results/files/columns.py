@@ -51,7 +51,7 @@ _JSON = {
 `references` has the reference IDs where some are graded or alternatives of each other.
 """
 
-_STEP = pa.struct([("place", pa.int32()), ("credit", pa.float64())])
+_STEP = pa.struct([("position", pa.int32()), ("credit", pa.float64())])
 
 SCORE_COLUMNS: dict[str, pa.DataType] = {
     "": pa.float64(),
@@ -60,7 +60,7 @@ SCORE_COLUMNS: dict[str, pa.DataType] = {
     "_retrieved": pa.int32(),
     "_first": pa.list_(pa.int32()),
     "_relevant": pa.list_(pa.int32()),
-    "_place": pa.list_(pa.int32()),
+    "_position": pa.list_(pa.int32()),
     "_ranks": pa.list_(pa.int32()),
     "_grade": pa.list_(pa.float64()),
     "_size": pa.list_(pa.float64()),
@@ -279,7 +279,7 @@ def _uncommon(outcomes: FoundColumns, unscored: Any) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     offsets = outcomes.first.offsets
     if outcomes.ranks is not None:
-        cells["_place"] = _list_array(outcomes.first.values.astype(np.int32), offsets, unscored)
+        cells["_position"] = _list_array(outcomes.first.values.astype(np.int32), offsets, unscored)
         cells["_ranks"] = _list_array(
             outcomes.ranks.values.astype(np.int32), outcomes.ranks.offsets
         )
@@ -358,7 +358,7 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
             _filled(codes.indices, len(status_codes))
         ]
     ranks = read(f"{name}_ranks")
-    first = _lists(read(f"{name}_first" if ranks is None else f"{name}_place"), rows)
+    first = _lists(read(f"{name}_first" if ranks is None else f"{name}_position"), rows)
     retrieved = read(f"{name}_retrieved")
     steps = read(f"{name}_steps")
     outcomes = FoundColumns(
@@ -374,7 +374,7 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     if ranks is not None:
         saved_ranks = _lists(read(f"{name}_first"), rows).values
         if not np.array_equal(saved_ranks, _first_ranks(outcomes)):
-            raise ReportError(f"{name}_first must have the ranks of {name}_place")
+            raise ReportError(f"{name}_first must have the ranks of {name}_position")
     return ScoreColumns(status, outcomes)
 
 
@@ -388,7 +388,7 @@ def _steps(column: Any) -> Steps:
     targets = column.flatten()
     pairs = targets.flatten()
     offsets = offsets_of(list_lengths(targets))
-    positions, credits_ = (as_numbers(pairs.field(name)) for name in ("place", "credit"))
+    positions, credits_ = (as_numbers(pairs.field(name)) for name in ("position", "credit"))
     return Steps(Lists(positions, offsets), credits_)
 
 
