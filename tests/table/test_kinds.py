@@ -59,8 +59,8 @@ def test_a_kind_has_the_value_of_its_rows(columns: ScoreColumns, measure: Measur
     kinds = columns.kinds()
     if kinds is None:
         return
-    assert 2 * len(kinds.often) <= len(columns.status)
-    assert kinds.often.tolist() == np.bincount(kinds.index).tolist()
+    assert 2 * len(kinds.frequencies) <= len(columns.status)
+    assert kinds.frequencies.tolist() == np.bincount(kinds.index).tolist()
     assert kinds.columns.status[kinds.index].tolist() == columns.status.tolist()
     by_row = measure.values(columns.outcomes, no_findings)
     by_kind = measure.values(kinds.columns.outcomes, no_findings)
@@ -90,7 +90,7 @@ def test_many_alike_rows_take_few_kinds(depth: int, targets: int) -> None:
     outcomes = FoundColumns(np.full(900, depth), Lists(positions, np.arange(901) * targets))
     kinds = ScoreColumns(np.zeros(900, np.int8), outcomes).kinds()
     assert kinds is not None
-    assert kinds.often.tolist() in ([1, 899], [899, 1])
+    assert kinds.frequencies.tolist() in ([1, 899], [899, 1])
     assert kinds.index.dtype.itemsize == 1
 
 
@@ -146,8 +146,8 @@ def test_totals_of_counted_values_are_those_of_each(rows: list[tuple[float, bool
         if rows
         else (np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
     )
-    counted = Totals.of(values, due=due.astype(bool), often=often)
+    counted = Totals.of(values, due=due.astype(bool), frequencies=often)
     each = Totals.of(np.repeat(values, often), due=np.repeat(due.astype(bool), often))
     assert counted.values.tolist() == each.values.tolist()
-    assert counted.often.tolist() == each.often.tolist()
+    assert counted.frequencies.tolist() == each.frequencies.tolist()
     assert counted.gaps == each.gaps

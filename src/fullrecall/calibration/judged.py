@@ -130,7 +130,7 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
         raise ReportError(
             f"no sample has a claim that {method.name} judged by a context: nothing to calibrate"
         )
-    often: Counter[str] = Counter()
+    claim_counts: Counter[str] = Counter()
     return JudgedClaims(
         method,
         [row for row, _ in scored],
@@ -138,8 +138,8 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
         [result for _, result in scored],
         [
             claim
-            for at, (row, result) in enumerate(scored)
-            for claim in _claims(at, row, result, often)
+            for row_index, (row, result) in enumerate(scored)
+            for claim in _claims(row_index, row, result, claim_counts)
         ],
         sum(result.status is Status.UNSCORED for _, result in pairs),
         sum(len(result.unmeasured) for _, result in scored),
@@ -152,18 +152,20 @@ def judged_contexts(row: Row, result: Result) -> list[str]:
     return [context.label for context in contexts[: result.retrieved]]
 
 
-def _claims(at: int, row: Row, result: Result, often: Counter[str]) -> Iterator[JudgedClaim]:
+def _claims(
+    row_index: int, row: Row, result: Result, claim_counts: Counter[str]
+) -> Iterator[JudgedClaim]:
     texts = judged_contexts(row, result)
     for finding in result.findings:
         target = finding.target.label
-        about = json.dumps([row.label, target, texts])
-        often[about] += 1
-        if often[about] > 1:
-            about += str(often[about])
+        content = json.dumps([row.label, target, texts])
+        claim_counts[content] += 1
+        if claim_counts[content] > 1:
+            content += str(claim_counts[content])
         yield JudgedClaim(
             # A letter in front, so that no spreadsheet takes it for a number.
-            f"c{sha256(about.encode()).hexdigest()[:16]}",
-            at,
+            f"c{sha256(content.encode()).hexdigest()[:16]}",
+            row_index,
             row.label,
             target,
             1 / len(result.findings),

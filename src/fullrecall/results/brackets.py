@@ -38,13 +38,15 @@ def bracketed(
     import numpy as np
 
     distinct, position = np.unique(values, return_inverse=True)
-    often = np.bincount(position.ravel(), weights=counts, minlength=len(distinct)).astype(float)
+    frequencies = np.bincount(position.ravel(), weights=counts, minlength=len(distinct)).astype(
+        float
+    )
     bits = _bits(distinct)
     if bits is None:
-        return Bracket(*[_counted(distinct, often)] * 2)
+        return Bracket(*[_counted(distinct, frequencies)] * 2)
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
     high = np.minimum(low + 2.0**-bits, most)
-    return Bracket(_counted(np.maximum(low, least), often), _counted(high, often))
+    return Bracket(_counted(np.maximum(low, least), frequencies), _counted(high, frequencies))
 
 
 def _bits(distinct: Floats) -> int | None:
@@ -67,6 +69,8 @@ def _counted(values: Floats, counts: Floats | None) -> Counts:
     import numpy as np
 
     distinct, position = np.unique(values, return_inverse=True)
-    often = np.bincount(position.ravel(), weights=counts, minlength=len(distinct)).astype(float)
-    there = often > 0
-    return Counts(tuple(distinct[there].tolist()), tuple(often[there].tolist()))
+    frequencies = np.bincount(position.ravel(), weights=counts, minlength=len(distinct)).astype(
+        float
+    )
+    there = frequencies > 0
+    return Counts(tuple(distinct[there].tolist()), tuple(frequencies[there].tolist()))

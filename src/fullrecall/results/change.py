@@ -106,16 +106,16 @@ def change(
     if not 0 < range <= 1:
         raise ParameterError(f"range must be above 0 and at most 1, got {range!r}")
     values = _checked(np.asarray(differences, dtype=np.float64).ravel(), range)
-    often = None if counts is None else np.asarray(counts, dtype=np.float64).ravel()
+    frequencies = None if counts is None else np.asarray(counts, dtype=np.float64).ravel()
     if not len(values):
         whole = Interval(-range, range, confidence)
         return Change(None, whole, Direction.CANNOT_TELL, 0, None, 1.0, 1.0, 1.0, None)
-    low, high = bracketed(values, often, least=-range, most=range)
+    low, high = bracketed(values, frequencies, least=-range, most=range)
     alpha = alpha_of(confidence) / 2
     bounds = Interval(
         lower_bound(low, alpha, least=-range), upper_bound(high, alpha, most=range), confidence
     )
-    mean = float(np.average(values, weights=often))
+    mean = float(np.average(values, weights=frequencies))
     outcome = _outcome(bounds)
     needed = None
     if outcome is Direction.CANNOT_TELL and mean:
@@ -128,7 +128,7 @@ def change(
         outcome,
         round(low.size),
         needed,
-        sign_flip_p(values, often),
+        sign_flip_p(values, frequencies),
         p_mean,
         p_mean,
         None if margin is None else _non_inferior(low, margin, range, alpha_of(confidence)),

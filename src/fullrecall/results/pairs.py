@@ -146,8 +146,8 @@ class ScorePairs:
 
     def unpaired(self) -> dict[str, int]:
         """Return how many samples are not compared, by why."""
-        often = np.bincount(self._gaps[self._gaps != _COMPARED], minlength=len(_GAPS))
-        counts = Counter(dict(zip(_GAPS, often.tolist(), strict=True)))
+        frequencies = np.bincount(self._gaps[self._gaps != _COMPARED], minlength=len(_GAPS))
+        counts = Counter(dict(zip(_GAPS, frequencies.tolist(), strict=True)))
         counts["only_after"] = len(self._pairing.only_after)
         status = self._tables[0].status(self._scores[0])[self._pairing.only_before]
         undefined = int((status == UNDEFINED).sum())
@@ -359,7 +359,7 @@ def _joined(ours: Sequence[str | None], theirs: Sequence[str | None]) -> Pairing
 
 def _check_distinct(ids: Sequence[str | None], report: str) -> None:
     if len(set(ids)) < len(ids):
-        twice = next(name for name, often in Counter(ids).items() if often > 1)
+        twice = next(name for name, count in Counter(ids).items() if count > 1)
         raise ReportError(
             f"sample ID {twice!r} appears twice in the report {report!r}: use unique "
             "ids, and a common group for samples that are not independent"

@@ -57,15 +57,17 @@ def sign_flip_p(differences: Floats, counts: Floats | None = None) -> float:
     import numpy as np
 
     values = np.asarray(differences, dtype=np.float64)
-    often = np.ones(len(values)) if counts is None else np.asarray(counts, dtype=np.float64)
+    frequencies = np.ones(len(values)) if counts is None else np.asarray(counts, dtype=np.float64)
     if len(np.unique(np.round(np.abs(values), _DIGITS))) > _MOST_SIZES:
         values = np.round(values * _MOST_SIZES) / _MOST_SIZES
     _, first, position = np.unique(
         np.round(np.abs(values), _DIGITS), return_index=True, return_inverse=True
     )
     sizes = np.abs(values[first])
-    groups = np.bincount(position.ravel(), weights=often, minlength=len(sizes)).astype(np.int64)
-    least = abs(float(values @ often)) - 10.0**-_DIGITS * max(1, groups.sum())
+    groups = np.bincount(position.ravel(), weights=frequencies, minlength=len(sizes)).astype(
+        np.int64
+    )
+    least = abs(float(values @ frequencies)) - 10.0**-_DIGITS * max(1, groups.sum())
     if least <= 0:
         return 1.0
     sizes, groups = sizes[sizes > 0], groups[sizes > 0]
@@ -77,13 +79,13 @@ def sign_flip_p(differences: Floats, counts: Floats | None = None) -> float:
     return (extreme + 1) / (_DRAWS + 1)
 
 
-def _distribution(sizes: Floats, often: NDArray[np.int64]) -> tuple[Floats, Floats] | None:
+def _distribution(sizes: Floats, frequencies: NDArray[np.int64]) -> tuple[Floats, Floats] | None:
     """Return every sum of signed differences with its probability; None where they are too many."""
     import numpy as np
 
     sums: Floats = np.zeros(1)
     weights: Floats = np.ones(1)
-    for size, count in zip(sizes.tolist(), often.tolist(), strict=True):
+    for size, count in zip(sizes.tolist(), frequencies.tolist(), strict=True):
         positive, odds = _half_binomial(count)
         if len(sums) * len(positive) > _MOST_SUMS:
             return None
@@ -105,17 +107,17 @@ def _half_binomial(count: int) -> tuple[Floats, Floats]:
     return positive[likely], shares[likely]
 
 
-def _drawn_sums(sizes: Floats, often: NDArray[np.int64]) -> Floats:
+def _drawn_sums(sizes: Floats, frequencies: NDArray[np.int64]) -> Floats:
     """Return the sums of differences whose signs are drawn."""
     import numpy as np
 
     generator = np.random.default_rng(0)
-    single, many = sizes[often == 1], often > 1
+    single, many = sizes[frequencies == 1], frequencies > 1
     sums: list[Floats] = []
     block = max(1, _CELLS // len(sizes))
     for first in range(0, _DRAWS, block):
         draws = min(block, _DRAWS - first)
-        positive = generator.binomial(often[many], 0.5, (draws, int(many.sum())))
+        positive = generator.binomial(frequencies[many], 0.5, (draws, int(many.sum())))
         kept = generator.integers(0, 2, (draws, len(single)), dtype=np.int8)
-        sums.append((2 * positive - often[many]) @ sizes[many] + (2 * kept - 1) @ single)
+        sums.append((2 * positive - frequencies[many]) @ sizes[many] + (2 * kept - 1) @ single)
     return np.concatenate(sums)

@@ -324,13 +324,13 @@ def totals_of(table: Table, score: int, measure: Measure) -> Totals:
 def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
     content = _content(table, score, measures)
     settled, unverified = _judged(table.judged_results(score))
-    names_others = content.often[SCORED] and not content.finds_any
+    names_others = content.row_counts[SCORED] and not content.finds_any
     return ScoreSummary(
         table.methods[score],
         content.estimates,
-        content.often[SCORED],
-        content.often[UNDEFINED],
-        content.often[UNSCORED],
+        content.row_counts[SCORED],
+        content.row_counts[UNDEFINED],
+        content.row_counts[UNSCORED],
         _reasons(content.notes),
         settled,
         unverified,
@@ -393,7 +393,7 @@ class _Content(NamedTuple):
     """What the rows of a table say of one score."""
 
     estimates: Mapping[Measure, Estimate]
-    often: Counter[int]
+    row_counts: Counter[int]
     """How many rows have each status."""
     notes: Counter[str]
     """Why rows are unscored."""
@@ -406,7 +406,7 @@ def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
     groups = table.group_codes
     totals: list[list[Totals]] = [[] for _ in measures]
     undefined = [0 for _ in measures]
-    often: Counter[int] = Counter()
+    row_counts: Counter[int] = Counter()
     notes: Counter[str] = Counter()
     finds_any = False
     for rows, part, measured in table.by_part(score, measures):
@@ -415,19 +415,19 @@ def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
             totals[nth].append(_totals(own, codes))
             undefined[nth] += own.undefined
         columns = part.columns(score)
-        often.update(dict(enumerate(np.bincount(columns.status).tolist())))
+        row_counts.update(dict(enumerate(np.bincount(columns.status).tolist())))
         notes.update(part.notes(score, np.flatnonzero(columns.status == UNSCORED)))
         finds_any = finds_any or columns.outcomes.finds_any
     estimates = {
         measure: _estimate(measure, Totals.joined(parts), count)
         for measure, parts, count in zip(measures, totals, undefined, strict=True)
     }
-    return _Content(estimates, often, notes, finds_any)
+    return _Content(estimates, row_counts, notes, finds_any)
 
 
 def _totals(measured: Measured, groups: Integers | None) -> Totals:
     if groups is None:
-        return Totals.of(measured.values, due=measured.due, often=measured.often)
+        return Totals.of(measured.values, due=measured.due, frequencies=measured.frequencies)
     return Totals.of(measured.of_rows, due=measured.due_rows, groups=groups)
 
 
@@ -438,8 +438,8 @@ def _estimate(measure: Measure, totals: Totals, undefined: int) -> Estimate:
 def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
     """Return the most frequent reasons with their counts; the rest together."""
     counts: Counter[str] = Counter()
-    for note, often in notes.items():
-        counts[_STALE.sub(r"\1…", _MOMENTARY.sub("…", note))] += often
+    for note, count in notes.items():
+        counts[_STALE.sub(r"\1…", _MOMENTARY.sub("…", note))] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown_ = dict(ordered[:_REASONS_SHOWN])
     others = sum(count for _, count in ordered[_REASONS_SHOWN:])

@@ -35,13 +35,13 @@ class Totals:
     A sample that should have a value and has none is a gap: it is counted, and takes part in
     `counts` and `mean_with` where a value is given for it.
 
-    - `values`, `often`: the distinct values of the samples that stand for themselves, ascending,
-      and how often each occurs. `gaps` counts those without a value.
+    - `values`, `frequencies`: the distinct values of the samples that stand for themselves,
+      ascending, and how often each occurs. `gaps` counts those without a value.
     - `sizes`, `sums`, `missing`: of each group how many values, their sum in units, and the gaps.
     """
 
     values: Floats
-    often: Integers
+    frequencies: Integers
     gaps: int
     sizes: Integers
     sums: Sequence[int]
@@ -54,25 +54,25 @@ class Totals:
         *,
         due: NDArray[np.bool_],
         groups: Integers | None = None,
-        often: Integers | None = None,
+        frequencies: Integers | None = None,
     ) -> Totals:
         """Return the totals of values, NaN where a sample has none.
 
         `due` says which samples should have a value; `groups` has the number of each one's group,
-        -1 for one that stands for itself, or is None where all do. Without groups `often` may say
-        how many samples each value is of; None: of one.
+        -1 for one that stands for itself, or is None where all do. Without groups `frequencies` may
+        say how many samples each value is of; None: of one.
         """
         valued = ~np.isnan(values)
         gaps = due & ~valued
         if groups is None:
             none = np.zeros(0, np.int64)
-            if often is None:
+            if frequencies is None:
                 distinct, counts = np.unique(values[valued], return_counts=True)
                 return cls(distinct, counts, int(gaps.sum()), none, (), none)
-            distinct, counts = _counted(values[valued], often[valued])
-            return cls(distinct, counts, int(often[gaps].sum()), none, (), none)
+            distinct, counts = _counted(values[valued], frequencies[valued])
+            return cls(distinct, counts, int(frequencies[gaps].sum()), none, (), none)
         alone = groups < 0
-        distinct, often = np.unique(values[valued & alone], return_counts=True)
+        distinct, frequencies = np.unique(values[valued & alone], return_counts=True)
         grouped = valued & ~alone
         codes, units = groups[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
         count = int(groups.max(initial=-1)) + 1
@@ -82,20 +82,20 @@ class Totals:
         sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]
         missing = np.bincount(groups[gaps & ~alone], minlength=count)
         sizes = np.bincount(codes, minlength=count)
-        return cls(distinct, often, int((gaps & alone).sum()), sizes, sums, missing)
+        return cls(distinct, frequencies, int((gaps & alone).sum()), sizes, sums, missing)
 
     @classmethod
     def joined(cls, parts: Sequence[Totals]) -> Totals:
         """Return the totals of several portions of the samples, groups under the same numbers."""
         if len(parts) == 1:
             return parts[0]
-        values, often = _counted(
+        values, frequencies = _counted(
             np.concatenate([np.zeros(0), *(part.values for part in parts)]),
-            np.concatenate([np.zeros(0, np.int64), *(part.often for part in parts)]),
+            np.concatenate([np.zeros(0, np.int64), *(part.frequencies for part in parts)]),
         )
         return cls(
             values,
-            often,
+            frequencies,
             sum(part.gaps for part in parts),
             _added([part.sizes for part in parts]),
             tuple(map(sum, zip_longest(*(part.sums for part in parts), fillvalue=0))),
@@ -105,7 +105,7 @@ class Totals:
     @property
     def samples(self) -> int:
         """How many samples have a value."""
-        return int(self.often.sum() + self.sizes.sum())
+        return int(self.frequencies.sum() + self.sizes.sum())
 
     @property
     def due(self) -> int:
@@ -115,7 +115,7 @@ class Totals:
     @property
     def independent(self) -> int:
         """How many groups have a value, a sample without a group being one."""
-        return int(self.often.sum() + (self.sizes > 0).sum())
+        return int(self.frequencies.sum() + (self.sizes > 0).sum())
 
     @cached_property
     def mean(self) -> float | None:
@@ -125,9 +125,9 @@ class Totals:
     def mean_with(self, gap: float | None) -> float | None:
         """Return the mean over groups with every gap counting as `gap`, left out if it is None."""
         filler, gaps = (0, 0) if gap is None else (int(gap * _UNIT), self.gaps)
-        groups = int(self.often.sum()) + gaps
-        pairs = zip(self.values.tolist(), self.often.tolist(), strict=True)
-        total = sum(int(value * _UNIT) * often for value, often in pairs) + filler * gaps
+        groups = int(self.frequencies.sum()) + gaps
+        pairs = zip(self.values.tolist(), self.frequencies.tolist(), strict=True)
+        total = sum(int(value * _UNIT) * count for value, count in pairs) + filler * gaps
         for size, their_sum, count in self._groups(gap):
             groups += 1
             total += (their_sum + filler * (size - count)) // size
@@ -149,24 +149,24 @@ class Totals:
 
         Gaps are left out if `gap` is None. Values are in [`least`, `most`].
         """
-        values, often = self.group_values(gap, least=least, most=most)
-        return bracketed(values, often, least=least, most=most)
+        values, frequencies = self.group_values(gap, least=least, most=most)
+        return bracketed(values, frequencies, least=least, most=most)
 
     def group_values(
         self, gap: float | None = None, *, least: float = 0.0, most: float = 1.0
     ) -> tuple[Floats, Floats]:
         """Return the values of all groups, and how many groups have each; see `counts`."""
-        values, often = [self.values], [self.often]
+        values, frequencies = [self.values], [self.frequencies]
         if gap is not None and self.gaps:
             values.append(np.array([gap]))
-            often.append(np.array([self.gaps]))
+            frequencies.append(np.array([self.gaps]))
         means = [
             min(most, max(least, (their_sum / _UNIT + (gap or 0.0) * (size - count)) / size))
             for size, their_sum, count in self._groups(gap)
         ]
         values.append(np.array(means))
-        often.append(np.ones(len(means), np.int64))
-        return np.concatenate(values), np.concatenate(often).astype(np.float64)
+        frequencies.append(np.ones(len(means), np.int64))
+        return np.concatenate(values), np.concatenate(frequencies).astype(np.float64)
 
     def _groups(self, gap: float | None) -> list[tuple[int, int, int]]:
         """Return of each group that counts: its size, its sum, and how many values it has."""
@@ -175,10 +175,10 @@ class Totals:
         return [row for row in rows if row[0]]
 
 
-def _counted(values: Floats, often: Integers) -> tuple[Floats, Integers]:
+def _counted(values: Floats, frequencies: Integers) -> tuple[Floats, Integers]:
     """Return the distinct values, ascending, and how many samples each of them is of."""
     distinct, index = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(index, often, len(distinct)).astype(np.int64)
+    return distinct, np.bincount(index, frequencies, len(distinct)).astype(np.int64)
 
 
 def _added(parts: Sequence[Integers]) -> Integers:

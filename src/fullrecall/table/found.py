@@ -294,8 +294,10 @@ class FoundColumns:
         united = np.ones(len(self), np.int64)
         if self.ranks is not None and len(self.ranks.values):
             width = int(self.ranks.values.max()) + 1
-            keys, often = np.unique(self.ranks.rows * width + self.ranks.values, return_counts=True)
-            np.maximum.at(united, keys // width, often)
+            keys, frequencies = np.unique(
+                self.ranks.rows * width + self.ranks.values, return_counts=True
+            )
+            np.maximum.at(united, keys // width, frequencies)
         return united
 
     def rank_of(self, rows: Integers, positions: Integers) -> Integers:

@@ -27,8 +27,8 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[s
     """
     if not may_repeat(ids):
         return list(groups)
-    often, links = Counter(ids), _Links(groups)
-    repeated = [name if name is None or often[name] > 1 else None for name in ids]
+    frequencies, links = Counter(ids), _Links(groups)
+    repeated = [name if name is None or frequencies[name] > 1 else None for name in ids]
     for name, group in zip(repeated, groups, strict=True):
         if name is not None and group is not None:
             links.join((False, name), (True, group))

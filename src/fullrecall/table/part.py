@@ -101,7 +101,7 @@ class Kinds:
     index: NDArray[np.unsignedinteger[Any]]
 
     @cached_property
-    def often(self) -> Integers:
+    def frequencies(self) -> Integers:
         """How many rows are of each kind."""
         return np.bincount(self.index, minlength=len(self.columns.status))
 
@@ -128,15 +128,15 @@ class Measured:
         return self.due if self.kinds is None else self.due[self.kinds.index]
 
     @property
-    def often(self) -> Integers | None:
+    def frequencies(self) -> Integers | None:
         """How many rows have each value; None: one each."""
-        return None if self.kinds is None else self.kinds.often
+        return None if self.kinds is None else self.kinds.frequencies
 
     @property
     def undefined(self) -> int:
         """How many rows have no value, and should have none."""
         lacking = np.isnan(self.values) & ~self.due
-        return int(lacking.sum() if self.kinds is None else self.kinds.often[lacking].sum())
+        return int(lacking.sum() if self.kinds is None else self.kinds.frequencies[lacking].sum())
 
     def of_row(self, row: int) -> float | None:
         """Return the value of one row; None where it has none."""

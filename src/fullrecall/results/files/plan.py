@@ -87,8 +87,10 @@ def _distinct(scored: Sequence[_Numbered]) -> Sequence[_Numbered]:
     """Return the rows that come once, and one of each that comes more often."""
     if all(len(cluster) == 1 and cluster[0].ascends for cluster in _clusters(scored)):
         return scored
-    values, often = np.unique(np.concatenate([each.numbers for each in scored]), return_counts=True)
-    repeated = values[often > 1]
+    values, frequencies = np.unique(
+        np.concatenate([each.numbers for each in scored]), return_counts=True
+    )
+    repeated = values[frequencies > 1]
     copies: dict[int, list[tuple[tuple[str, str], int, int]]] = defaultdict(list)
     for index, each in enumerate(scored):
         rows = np.flatnonzero(np.isin(each.numbers, repeated))

@@ -151,12 +151,12 @@ def _totals(counts: _Values) -> Totals:
         (value, group, times) for (value, group), times in counts.items() if value is not None
     ]
     values, groups, times = zip(*present, strict=True) if present else ((), (), ())
-    often = np.array(times, np.int64)
+    frequencies = np.array(times, np.int64)
     codes = codes_of(groups)
     return Totals.of(
-        np.repeat(np.array(values, np.float64), often),
-        due=np.zeros(int(often.sum()), np.bool_),
-        groups=None if codes is None else np.repeat(codes, often),
+        np.repeat(np.array(values, np.float64), frequencies),
+        due=np.zeros(int(frequencies.sum()), np.bool_),
+        groups=None if codes is None else np.repeat(codes, frequencies),
     )
 
 
