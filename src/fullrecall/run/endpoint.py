@@ -23,7 +23,7 @@ from fullrecall.judges.flow import NotAsked
 from fullrecall.models.chat import Completion, Failure
 from fullrecall.models.retries import Retries
 
-_IN_A_ROW = 5
+_MOST_FAILURES_IN_A_ROW = 5
 """So many failures in a row, with no answer between, cast doubt on a model."""
 
 _HOPELESS = frozenset({Failure.DENIED, Failure.UNKNOWN, Failure.CONNECTION, Failure.MOVED})
@@ -34,42 +34,42 @@ has the same key, name and address."""
 class Endpoint:
     """One model: its limit, its rest, its record. Lives in one event loop."""
 
-    def __init__(self, name: str, most: int, in_all: asyncio.Semaphore) -> None:
+    def __init__(self, name: str, most: int, limit_of_all: asyncio.Semaphore) -> None:
         self.name = name
         self.limit = float(most)
         self.stopped: str | None = None
         self._most = most
-        self._in_all = in_all
+        self._limit_of_all = limit_of_all
         self._active = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._rests_until = 0.0
         self._alarm: asyncio.TimerHandle | None = None
         self._cut_at = float("-inf")
-        self._open = 0
+        self._open_asks = 0
         self._answered_at = float("-inf")
-        self._in_a_row = 0
-        self._doubt: Completion | None = None
+        self._failures_in_a_row = 0
+        self._doubtful_reply: Completion | None = None
         self._unproven: list[Callable[[], object]] = []
-        self._settled = asyncio.Event()
-        self._hoping: list[asyncio.Future[bool]] = []
-        self._tried_again = False
+        self._doubt_settled = asyncio.Event()
+        self._turned_away: list[asyncio.Future[bool]] = []
+        self._has_tried_again = False
 
     async def enter(self) -> float:
         """Begin an ask, from its first request to its end (`leave`); return when it began.
 
         Waits while the model is in doubt. Raises `NotAsked` once the run is over for this model.
         """
-        while self._doubt is not None and self.stopped is None:
-            await self._settled.wait()
+        while self._doubtful_reply is not None and self.stopped is None:
+            await self._doubt_settled.wait()
         self.check()
-        self._open += 1
+        self._open_asks += 1
         return asyncio.get_running_loop().time()
 
     def leave(self) -> None:
         """End an ask."""
-        self._open -= 1
+        self._open_asks -= 1
         self._try_again()
-        self._judge()
+        self._stop_if_silent()
 
     async def answers_others(self, completion: Completion) -> bool:
         """Whether an ask that was turned away for good may be sent once more.
@@ -79,26 +79,26 @@ class Endpoint:
         if self._has_answered:
             return True
         if completion.failure in _HOPELESS:
-            self._doubt = completion
-        hope: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._hoping.append(hope)
+            self._doubtful_reply = completion
+        may_retry: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._turned_away.append(may_retry)
         self._try_again()
         try:
-            return await hope
+            return await may_retry
         finally:
-            if hope in self._hoping:
-                self._hoping.remove(hope)
+            if may_retry in self._turned_away:
+                self._turned_away.remove(may_retry)
 
     def _try_again(self) -> None:
-        """Let one ask try again for all once none but those that hope are left; none twice."""
-        if not self._hoping or len(self._hoping) < self._open:
+        """Let one ask try again for all once none but those turned away are left; none twice."""
+        if not self._turned_away or len(self._turned_away) < self._open_asks:
             return
-        if not self._tried_again:
-            self._tried_again = True
-            _tell([self._hoping.pop(0)], value=True)
+        if not self._has_tried_again:
+            self._has_tried_again = True
+            _resolve([self._turned_away.pop(0)], value=True)
         else:
-            hoping, self._hoping = self._hoping, []
-            _tell(hoping, value=False)
+            turned_away, self._turned_away = self._turned_away, []
+            _resolve(turned_away, value=False)
 
     async def acquire(self) -> float:
         """Take one of the requests that the endpoint takes at once; return when it began.
@@ -108,7 +108,7 @@ class Endpoint:
         await self._take_turn()
         try:
             self.check()
-            await self._in_all.acquire()
+            await self._limit_of_all.acquire()
         except BaseException:
             self._active -= 1
             self._wake()
@@ -118,8 +118,8 @@ class Endpoint:
     def release(self, reply: Completion | None, began: float, retries: Retries) -> None:
         """Give it back, with what came of a request that began then, if one was sent."""
         if reply is not None:
-            self._hears(reply, began, retries)
-        self._in_all.release()
+            self._note_reply(reply, began, retries)
+        self._limit_of_all.release()
         self._active -= 1
         self._wake()
 
@@ -128,12 +128,12 @@ class Endpoint:
         if self.stopped is not None:
             raise NotAsked(self.stopped)
 
-    def _hears(self, reply: Completion, began: float, retries: Retries) -> None:
+    def _note_reply(self, reply: Completion, began: float, retries: Retries) -> None:
         """Take note of what came of a request that began then."""
         if reply.failure is None or reply.failure.is_reply:
-            self._answers()
+            self._note_answer()
         elif not retries.gives_up(reply):
-            self._is_full(reply, began)
+            self._slow_down(reply, began)
 
     def fails(
         self,
@@ -150,29 +150,29 @@ class Endpoint:
         is called once the endpoint has answered others, so that the failure is the ask's own.
         """
         if began >= self._answered_at:
-            self._in_a_row += 1
+            self._failures_in_a_row += 1
         hopeless = hopeless or (completion.failure in _HOPELESS and not self._has_answered)
-        if hopeless or self._in_a_row >= _IN_A_ROW:
-            self._doubt = completion
+        if hopeless or self._failures_in_a_row >= _MOST_FAILURES_IN_A_ROW:
+            self._doubtful_reply = completion
         if self._has_answered:
             remember()
         else:
             self._unproven.append(remember)
 
-    def _answers(self) -> None:
+    def _note_answer(self) -> None:
         """Take note of a reply: the model answers, and may be asked a little more."""
         self._answered_at = asyncio.get_running_loop().time()
-        self._in_a_row = 0
+        self._failures_in_a_row = 0
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
-        self._doubt = None
+        self._doubtful_reply = None
         unproven, self._unproven = self._unproven, []
         for remember in unproven:
             remember()
-        self._let_go()
-        hoping, self._hoping = self._hoping, []
-        _tell(hoping, value=True)
+        self._release_waiting()
+        turned_away, self._turned_away = self._turned_away, []
+        _resolve(turned_away, value=True)
 
-    def _is_full(self, reply: Completion, began: float) -> None:
+    def _slow_down(self, reply: Completion, began: float) -> None:
         """Take note of a request, begun then, that the endpoint turned away for now."""
         now = asyncio.get_running_loop().time()
         if reply.failure is Failure.RATE_LIMIT and began >= self._cut_at:
@@ -222,21 +222,25 @@ class Endpoint:
         self._alarm = None
         self._wake()
 
-    def _judge(self) -> None:
+    def _stop_if_silent(self) -> None:
         """Stop once a model in doubt has answered nobody who was still waiting for it."""
-        if self._doubt is None or self._open or self.stopped is not None:
+        if self._doubtful_reply is None or self._open_asks or self.stopped is not None:
             return
-        several = f" ({self._in_a_row} requests in a row failed)" if self._in_a_row > 1 else ""
-        self.stopped = f"{self.name} does not answer: {self._doubt.problem}{several}"
-        self._let_go()
+        several = (
+            f" ({self._failures_in_a_row} requests in a row failed)"
+            if self._failures_in_a_row > 1
+            else ""
+        )
+        self.stopped = f"{self.name} does not answer: {self._doubtful_reply.problem}{several}"
+        self._release_waiting()
 
-    def _let_go(self) -> None:
+    def _release_waiting(self) -> None:
         """Let those go on who wait while the model is in doubt."""
-        self._settled.set()
-        self._settled = asyncio.Event()
+        self._doubt_settled.set()
+        self._doubt_settled = asyncio.Event()
 
 
-def _tell(futures: Iterable[asyncio.Future[bool]], *, value: bool) -> None:
+def _resolve(futures: Iterable[asyncio.Future[bool]], *, value: bool) -> None:
     """Let those go on who wait, with this value; some may have been cancelled."""
     for future in futures:
         if not future.done():
