@@ -147,14 +147,20 @@ class TestCtrlC:
 
 
 class _SignalAtLine:
-    """Sends Ctrl-C before the nth line that the main thread runs in the room of runs.
+    """Presses Ctrl-C before the nth line that the main thread runs in `folders`.
 
-    A run that stands still before that line gets it then; one that goes on after it has `hung`.
+    A run that stands still before that line gets it then, and with `second` once more before the
+    nth line after that; one that goes on after the last has `hung`.
     """
 
-    def __init__(self, nth: int, release: Callable[[], object]) -> None:
+    def __init__(
+        self, nth: int, release: Callable[[], object], *folders: str, second: bool = False
+    ) -> None:
         self.lines_left, self.hung = nth, False
-        self._release, self._over = release, threading.Event()
+        self._release, self._folders, self._second = release, folders, second
+        self._lines = 0
+        self._counts = not second
+        self._over = threading.Event()
         self._main = threading.get_ident()
 
     @property
@@ -172,24 +178,30 @@ class _SignalAtLine:
         self._release()
 
     def _called(self, frame: FrameType, event: str, argument: object) -> Any:
-        return self._line if "/fullrecall/run/" in frame.f_code.co_filename else None
+        is_traced = any(folder in frame.f_code.co_filename for folder in self._folders)
+        return self._line if is_traced else None
 
     def _line(self, frame: FrameType, event: str, argument: object) -> Any:
-        self.lines_left -= event == "line"
-        if event == "line" and self.lines_left == 0:
-            signal.raise_signal(signal.SIGINT)
+        self._lines += 1
+        self.lines_left -= event == "line" and self._counts
+        if event == "line" and self._counts and self.lines_left == 0:
+            # Called as Python would: `signal.raise_signal` would show the handler this frame.
+            handler: Any = signal.getsignal(signal.SIGINT)
+            handler(signal.SIGINT, frame)
         return self._line
 
     def _watch(self) -> None:
-        before = self.lines_left
-        while not self._over.wait(0.1):
-            if self.was_reached:
-                self.hung = not self._over.wait(60)
-            if self.was_reached or self.lines_left == before:
-                break
-            before = self.lines_left
-        if not self._over.is_set():
+        before = -1
+        while not self._over.wait(0.1) and not self.was_reached and self._lines != before:
+            before = self._lines
+        if self._counts and self.was_reached:
+            self.hung = not self._over.wait(60)
             self._release()
+        if not self._over.is_set():
+            self._counts = True
+            signal.pthread_kill(self._main, signal.SIGINT)
+        while self._second and not self._over.wait(1 if self.hung else 30):
+            self.hung = True
             signal.pthread_kill(self._main, signal.SIGINT)
 
 
@@ -220,8 +232,28 @@ def test_ctrl_c_before_any_line(kind: str) -> None:
         scorers: Any = IdRecall()
         if kind == "judge":
             asked, options, scorers = samples(2), {}, scorer(DelayedModel(lambda _: 600.0))
-        with pytest.raises(KeyboardInterrupt), _SignalAtLine(nth, over.set) as sent:
+        with (
+            pytest.raises(KeyboardInterrupt),
+            _SignalAtLine(nth, over.set, "/fullrecall/run/") as sent,
+        ):
             evaluate(asked, scorers, progress=False, timeout=None, **options)
         assert not sent.hung, f"Ctrl-C before line {nth} ended nothing"
         if not sent.was_reached:
+            break
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_second_ctrl_c_before_any_line() -> None:
+    """It ends what the first one left to be ended, wherever in asyncio or in the run it comes."""
+    folders = ("/fullrecall/run/", "/asyncio/")
+    for nth in range(1, 1_500, 7):
+        judged = scorer(DelayedModel(lambda _: 600.0))
+        pressed = _SignalAtLine(nth, lambda: None, *folders, second=True)
+        with pytest.raises(KeyboardInterrupt), pressed:
+            evaluate(samples(2), judged, progress=False, timeout=None)
+        assert not pressed.hung, f"a second Ctrl-C before line {nth} ended nothing"
+        if not pressed.was_reached:
             break

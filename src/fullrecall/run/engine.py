@@ -105,8 +105,9 @@ class Engine:
         await self.door.close(connections=connections)
 
     async def _ended(self) -> None:
-        while self._running:
-            await asyncio.wait(self._running)
+        # Not until `_running` is empty: a second Ctrl-C may strike `_finished` itself.
+        while unfinished := [task for task in self._running if not task.done()]:
+            await asyncio.wait(unfinished)
 
     @property
     def _has_room(self) -> bool:
