@@ -244,8 +244,11 @@ def test_a_report_file_is_measured_whole(script: Any, tmp_path: Path) -> None:
     assert found["load"] > 0
     lines = script.report_of({"one": [found], "other": [found]}, 5).splitlines()
     assert [line.split("|")[1].strip() for line in lines[2:]] == [
-        "save, one", "save, other", "load, one", "load, other",
-    ]  # fmt: skip
+        "save, one",
+        "save, other",
+        "load, one",
+        "load, other",
+    ]
     assert all(line.endswith("| 1.00 (1.00-1.00) |") for line in lines[2:])
 
 
@@ -280,11 +283,16 @@ def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
     true = facts(24)
     false = [(one.false, one.contexts) for one in falsified(true) if one.detail == "name"]
     pairs = [
-        {"claim": claim, "contexts": list(contexts), "label": label, "dataset": f"set {n % 3}",
-         "source_id": f"source {n // 2}"}
+        {
+            "claim": claim,
+            "contexts": list(contexts),
+            "label": label,
+            "dataset": f"set {n % 3}",
+            "source_id": f"source {n // 2}",
+        }
         for label, rows in ((1, true), (0, false))
         for n, (claim, contexts) in enumerate(rows)
-    ]  # fmt: skip
+    ]
     rows = script.measured_rows(pairs)
     weights = script.trained(rows)
     assert set(weights["agreement"]) == {"set 0", "set 1", "set 2", "mean"}

@@ -263,8 +263,9 @@ def test_the_smallest_budget_that_reaches_a_target() -> None:
     assert falling.falls
     with pytest.raises(ParameterError, match="unit must be"):
         report.smallest_k(0.6, unit="rounds")  # type: ignore[arg-type]  # as a user might
-    unknown = evaluate([Sample(reference_context_ids=["a"], retrieved_context_ids=["a"])],
-                       IdRecall())  # fmt: skip
+    unknown = evaluate(
+        [Sample(reference_context_ids=["a"], retrieved_context_ids=["a"])], IdRecall()
+    )
     assert "no sample has a score" in unknown.smallest_k(0.5, unit="seconds").reason
 
 
@@ -393,10 +394,18 @@ def test_text_forms(text: str, measure: Measure, written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda: calls(0), lambda: calls(1.5), lambda: tokens(-1), lambda: seconds(0),
-              lambda: seconds(float("nan")), lambda: parse("recall@0calls"),
-              lambda: parse("recall@1.5calls"), lambda: parse("recall@3rounds")],
-)  # fmt: skip
+    "wrong",
+    [
+        lambda: calls(0),
+        lambda: calls(1.5),
+        lambda: tokens(-1),
+        lambda: seconds(0),
+        lambda: seconds(float("nan")),
+        lambda: parse("recall@0calls"),
+        lambda: parse("recall@1.5calls"),
+        lambda: parse("recall@3rounds"),
+    ],
+)
 def test_amounts_that_are_none(wrong: Callable[[], object]) -> None:
     """A budget of nothing, or of a part of a call, is an error."""
     with pytest.raises(ParameterError):

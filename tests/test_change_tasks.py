@@ -278,9 +278,12 @@ def test_a_change_works_by_the_files_that_it_touches(name: str, tmp_path: Path) 
     apply_edits(package, task.edits)
     ended = subprocess.run(
         [sys.executable, "-c", f"import fullrecall; print(fullrecall.__file__)\n{task.program}"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
-    )  # fmt: skip
+    )
     assert ended.returncode == 0, ended.stderr[-2_000:]
     assert ended.stdout.startswith(str(package))
 

@@ -92,10 +92,19 @@ def test_a_document_is_named_as_users_name_it() -> None:
     """Objects have the name under which they are imported, not that of the defining module."""
     ids = {document.id for document in documents()}
     assert ids >= {
-        "collections.abc.Mapping", "dict.setdefault", "itertools", "json.dumps", "open",
-        "os.path.splitext", "pathlib.Path.rglob", "random.choice", "socket.socket.connect",
-        "sorted", "str.split", "unittest.mock.patch",
-    }  # fmt: skip
+        "collections.abc.Mapping",
+        "dict.setdefault",
+        "itertools",
+        "json.dumps",
+        "open",
+        "os.path.splitext",
+        "pathlib.Path.rglob",
+        "random.choice",
+        "socket.socket.connect",
+        "sorted",
+        "str.split",
+        "unittest.mock.patch",
+    }
     inner = ("_", "builtins.", "json.encoder", "ntpath", "posixpath", "random.Random.choice")
     assert not [name for name in ids if name.startswith(inner)]
     assert not [name for name in ids if "._" in name]
@@ -171,8 +180,12 @@ def test_a_question_has_a_reference_claims_and_graded_groups(rows: list[dict[str
     """Every scorer finds what it needs: answer, one to four claims, groups graded 1 to 3."""
     for row in rows:
         assert row.keys() == {
-            "id", "user_input", "reference", "reference_claims", "reference_context_ids",
-        }, row["id"]  # fmt: skip
+            "id",
+            "user_input",
+            "reference",
+            "reference_claims",
+            "reference_context_ids",
+        }, row["id"]
         assert 1 <= len(row["reference_claims"]) <= 4, row["id"]
         assert all(claim.endswith(".") for claim in row["reference_claims"]), row["id"]
         assert row["reference"].strip(), row["id"]

@@ -449,9 +449,10 @@ class TestCommand:
     def test_no_flips_are_listed_if_none_are_asked_for(self, saved: tuple[Path, Path]) -> None:
         """--flips 0 leaves the list out, --flips 1 shows the largest change."""
         assert "changed in id_recall" not in self.run(*saved, "--flips", 0).stdout
-        assert "2 samples changed in id_recall, the largest change:" in self.run(
-            *saved, "--flips", 1
-        ).stdout  # fmt: skip
+        assert (
+            "2 samples changed in id_recall, the largest change:"
+            in self.run(*saved, "--flips", 1).stdout
+        )
 
     @pytest.mark.parametrize(
         ("arguments", "said"),

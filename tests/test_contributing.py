@@ -28,11 +28,26 @@ def outcomes(folder: Path, sources: Mapping[str, str]) -> dict[str, set[str]]:
     settings = folder / "pytest.ini"
     settings.write_text("[pytest]\n", encoding="utf-8")
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-W", "error", "-p", "no:cacheprovider",
-         "--tb=no", "-c", str(settings), str(folder)],
-        cwd=folder, capture_output=True, text=True, check=False,
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-v",
+            "-W",
+            "error",
+            "-p",
+            "no:cacheprovider",
+            "--tb=no",
+            "-c",
+            str(settings),
+            str(folder),
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-    )  # fmt: skip
+    )
     found: dict[str, set[str]] = {name: set() for name in sources}
     for name, outcome in re.findall(r"test_(\w+)\.py::.* (PASSED|FAILED|ERROR)", ended.stdout):
         found[name].add(outcome)

@@ -127,9 +127,12 @@ def test_what_is_installed_here_works() -> None:
 def test_what_is_not_installed_is_no_fault(played: Played) -> None:
     """An extra that is absent is listed with the command that brings it; the exit code is 0."""
     played.install(
-        "fullrecall", "0.1.0", "no-such-package>=2; extra == 'plot'", "there; extra == 'all'",
+        "fullrecall",
+        "0.1.0",
+        "no-such-package>=2; extra == 'plot'",
+        "there; extra == 'all'",
         extras=("plot", "all"),
-    )  # fmt: skip
+    )
     played.install("there")
     code, checks = played.checks()
     assert code == 0
@@ -281,11 +284,16 @@ def endpoint() -> Iterator[Callable[[int, str], str]]:
 
     def start(status: int, content: str) -> str:
         message = {"role": "assistant", "content": content}
-        body = json.dumps({
-            "id": "c", "object": "chat.completion", "created": 0, "model": "m",
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }).encode()  # fmt: skip
+        body = json.dumps(
+            {
+                "id": "c",
+                "object": "chat.completion",
+                "created": 0,
+                "model": "m",
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+            }
+        ).encode()
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:

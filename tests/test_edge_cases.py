@@ -215,9 +215,11 @@ class TestTextSimilarity:
 
         sample = Sample(retrieved_contexts=["b a"], reference_contexts=["a b"])
         for similarity in (
-            "token_sort_ratio", fuzz.token_sort_ratio, fuzz.token_set_ratio,
+            "token_sort_ratio",
+            fuzz.token_sort_ratio,
+            fuzz.token_set_ratio,
             lambda reference, text: float(sorted(reference) == sorted(text)),
-        ):  # fmt: skip
+        ):
             assert TextRecall(similarity=similarity, threshold=1.0).score(sample).score == 1.0
         close = TextRecall(similarity=JaroWinkler.normalized_similarity, threshold=0.5)
         assert close.score(sample).score == 1.0
@@ -275,10 +277,11 @@ class TestOverlappingSpans:
         """Two chunks that share half their text cover their union."""
         result = SpanRecall().score(
             retrieved_contexts=[
-                self.cut(0, 200, offsets=offsets), self.cut(100, 300, offsets=offsets),
+                self.cut(0, 200, offsets=offsets),
+                self.cut(100, 300, offsets=offsets),
             ],
             reference_contexts=[self.cut(0, 400, offsets=offsets)],
-        )  # fmt: skip
+        )
         assert result.score == pytest.approx(0.75, abs=0.01)
 
     @pytest.mark.parametrize("offsets", [True, False])

@@ -36,7 +36,7 @@ SAMPLES = [
     Sample(user_input="second?", retrieved_ids=[], expected_ids=["c"]),
     Sample(user_input="third?", expected_ids=["c"]),
     Sample(user_input="fourth?", retrieved_ids=["c"], expected_ids=[]),
-]  # fmt: skip
+]
 
 
 def report_of() -> Report:
@@ -52,8 +52,11 @@ class TestEvaluate:
         report = report_of()
         assert [row.label for row in report] == ["q1", "#2", "#3", "#4"]
         assert [row.results[0].status for row in report] == [
-            Status.SCORED, Status.SCORED, Status.UNSCORED, Status.UNDEFINED,
-        ]  # fmt: skip
+            Status.SCORED,
+            Status.SCORED,
+            Status.UNSCORED,
+            Status.UNDEFINED,
+        ]
 
     def test_mappings_are_samples(self) -> None:
         """Rows under the names of other tools go in as they are."""
@@ -216,9 +219,17 @@ class TestFrames:
         """Scores, each k, status and reason; None is NaN, and the status tells why."""
         frame = report_of().to_frame()
         assert list(frame.columns) == [
-            "sample", "user_input", "group", "id_recall", "id_recall@1", "id_recall@3",
-            "id_recall@5", "id_recall@10", "id_recall_status", "id_recall_reason",
-        ]  # fmt: skip
+            "sample",
+            "user_input",
+            "group",
+            "id_recall",
+            "id_recall@1",
+            "id_recall@3",
+            "id_recall@5",
+            "id_recall@10",
+            "id_recall_status",
+            "id_recall_reason",
+        ]
         assert list(frame["id_recall_status"]) == ["scored", "scored", "unscored", "undefined"]
         assert frame["id_recall@1"].mean() == pytest.approx(1 / 6)
 
@@ -226,8 +237,10 @@ class TestFrames:
         """Named as feedback keys are."""
         frame = report_of().to_frame(Recall @ 2, nDCG(gain="exponential") @ 10, Precision)
         assert list(frame.columns[3:6]) == [
-            "id_recall@2", "id_recall.ndcg(gain=exponential)@10", "id_recall.precision",
-        ]  # fmt: skip
+            "id_recall@2",
+            "id_recall.ndcg(gain=exponential)@10",
+            "id_recall.precision",
+        ]
 
     def test_one_row_per_target(self) -> None:
         """Findings with rank and credit; of unscored samples there are none."""

@@ -35,7 +35,7 @@ SAMPLES = [
     Sample(user_input="second?", retrieved_ids=["c"], expected_ids=["c"], group="g"),
     Sample(user_input="third?", expected_ids=["c"]),
     Sample(user_input="fourth?", retrieved_ids=["c"], expected_ids=[]),
-]  # fmt: skip
+]
 
 SCRIPT = "a | b `code` <script>alert(1)</script> [x](javascript:1) **b** #1 @someone"
 
@@ -75,10 +75,12 @@ def report_of(samples: list[Sample]) -> Report:
 
 def hostile() -> Report:
     """Return a report whose every text is one that somebody may run."""
-    return report_of([
-        Sample(id=text, user_input=text, group=text, retrieved_ids=["x"], expected_ids=[text])
-        for text in HOSTILE
-    ])  # fmt: skip
+    return report_of(
+        [
+            Sample(id=text, user_input=text, group=text, retrieved_ids=["x"], expected_ids=[text])
+            for text in HOSTILE
+        ]
+    )
 
 
 class TestJson:

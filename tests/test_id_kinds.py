@@ -47,9 +47,14 @@ def told(sample: Sample) -> list[Any]:
     result = IdRecall().score(sample)
     return [
         *(result[measure] for measure in READ),
-        result.missed, result.reason, result.digest, tuple(result.findings), sample.to_dict(),
-        sample.retrieved_context_ids, sample.reference_context_ids,
-    ]  # fmt: skip
+        result.missed,
+        result.reason,
+        result.digest,
+        tuple(result.findings),
+        sample.to_dict(),
+        sample.retrieved_context_ids,
+        sample.reference_context_ids,
+    ]
 
 
 EXPECTED = told(Sample(retrieved_ids=texts(FOUND), expected_ids=texts(WANTED)))
@@ -79,11 +84,16 @@ def test_each_kind_tells_the_same(library: str) -> None:
 @pytest.mark.parametrize(
     "references",
     [
-        {3, 12, 5}, frozenset({"3", "12", "5"}), {3: 1, 12: 1, 5: 1}, {"3": 1.0, "12": 1, "5": 1},
-        dict.fromkeys(WANTED, 1).keys(), [[3], ["12"], 5], [Reference(("3",)), 12, "5"],
+        {3, 12, 5},
+        frozenset({"3", "12", "5"}),
+        {3: 1, 12: 1, 5: 1},
+        {"3": 1.0, "12": 1, "5": 1},
+        dict.fromkeys(WANTED, 1).keys(),
+        [[3], ["12"], 5],
+        [Reference(("3",)), 12, "5"],
     ],
     ids=["set", "frozenset", "grades", "graded texts", "keys", "lists", "references"],
-)  # fmt: skip
+)
 def test_references_without_an_order(references: Any) -> None:
     """Sets, mappings and groups of one give what lists give."""
     sample = Sample(retrieved_ids=texts(FOUND), expected_ids=references)
@@ -109,11 +119,16 @@ def test_grades_count_where_a_measure_reads_them() -> None:
 @pytest.mark.parametrize(
     ("retrieved", "message"),
     [
-        ([1, True], "True is not an ID"), ([1, 2.0], "2.0 is not an ID"), ({1, 2}, "no order"),
-        ([10**5000], "integer string conversion"), ("ab", "expected a list, got the str"),
-        (b"ab", "the bytes"), ({"a": 1}, "expected a list, got dict"), (7, "expected a list"),
+        ([1, True], "True is not an ID"),
+        ([1, 2.0], "2.0 is not an ID"),
+        ({1, 2}, "no order"),
+        ([10**5000], "integer string conversion"),
+        ("ab", "expected a list, got the str"),
+        (b"ab", "the bytes"),
+        ({"a": 1}, "expected a list, got dict"),
+        (7, "expected a list"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_id_is_refused_at_once(retrieved: Any, message: str) -> None:
     """Nothing is left for later that could fail: an error names the field when a sample is made."""
     with pytest.raises(InputError, match=message) as caught:

@@ -131,8 +131,9 @@ def test_leak_is_blind_to_the_order_of_forbidden_ids() -> None:
         ids = rng.sample("abcdefgh", rng.randint(0, 8))
         forbidden = rng.sample("abcdefghij", rng.randint(1, 4))
         shuffled = rng.sample(forbidden, len(forbidden))
-        results = [_score(retrieved_context_ids=ids, forbidden_ids=each)
-                   for each in (forbidden, shuffled)]  # fmt: skip
+        results = [
+            _score(retrieved_context_ids=ids, forbidden_ids=each) for each in (forbidden, shuffled)
+        ]
         for k in (1, 3, 8):
             expected = float(bool(set(ids[:k]) & set(forbidden)))
             assert [result[Leak @ k] for result in results] == [expected] * 2
@@ -156,26 +157,39 @@ _PAGE = "The salary of every employee of the firm is a matter for the board, and
         ("the salary is 5", {"text": "the salary is 6"}, 0.0),
         (_PAGE, {"text": f"so: {_PAGE[20:70]}"}, 1.0),
         (_PAGE, {"text": "The salary of every employee is public."}, 0.0),
-        ({"id": "x", "source": "d", "start": 10, "end": 20},
-         {"text": "t", "source": "d", "start": 19, "end": 30}, 1.0),
-        ({"id": "x", "source": "d", "start": 10, "end": 20},
-         {"text": "t", "source": "d", "start": 20, "end": 30}, 0.0),
-        ({"id": "x", "source": "d", "start": 10, "end": 20},
-         {"text": "t", "source": "e", "start": 10, "end": 20}, 0.0),
+        (
+            {"id": "x", "source": "d", "start": 10, "end": 20},
+            {"text": "t", "source": "d", "start": 19, "end": 30},
+            1.0,
+        ),
+        (
+            {"id": "x", "source": "d", "start": 10, "end": 20},
+            {"text": "t", "source": "d", "start": 20, "end": 30},
+            0.0,
+        ),
+        (
+            {"id": "x", "source": "d", "start": 10, "end": 20},
+            {"text": "t", "source": "e", "start": 10, "end": 20},
+            0.0,
+        ),
         ({"id": "x", "source": "d", "start": 10, "end": 20}, {"text": "t", "id": "x"}, 1.0),
         ({"id": "x", "source": "d", "start": 10, "end": 20}, {"text": "t", "id": "y"}, None),
         ({"id": "x"}, {"text": "t", "id": "y"}, 0.0),
         ({"id": "x"}, {"text": "t"}, None),
         ("the salary is 5", {"id": "y"}, None),
     ],
-)  # fmt: skip
+)
 def test_forbidden_texts_and_ranges(forbidden: Any, retrieved: Any, leak: float | None) -> None:
     """A context leaks that has a forbidden text, 32 characters of it, its range, or its ID."""
     result = _score(retrieved_contexts=[retrieved], forbidden_contexts=[forbidden])
     assert result[Leak] == leak
     beside = [retrieved, {"id": "z", "text": "the salary is 5"}]
-    assert _score(retrieved_contexts=beside, forbidden_contexts=[forbidden],
-                  forbidden_ids=["z"])[Leak @ 2] == 1.0  # fmt: skip
+    assert (
+        _score(retrieved_contexts=beside, forbidden_contexts=[forbidden], forbidden_ids=["z"])[
+            Leak @ 2
+        ]
+        == 1.0
+    )
     assert _score(retrieved_contexts=[], forbidden_contexts=[forbidden])[Leak] == 0.0
 
 
@@ -218,10 +232,12 @@ def test_zero_leaks_bound_the_rate() -> None:
     """0 leaks in 300 questions pass a gate of 1 %, and say "at most 1.0%"; 0 in 298 do not."""
     for count, outcome in ((300, "pass"), (298, "cannot_tell")):
         report = evaluate(
-            [Sample(id=str(n), retrieved_context_ids=["a"], forbidden_ids=["b"])
-             for n in range(count)],
+            [
+                Sample(id=str(n), retrieved_context_ids=["a"], forbidden_ids=["b"])
+                for n in range(count)
+            ],
             IdRecall(),
-        )  # fmt: skip
+        )
         assert str(Gate(Leak @ 10 <= 0.01).check(report).outcome) == outcome
     shown = " ".join(str(report.summary(Leak @ 10)).split())
     assert "leak@10: 0 of 298 questions leak: at most 1.1% of such questions (95%)" in shown
@@ -266,9 +282,11 @@ def _filtered(*, after: bool) -> Retrieval:
 def test_the_list_leaks_and_the_prompt_does_not() -> None:
     """Where a filter comes after the retriever, the list leaks, and what was read does not."""
     sample = Sample(
-        id="q", retrieval=_filtered(after=True), reference_context_ids=["open"],
+        id="q",
+        retrieval=_filtered(after=True),
+        reference_context_ids=["open"],
         forbidden_ids=["secret"],
-    )  # fmt: skip
+    )
     leaks = []
     for view in ("contexts", "read"):
         seen = _filtered(after=True).view(view)  # type: ignore[arg-type]  # a literal
@@ -280,9 +298,11 @@ def test_the_list_leaks_and_the_prompt_does_not() -> None:
 def test_what_leaked_is_listed_with_rank_and_step() -> None:
     """A report names what leaked; its summary and its page say it first."""
     sample = Sample(
-        id="q7", retrieval=_filtered(after=False), reference_context_ids=["open"],
+        id="q7",
+        retrieval=_filtered(after=False),
+        reference_context_ids=["open"],
         forbidden_ids=["secret"],
-    )  # fmt: skip
+    )
     report = evaluate([sample], IdRecall())
     (leaked,) = report.leaked()
     assert leaked[0] == "q7"

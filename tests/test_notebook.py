@@ -85,9 +85,14 @@ def test_a_report_shows_its_summary_with_coverage() -> None:
     report = report_of("a", "x")
     shown = Tags(report._repr_html_())
     for text in (
-        "2 samples", "id_recall", "@3", "0.500", "95% interval", "no retrieval observed",
+        "2 samples",
+        "id_recall",
+        "@3",
+        "0.500",
+        "95% interval",
+        "no retrieval observed",
         "whatever the distribution of the scores",
-    ):  # fmt: skip
+    ):
         assert text in shown.text
     assert report.summary()._repr_html_() in report._repr_html_()
 
@@ -106,9 +111,13 @@ def test_a_comparison_shows_the_difference() -> None:
     shown = Tags(comparison._repr_html_())
     one = comparison["id_recall"][Recall @ 3]
     for text in (
-        "+1.000", "compared", "95% interval", signed_between(one.interval), "1/0/0",
+        "+1.000",
+        "compared",
+        "95% interval",
+        signed_between(one.interval),
+        "1/0/0",
         "1 not compared in id_recall: unscored in one report or both",
-    ):  # fmt: skip
+    ):
         assert text in shown.text
 
 
@@ -137,9 +146,7 @@ def test_the_smallest_k_shows_what_was_tested() -> None:
 
 def test_hostile_texts_are_shown_as_text() -> None:
     """Claims, quotes, verdicts, reasons and names make no element."""
-    finding = Finding(
-        Target((EVIL,)), (), (1,), (Evidence(1, quote=EVIL, verified=True),), EVIL
-    )  # fmt: skip
+    finding = Finding(Target((EVIL,)), (), (1,), (Evidence(1, quote=EVIL, verified=True),), EVIL)
     result = Result(Method(EVIL), Status.SCORED, (finding,), 1, EVIL, ((EVIL, EVIL),))
     report = evaluate(
         [Sample(retrieval={"error": EVIL}, reference_context_ids=["a"])],

@@ -26,12 +26,35 @@ SOURCE = Path(fullrecall.__file__).parent
 def test_the_surface_is_pinned() -> None:
     """A name that appears or vanishes is a decision, and shows here."""
     assert sorted(fullrecall.__all__) == [
-        "BatchScorer", "Budget", "Claim", "ClaimRecall", "Context", "ContextPrecision",
-        "ContextUtilization", "EntityRecall", "Gate", "IdRecall", "LLMJudge", "Label",
-        "QuestionRecall", "Reference", "Report", "Retrieval", "Sample", "SpanRecall",
-        "TextRecall", "__version__", "aevaluate", "aevaluate_stages", "calibrate", "choose",
-        "compare", "diagnose", "evaluate", "evaluate_stages",
-    ]  # fmt: skip
+        "BatchScorer",
+        "Budget",
+        "Claim",
+        "ClaimRecall",
+        "Context",
+        "ContextPrecision",
+        "ContextUtilization",
+        "EntityRecall",
+        "Gate",
+        "IdRecall",
+        "LLMJudge",
+        "Label",
+        "QuestionRecall",
+        "Reference",
+        "Report",
+        "Retrieval",
+        "Sample",
+        "SpanRecall",
+        "TextRecall",
+        "__version__",
+        "aevaluate",
+        "aevaluate_stages",
+        "calibrate",
+        "choose",
+        "compare",
+        "diagnose",
+        "evaluate",
+        "evaluate_stages",
+    ]
     assert len(fullrecall.__all__) <= 30
     for name in fullrecall.__all__:
         assert hasattr(fullrecall, name)

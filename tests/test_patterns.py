@@ -84,8 +84,11 @@ def methods_of(name: str, tree: ast.Module) -> frozenset[str]:
     )
     calls = [(method, node) for node in nodes if (method := method_on(node, name))]
     # Matches from given positions may follow each other: they are a scan.
-    called = {"finditer" if method == "match" and len(node.args) > 1 else method
-              for method, node in calls if isinstance(node, ast.Call)}  # fmt: skip
+    called = {
+        "finditer" if method == "match" and len(node.args) > 1 else method
+        for method, node in calls
+        if isinstance(node, ast.Call)
+    }
     is_private = name.startswith("_")
     return frozenset(called) if is_private and 0 < loads == len(calls) else METHODS
 
@@ -214,17 +217,18 @@ class Hostile:
         """Return what stands before a run, what runs, and what stands after it."""
         for nth in range(6):
             self.walk(self.tree, "", nth)
-        sets = [frozenset(letters_of(value[2][0], self.alphabet, self.flags))
-                for kind, value in self.nodes(self.tree)
-                if kind in REPEATS and len(value[2]) == 1]  # fmt: skip
+        sets = [
+            frozenset(letters_of(value[2][0], self.alphabet, self.flags))
+            for kind, value in self.nodes(self.tree)
+            if kind in REPEATS and len(value[2]) == 1
+        ]
         for one, other in combinations(sets, 2):  # repeats that can take the same letters
             self.runs |= dict.fromkeys(("", letter) for letter in sorted(one & other)[:8])
         taken = frozenset().union(*sets)
         misses = [next((c for c in "\x00!aé\u2028" if c not in taken), "\x00"), "\n"]
-        return [(before, run, after) for before, run in self.runs if run
-                for after in ("", *misses)] + [
-            (before, run + miss, "") for before, run in self.runs if run for miss in misses
-        ]  # fmt: skip
+        return [
+            (before, run, after) for before, run in self.runs if run for after in ("", *misses)
+        ] + [(before, run + miss, "") for before, run in self.runs if run for miss in misses]
 
 
 # Growth -------------------------------------------------------------------------------------------
@@ -281,10 +285,12 @@ def test_every_pattern_is_linear() -> None:
     slow = {
         use.where: f"{use.pattern.pattern!r}: {seen}"
         for use in uses()
-        if not any(use.where.startswith(f"{module}:") and start in use.pattern.pattern
-                   for module, start in BOUNDED)
+        if not any(
+            use.where.startswith(f"{module}:") and start in use.pattern.pattern
+            for module, start in BOUNDED
+        )
         and (seen := superlinear(use.pattern, use.methods))
-    }  # fmt: skip
+    }
     assert not slow, "\n".join(f"{where}: {seen}" for where, seen in slow.items())
 
 

@@ -160,10 +160,12 @@ def test_any_measure_is_drawn_before_and_after() -> None:
 
 TWO_SCORES = Diagnosis(
     (
-        Miss("beyond_k"), Miss("not_in_corpus"), Miss("beyond_k"),
+        Miss("beyond_k"),
+        Miss("not_in_corpus"),
+        Miss("beyond_k"),
         Miss("not_in_corpus", "claim_recall@5"),
     )
-)  # fmt: skip
+)
 
 
 def test_causes_are_counted() -> None:
@@ -180,8 +182,9 @@ def test_causes_of_several_scores_are_not_added_up() -> None:
     ax = plot_causes(TWO_SCORES)
     assert [[bar.get_width() for bar in bars] for bars in ax.containers] == [[2, 1], [0, 1]]
     assert [bars.get_label() for bars in ax.containers] == [
-        "id_recall@5, of 3", "claim_recall@5, of 1",
-    ]  # fmt: skip
+        "id_recall@5, of 3",
+        "claim_recall@5, of 1",
+    ]
     assert [text.get_text() for text in ax.texts] == ["2 (67%)", "1 (33%)", "0 (0%)", "1 (100%)"]
     ax.figure.canvas.draw()
     alone = plot_causes(TWO_SCORES, score="claim_recall@5")

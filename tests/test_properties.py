@@ -211,10 +211,12 @@ SOME = (
     st.sampled_from(["a", "b", "c", "d", "ee", ""]),
     st.sampled_from(["a", "b", "c", "d", "ee"]),
 )
-COLUMNS = st.one_of([
-    st.lists(st.tuples(st.lists(ids, max_size=9), st.lists(ids, max_size=5)), max_size=40)
-    for ids in SOME
-])  # fmt: skip
+COLUMNS = st.one_of(
+    [
+        st.lists(st.tuples(st.lists(ids, max_size=9), st.lists(ids, max_size=5)), max_size=40)
+        for ids in SOME
+    ]
+)
 
 
 @given(COLUMNS, st.lists(KS, max_size=4), st.sampled_from([0, 400]))

@@ -192,7 +192,7 @@ TAMPERED: dict[str, tuple[Change, str]] = {
     "an unknown headline": (of_method(headline="luck"), ":1: headline: no measure 'luck'"),
     "unknown field of a method": (of_method(k=5), ":1: methods[0].k is not a field"),
     "version as text": (lambda head, row, result: head.update(version="3"), "has version '3'"),
-}  # fmt: skip
+}
 
 
 class TestTampered:
@@ -239,7 +239,7 @@ class TestTampered:
             ('"stopped": null', '"stopped": 0', ":4: stopped"),
             ('"stopped": null', '"stopped": null, "x": 1', ":4: x is not a field"),
         ],
-    )  # fmt: skip
+    )
     def test_a_text_is_changed(self, path: Path, old: str, new: str, message: str) -> None:
         """Numbers that are none, names that stand twice, an end that miscounts."""
         text = path.read_text("utf-8")
@@ -295,11 +295,29 @@ PLAIN = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-HOSTILE = st.sampled_from([
-    {1, 2}, frozenset(), b"bytes", bytearray(b"x"), datetime(2026, 1, 1, tzinfo=UTC), (1, 2),
-    float("nan"), float("inf"), Decimal("0.1"), 10**5000, object(), {1: "a"}, {(1, 2): "b"},
-    {None: 1}, {"deep": [{True: 0}]}, [float("-inf")], 1j, int, Path("x"),
-])  # fmt: skip
+HOSTILE = st.sampled_from(
+    [
+        {1, 2},
+        frozenset(),
+        b"bytes",
+        bytearray(b"x"),
+        datetime(2026, 1, 1, tzinfo=UTC),
+        (1, 2),
+        float("nan"),
+        float("inf"),
+        Decimal("0.1"),
+        10**5000,
+        object(),
+        {1: "a"},
+        {(1, 2): "b"},
+        {None: 1},
+        {"deep": [{True: 0}]},
+        [float("-inf")],
+        1j,
+        int,
+        Path("x"),
+    ]
+)
 
 
 def of_metadata(metadata: dict[str, Any], owner: str = "sample") -> Report:

@@ -98,9 +98,13 @@ class TestParts:
         for seed in range(20):
             draw = random.Random(seed)
             even = [
-                Sample(retrieved_ids=["d" if draw.random() < 0.5 else "x"], expected_ids=["d"],
-                       metadata={"kind": n % 20}) for n in range(400)
-            ]  # fmt: skip
+                Sample(
+                    retrieved_ids=["d" if draw.random() < 0.5 else "x"],
+                    expected_ids=["d"],
+                    metadata={"kind": n % 20},
+                )
+                for n in range(400)
+            ]
             found = evaluate(even, IdRecall(), progress=False).slices("kind")
             bounds = [one.interval for one in found]
             excluded += any(b is not None and not b.low <= 0.5 <= b.high for b in bounds)

@@ -41,8 +41,11 @@ def test_one_call_is_its_list() -> None:
     """The order of the list is the rank, duplicates included, and there is nothing to add."""
     record = of_calls([call("bab")])
     assert (ids(record.contexts), record.ranks, record.ranked, record.line) == (
-        "bab", None, True, "",
-    )  # fmt: skip
+        "bab",
+        None,
+        True,
+        "",
+    )
 
 
 def test_several_calls_are_united_by_rank() -> None:
@@ -224,7 +227,7 @@ RECORDS = st.builds(
     ),
     st.booleans(),
     st.text(max_size=5),
-)  # fmt: skip
+)
 
 
 @given(RECORDS)

@@ -91,8 +91,9 @@ def test_what_is_named_is_asked(retriever: str) -> None:
     assert result.exit_code == 0, result.output
     assert "0.75" in result.stdout  # of its prints, nothing
     assert [row.sample.retrieved_context_ids for row in Report.load("report.jsonl")] == [
-        ("d1",), ("d2",),
-    ]  # fmt: skip
+        ("d1",),
+        ("d2",),
+    ]
 
 
 def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,10 +163,25 @@ def test_an_interrupt_shows_what_was_scored() -> None:
     Path("slow.py").write_text(slow, encoding="utf-8")
     program = "from fullrecall.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "evaluate", "questions.jsonl", "--quiet", "--output",
-         "report.jsonl", "--scorer", "id_recall", "--retriever", "slow.py:search"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            program,
+            "evaluate",
+            "questions.jsonl",
+            "--quiet",
+            "--output",
+            "report.jsonl",
+            "--scorer",
+            "id_recall",
+            "--retriever",
+            "slow.py:search",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ},
+    )
     assert process.stdout is not None
     assert process.stdout.read(9) == "searching"
     process.send_signal(signal.SIGINT)

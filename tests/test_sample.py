@@ -235,10 +235,16 @@ class TestForms:
             {"retrieved_context_ids": ["a", None], "reference_context_ids": {"a": 2, "b": 1}},
             {"retrieved_contexts": [], "reference_context_ids": []},
             {
-                "id": 7, "user_input": "q", "reference_contexts": ["x", ["y", "z"]],
+                "id": 7,
+                "user_input": "q",
+                "reference_contexts": ["x", ["y", "z"]],
                 "retrieved_contexts": [Context("t", id="i", score=0.5, metadata={"a": [1]})],
-                "reference_context_ids": [["a", "b"], "c"], "reference_claims": ["k"],
-                "reference_entities": ["E"], "group": "g", "response": "r", "metadata": {"m": 1},
+                "reference_context_ids": [["a", "b"], "c"],
+                "reference_claims": ["k"],
+                "reference_entities": ["E"],
+                "group": "g",
+                "response": "r",
+                "metadata": {"m": 1},
             },
             {"retrieval": {"error": "boom"}},
             {
@@ -252,7 +258,7 @@ class TestForms:
                 ),
             },
         ],
-    )  # fmt: skip
+    )
     def test_round_trip(self, fields: dict[str, object]) -> None:
         """`Sample(**sample.to_dict())` is equal, and so is a pickled copy."""
         sample = Sample(**fields)  # type: ignore[arg-type]

@@ -55,9 +55,9 @@ def test_blind_to_order(order: random.Random, size: int) -> None:
     """The order of chunks changes when credit comes, not how much."""
     chunks = chunks_of(PASSAGE, size)
     order.shuffle(chunks)
-    assert SpanRecall().score(
-        retrieved_contexts=chunks, reference_contexts=[REFERENCE]
-    ).score == 1.0  # fmt: skip
+    assert (
+        SpanRecall().score(retrieved_contexts=chunks, reference_contexts=[REFERENCE]).score == 1.0
+    )
 
 
 def test_credit_comes_with_each_chunk() -> None:

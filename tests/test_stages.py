@@ -98,8 +98,9 @@ def test_what_stands_beyond_k_was_not_lost() -> None:
 
 def test_what_a_sibling_brought_is_not_lost() -> None:
     """One branch dropping what another one kept costs nothing."""
-    kept = sample("a", ("one", "a", "filter"), ("filter", "x", None), ("other", "a", None),
-                  wanted="a")  # fmt: skip
+    kept = sample(
+        "a", ("one", "a", "filter"), ("filter", "x", None), ("other", "a", None), wanted="a"
+    )
     assert evaluate_stages([kept], IdRecall(), progress=False).lost() == []
 
 

@@ -185,11 +185,25 @@ def test_mypy_strict_sees_our_types(programs: Path) -> None:
     """Under mypy's strict rules a right program passes, and each wrong line is found."""
     (programs / "mypy.ini").write_text(MYPY, encoding="utf-8")
     ended = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--no-pretty",
-         "--no-error-summary", "--cache-dir", "cache", "right.py", "wrong.py"],
-        cwd=programs, capture_output=True, text=True, check=False,
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--config-file",
+            "mypy.ini",
+            "--no-pretty",
+            "--no-error-summary",
+            "--cache-dir",
+            "cache",
+            "right.py",
+            "wrong.py",
+        ],
+        cwd=programs,
+        capture_output=True,
+        text=True,
+        check=False,
         env={name: value for name, value in os.environ.items() if name != "MYPYPATH"},
-    )  # fmt: skip
+    )
     told = ended.stdout + ended.stderr
     errors = re.findall(r"^(\S+?):(\d+): error: ", ended.stdout, re.MULTILINE)
     check(by_file([(path, int(line)) for path, line in errors]), told)
@@ -201,11 +215,22 @@ def test_pyright_strict_sees_our_types(programs: Path) -> None:
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
     (programs / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     ended = subprocess.run(
-        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable,
-         "--project", str(programs)],
-        cwd=programs, capture_output=True, text=True, check=False,
+        [
+            sys.executable,
+            "-m",
+            "pyright",
+            "--outputjson",
+            "--pythonpath",
+            sys.executable,
+            "--project",
+            str(programs),
+        ],
+        cwd=programs,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
-    )  # fmt: skip
+    )
     told = json.loads(ended.stdout)["generalDiagnostics"]
     errors = [
         (one["file"], one["range"]["start"]["line"] + 1)

@@ -43,10 +43,11 @@ class Cache:
         value = make()
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = value, size(value)
-                self.size += self._kept[key][1]
-            while self.size > self.most and len(self._kept) > 1:
-                self.size -= self._kept.popitem(last=False)[1][1]
+                own_size = size(value)
+                while self._kept and self.size + own_size > self.most:
+                    self.size -= self._kept.popitem(last=False)[1][1]
+                self._kept[key] = value, own_size
+                self.size += own_size
         return value
 
 

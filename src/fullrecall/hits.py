@@ -50,10 +50,31 @@ LISTS = (
 INNER = ("document", "node", "payload", "_source", "properties", "fields", "entity")
 """What a row keeps the user's own fields in: Qdrant, Elasticsearch, Weaviate, Vespa, Milvus."""
 
-IDS = ("id", "_id", "id_", "node_id", "uuid", "doc_id", "chunk_id", "docid", "document_id",
-       "passage_id", "rowid", "pk")  # fmt: skip
-TEXTS = ("text", "page_content", "content", "document", "chunk_text", "chunk", "passage",
-         "contents", "body")  # fmt: skip
+IDS = (
+    "id",
+    "_id",
+    "id_",
+    "node_id",
+    "uuid",
+    "doc_id",
+    "chunk_id",
+    "docid",
+    "document_id",
+    "passage_id",
+    "rowid",
+    "pk",
+)
+TEXTS = (
+    "text",
+    "page_content",
+    "content",
+    "document",
+    "chunk_text",
+    "chunk",
+    "passage",
+    "contents",
+    "body",
+)
 SCORES = ("score", "_score", "relevance", "relevance_score", "_relevance_score")
 """Distances are no scores: the smaller is the better."""
 METADATA = ("metadata", "meta", "payload", "_source", "properties", "fields")

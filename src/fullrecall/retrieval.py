@@ -384,6 +384,15 @@ def _seconds(value: object, name: str) -> float | None:
 
 
 _FIELDS = (
-    "contexts", "calls", "ranks", "read", "response", "error", "retrieved", "dropped",
-    "call_numbers", "seconds", "other_ids",
-)  # fmt: skip
+    "contexts",
+    "calls",
+    "ranks",
+    "read",
+    "response",
+    "error",
+    "retrieved",
+    "dropped",
+    "call_numbers",
+    "seconds",
+    "other_ids",
+)

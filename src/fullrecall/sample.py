@@ -749,10 +749,20 @@ _READ_ALWAYS = tuple(
 
 _FORBIDDING = frozenset({"forbidden_ids", "forbidden_contexts", "superseded"})
 
-_CARRIED = frozenset({
-    "multi_responses", "rubrics", "persona_name", "query_style", "query_length",
-    "synthesizer_name", "evolution_type", "episode_done", "query_by", "reference_answer_by",
-})  # fmt: skip
+_CARRIED = frozenset(
+    {
+        "multi_responses",
+        "rubrics",
+        "persona_name",
+        "query_style",
+        "query_length",
+        "synthesizer_name",
+        "evolution_type",
+        "episode_done",
+        "query_by",
+        "reference_answer_by",
+    }
+)
 """Columns of ragas and LlamaIndex data sets that no scorer uses: kept in `metadata`."""
 
 

@@ -175,9 +175,18 @@ class TestFile:
         rows = rows_of(path)
         assert path.read_bytes().startswith(b"\xef\xbb\xbflabel,claim,question,context_1")
         assert list(rows[0]) == [
-            "label", "claim", "question", "context_1", "context_2", "context_3",
-            "rater", "sample", "score", "item", "probability",
-        ]  # fmt: skip
+            "label",
+            "claim",
+            "question",
+            "context_1",
+            "context_2",
+            "context_3",
+            "rater",
+            "sample",
+            "score",
+            "item",
+            "probability",
+        ]
         assert [row["claim"] for row in rows] == [claim.claim for claim in drawn]
         assert [float(row["probability"]) for row in rows] == [one.probability for one in drawn]
         assert rows[0]["context_2"] == "The second."

@@ -43,8 +43,13 @@ def test_as_excel_saves_it(tmp_path: Path) -> None:
     )
     labels = read_labels(written(tmp_path / "labels.csv", text))
     assert [label.label for label in labels] == [
-        "supported", "not_supported", "partial", None, "not_supported", "supported",
-    ]  # fmt: skip
+        "supported",
+        "not_supported",
+        "partial",
+        None,
+        "not_supported",
+        "supported",
+    ]
     assert [label.item for label in labels] == ["c1", "c2", "c3", "c4", "c5", "c6"]
     assert [label.probability for label in labels] == [0.25, 1.0, 0.083333333, 0.5, 0.5, 0.5]
     assert labels[1].target == "=1+1"

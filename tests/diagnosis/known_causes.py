@@ -81,9 +81,9 @@ def pages_of(style: str) -> list[Context]:
         pages = [Context(page.text[:700], id=page.id) for page in long]
         changeable = (c for c in pages if all(variant(c.label, n) != c.label for n in range(4)))
         return list(islice(changeable, 500))
-    make = {
-        "policies": _policy, "records": _record, "statutes": _statute, "sources": _source
-    }[style]  # fmt: skip
+    make = {"policies": _policy, "records": _record, "statutes": _statute, "sources": _source}[
+        style
+    ]
     other = _minutes if style == "statutes" else _notice
     return [*map(make, range(440)), *map(other, range(FILLERS))]
 
@@ -188,10 +188,16 @@ def variant(text: str, nth: int) -> str:
     """Return a text that looks the same and says something else."""
     swaps: Sequence[tuple[str, str]] = (
         (("weekly", "annually"), ("monthly", "weekly"), (" is ", " is not "))[nth % 3],
-        (" may ", " may not "), (" can not ", " can "), (" is ", " is not "),
-        (" darf ", " darf nicht "), ("monatlich", "jährlich"), (" > ", " <= "),
-        (" are ", " are not "), ("Return ", "Never return "), (" if ", " if not "),
-    )  # fmt: skip
+        (" may ", " may not "),
+        (" can not ", " can "),
+        (" is ", " is not "),
+        (" darf ", " darf nicht "),
+        ("monatlich", "jährlich"),
+        (" > ", " <= "),
+        (" are ", " are not "),
+        ("Return ", "Never return "),
+        (" if ", " if not "),
+    )
     digits = [at for at, letter in enumerate(text) if letter.isdigit()]
     if digits and nth % 2:
         at = digits[len(digits) // 2]
@@ -204,13 +210,18 @@ def variant(text: str, nth: int) -> str:
 
 def _sample(world: World, name: str, wanted: str, retrieved: object, **more: object) -> Sample:
     question = f"{world.style} {name}?"
-    fields = {"retrieval": retrieved} if isinstance(retrieved, Retrieval) else {
-        "retrieved_contexts": retrieved
-    }  # fmt: skip
+    fields = (
+        {"retrieval": retrieved}
+        if isinstance(retrieved, Retrieval)
+        else {"retrieved_contexts": retrieved}
+    )
     return Sample(
-        id=f"{world.style}-{name}", user_input=question, reference_context_ids=[wanted],
-        **fields, **more,
-    )  # fmt: skip
+        id=f"{world.style}-{name}",
+        user_input=question,
+        reference_context_ids=[wanted],
+        **fields,
+        **more,
+    )
 
 
 def hit(world: World, nth: int) -> Sample:
@@ -301,8 +312,9 @@ def id_mismatch(world: World, nth: int) -> Sample:
     page, others = world.take(), world.fillers(nth, 9)
     own, found = str(page.id), page
     if nth % 4 == 0:
-        found = Context(page.text, id=f"node-{world.style}-{nth}",
-                        metadata={"origin": {"key": f"key-{own}"}})  # fmt: skip
+        found = Context(
+            page.text, id=f"node-{world.style}-{nth}", metadata={"origin": {"key": f"key-{own}"}}
+        )
         world.corpus[str(found.id)] = world.corpus.pop(own)
         own = f"key-{own}"
     elif world.style == "records":
@@ -381,9 +393,11 @@ def split(world: World, nth: int) -> Sample:
     del world.corpus[str(page.id)]
     world.corpus |= {str(half.id): half for half in halves}
     return Sample(
-        id=f"{world.style}-split-{nth}", user_input=f"{world.style} split {nth}?",
-        reference_contexts=[text], retrieved_contexts=[others[0], halves[nth % 2], *others[1:]],
-    )  # fmt: skip
+        id=f"{world.style}-split-{nth}",
+        user_input=f"{world.style} split {nth}?",
+        reference_contexts=[text],
+        retrieved_contexts=[others[0], halves[nth % 2], *others[1:]],
+    )
 
 
 def text_differs(world: World, nth: int) -> Sample:
@@ -393,9 +407,11 @@ def text_differs(world: World, nth: int) -> Sample:
     present = Context(text[: len(text) * 2 // 5], id=page.id)
     world.corpus[str(page.id)] = present
     return Sample(
-        id=f"{world.style}-cut-{nth}", user_input=f"{world.style} cut {nth}?",
-        reference_contexts=[page], retrieved_contexts=[others[0], present, *others[1:]],
-    )  # fmt: skip
+        id=f"{world.style}-cut-{nth}",
+        user_input=f"{world.style} cut {nth}?",
+        reference_contexts=[page],
+        retrieved_contexts=[others[0], present, *others[1:]],
+    )
 
 
 BY_TEXT: Mapping[Cause, Builder] = {
@@ -420,9 +436,11 @@ def claims(world: World) -> Iterator[tuple[Sample, Cause, Verdict]]:
     """Yield samples of one claim, with its verdict and the cause of its miss."""
     for nth in range(EACH):
         for cause in (
-            Cause.CONTRADICTED, Cause.JUDGED_UNSUPPORTED, Cause.PARTLY_SUPPORTED,
+            Cause.CONTRADICTED,
+            Cause.JUDGED_UNSUPPORTED,
+            Cause.PARTLY_SUPPORTED,
             Cause.REFERENCE_ABSTAINS,
-        ):  # fmt: skip
+        ):
             page, others = world.take(), world.fillers(nth, 4)
             text = page.text or ""
             quote = " ".join(text.split()[:9])
@@ -450,10 +468,16 @@ def claims(world: World) -> Iterator[tuple[Sample, Cause, Verdict]]:
                             f"Das lässt sich für Fall {nth} nicht beantworten.",
                         )[nth % 4]
                     )
-            yield Sample(
-                id=f"{world.style}-{cause}-{nth}", user_input=f"{cause} {nth}?",
-                reference_claims=[claim], retrieved_contexts=[others[0], page, *others[1:]],
-            ), cause, verdict  # fmt: skip
+            yield (
+                Sample(
+                    id=f"{world.style}-{cause}-{nth}",
+                    user_input=f"{cause} {nth}?",
+                    reference_claims=[claim],
+                    retrieved_contexts=[others[0], page, *others[1:]],
+                ),
+                cause,
+                verdict,
+            )
 
 
 def diagnosed(style: str) -> Iterator[tuple[dict[str, Cause], Diagnosis]]:

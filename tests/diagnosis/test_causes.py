@@ -144,9 +144,10 @@ def test_wrong_level_both_ways() -> None:
 def test_an_id_in_another_form_or_field(expected: str, retrieved: Context, told: str) -> None:
     """The detail says in what two IDs differ, or where the expected one stands."""
     sample = Sample(
-        expected_ids=[expected], retrieved_contexts=[retrieved, Context("other", id="other")],
+        expected_ids=[expected],
+        retrieved_contexts=[retrieved, Context("other", id="other")],
         reference_contexts=[Context("the text of it", id=expected)],
-    )  # fmt: skip
+    )
     miss = one(diagnose(report_of(IdRecall(), sample)))
     assert (miss.cause, miss.rank) == (Cause.ID_MISMATCH, 1)
     assert told in miss.detail
@@ -242,9 +243,10 @@ def test_part_of_a_text_is_no_split_without_the_corpus() -> None:
 def test_the_threshold_of_a_near_duplicate_is_the_users() -> None:
     """The same two texts are twins or not as `near_duplicate` says."""
     sample = Sample(
-        expected_ids=["a"], reference_contexts=[Context(TEXT, id="a")],
+        expected_ids=["a"],
+        reference_contexts=[Context(TEXT, id="a")],
         retrieved_contexts=[Context(TEXT.replace("finished", "completed").upper(), id="b")],
-    )  # fmt: skip
+    )
     report = report_of(IdRecall(), sample)
     assert one(diagnose(report)).cause is Cause.NEAR_DUPLICATE
     assert one(diagnose(report, near_duplicate=1.0)).cause is Cause.UNKNOWN
@@ -401,10 +403,15 @@ def test_a_retriever_that_raises_is_asked_once_and_named() -> None:
 def test_what_it_adds_up_to() -> None:
     """Counts and shares per score, a table with the fixes, plain values, a frame."""
     samples = [
-        Sample(id=n, retrieved_ids=["a", "b"], expected_ids=["b", "z"], reference_entities=["E"],
-               retrieved_contexts=["x", "y"])
+        Sample(
+            id=n,
+            retrieved_ids=["a", "b"],
+            expected_ids=["b", "z"],
+            reference_entities=["E"],
+            retrieved_contexts=["x", "y"],
+        )
         for n in range(3)
-    ]  # fmt: skip
+    ]
     report = evaluate(samples, [IdRecall(), EntityRecall()], progress=False)
     found = diagnose(report, k=1, corpus=[Context("x", id="a"), Context("y", id="b")])
     assert found.counts("id_recall@1") == {Cause.BEYOND_K: 3, Cause.NOT_IN_CORPUS: 3}

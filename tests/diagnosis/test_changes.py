@@ -58,8 +58,9 @@ def reranked(first: str, last: str, wanted: str) -> Sample:
 
 def test_a_larger_k_and_its_interval() -> None:
     """The gain is that of the recorded ranks, its interval Gaffke's for all changes together."""
-    samples = [ranked("abcdefgh", "h" if n % 4 == 0 else "d" if n % 4 == 1 else "a")
-               for n in range(40)]  # fmt: skip
+    samples = [
+        ranked("abcdefgh", "h" if n % 4 == 0 else "d" if n % 4 == 1 else "a") for n in range(40)
+    ]
     found = diagnosed(*samples, k=2)
     most, double = of(found, ChangeKind.LARGER_K)
     assert (most.action, double.action) == ("raise k from 2 to 8", "raise k from 2 to 4")
@@ -119,10 +120,15 @@ def test_a_change_that_loses_is_no_advice() -> None:
 def test_two_searches_are_fused() -> None:
     """What both searches rank second beats what one of them ranks first (60 + rank)."""
     calls = [
-        Call("hybrid", contexts=ids("ax"), children=(
-            Call("words", contexts=ids("adb")), Call("vectors", contexts=ids("xdc")),
-        )),
-    ]  # fmt: skip
+        Call(
+            "hybrid",
+            contexts=ids("ax"),
+            children=(
+                Call("words", contexts=ids("adb")),
+                Call("vectors", contexts=ids("xdc")),
+            ),
+        ),
+    ]
     sample = Sample(retrieval=Retrieval(ids("ax"), calls=calls), expected_ids=["d"])
     (change,) = of(diagnosed(sample), ChangeKind.FUSE_STAGES)
     assert (change.action, change.gain) == ("fuse words and vectors by reciprocal rank", 1.0)
@@ -174,9 +180,11 @@ def test_scorers_are_built_again_from_a_saved_report(scorer: Scorer, tmp_path) -
     first, last = ids("abcd"), ids("ab")
     call = Call("rerank", contexts=last, children=(Call("search", contexts=first[::-1]),))
     sample = Sample(
-        retrieval=Retrieval(last, calls=[call]), expected_ids=["d"],
-        reference_contexts=["the long text of d"], reference_entities=["text of d"],
-    )  # fmt: skip
+        retrieval=Retrieval(last, calls=[call]),
+        expected_ids=["d"],
+        reference_contexts=["the long text of d"],
+        reference_entities=["text of d"],
+    )
     path = tmp_path / "report.jsonl"
     evaluate([sample], scorer, progress=False).save(path)
     kinds = {change.kind for change in diagnose(Report.load(path)).changes}
@@ -208,8 +216,9 @@ def test_one_change_has_the_effect_on_each_score() -> None:
     found = diagnosed_by(sample, [IdRecall(), EntityRecall()])
     (change,) = found.changes
     assert [(one.score, one.gain) for one in change.effects] == [
-        ("id_recall@2", 1.0), ("entity_recall@2", 1.0),
-    ]  # fmt: skip
+        ("id_recall@2", 1.0),
+        ("entity_recall@2", 1.0),
+    ]
     assert change.score == "id_recall@2"
 
 

@@ -89,9 +89,12 @@ def test_the_judge_of_the_report(tmp_path: Path) -> None:
     """--judge asks which reference context supports a claim: then the corpus tells."""
     claim = "The bridge was opened to traffic in 1894."
     sample = Sample(
-        id="s", query="When?", reference_claims=[claim], retrieved_contexts=["Rome is old."],
+        id="s",
+        query="When?",
+        reference_claims=[claim],
+        retrieved_contexts=["Rome is old."],
         reference_contexts=[f"As is known, {claim} It is 240 metres long."],
-    )  # fmt: skip
+    )
     path, corpus = tmp_path / "claims.jsonl", tmp_path / "corpus.jsonl"
     judge = LexicalJudge()
     evaluate([sample], ClaimRecall(judge=judge), progress=False).save(path)

@@ -9,10 +9,17 @@ from tests.diagnosis.known_causes import EACH, STYLES, diagnosed
 
 from fullrecall.diagnosis import Cause
 
-CHANGES_WHAT_COUNTS = frozenset({
-    Cause.NEAR_DUPLICATE, Cause.ID_MISMATCH, Cause.WRONG_ID_LEVEL, Cause.REFERENCE_ABSTAINS,
-    Cause.CONTRADICTED, Cause.CROWDED_OUT, Cause.NOT_IN_CORPUS,
-})  # fmt: skip
+CHANGES_WHAT_COUNTS = frozenset(
+    {
+        Cause.NEAR_DUPLICATE,
+        Cause.ID_MISMATCH,
+        Cause.WRONG_ID_LEVEL,
+        Cause.REFERENCE_ABSTAINS,
+        Cause.CONTRADICTED,
+        Cause.CROWDED_OUT,
+        Cause.NOT_IN_CORPUS,
+    }
+)
 """Causes whose fix takes one document for another, drops one, or changes references.
 
 Named wrongly, they do harm: a wrong score that looks right, or a document that is gone.

@@ -239,10 +239,12 @@ def test_a_chunker_that_splits(pages: list[Context]) -> None:
         brought = [c for c in search(passage, 20) if not str(c.id).startswith(f"{page.id}#300")]
         samples.append(
             Sample(
-                id=page.id, user_input=passage, reference_contexts=[passage],
+                id=page.id,
+                user_input=passage,
+                reference_contexts=[passage],
                 retrieved_contexts=brought[:K],
             )
-        )  # fmt: skip
+        )
         made[page.id, passage] = Cause.SPLIT_ACROSS_CHUNKS if nth % 2 else Cause.BEYOND_K
     assert len(set(made.values())) == 2
     report = evaluate(samples, TextRecall(threshold=0.9), progress=False)
@@ -272,10 +274,13 @@ def test_a_judge_that_says_no(index: Searcher, wanted: dict[str, tuple[str, Samp
         claim = texts[0].split("\n")[0].strip()
         samples.append(
             Sample(
-                id=name, user_input=sample.user_input, retrieved_contexts=brought,
-                reference_contexts=texts, reference_claims=[claim],
+                id=name,
+                user_input=sample.user_input,
+                retrieved_contexts=brought,
+                reference_contexts=texts,
+                reference_claims=[claim],
             )
-        )  # fmt: skip
+        )
         made[name, claim] = Cause.JUDGED_UNSUPPORTED
     scorer = ClaimRecall(judge=Overwhelmed())
     report = evaluate(samples, scorer, progress=False)

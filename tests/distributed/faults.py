@@ -132,11 +132,13 @@ def write_judged(path: Path, rows: int, texts: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema({
-        "row": pa.int64(),
-        "retrieved_contexts": pa.list_(pa.string()),
-        "reference_claims": pa.list_(pa.string()),
-    }.items())  # fmt: skip
+    schema = pa.schema(
+        {
+            "row": pa.int64(),
+            "retrieved_contexts": pa.list_(pa.string()),
+            "reference_claims": pa.list_(pa.string()),
+        }.items()
+    )
     made = 0
     with pq.ParquetWriter(path, schema) as writer:
         for share in SHARES:
@@ -153,9 +155,14 @@ def ids_job(folder: Path, rows: int, **options: Any) -> tuple[FaultyScorer, Path
     marks.mkdir()
     write_ids(path, rows)
     faulty = FaultyScorer(
-        IdRecall(), position="row",
-        folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5, **options,
-    )  # fmt: skip
+        IdRecall(),
+        position="row",
+        folder=str(marks),
+        once=rows // 3,
+        always=rows - 1,
+        killed=rows // 5,
+        **options,
+    )
     return faulty, path
 
 
@@ -222,10 +229,18 @@ def judged_job(
     marks.mkdir(parents=True)
     write_judged(path, rows, texts)
     faulty = FaultyScorer(
-        judging(endpoint), position="row",
-        folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5, after=after,
-        store=url, rate=0.9 * (endpoint.rate or 1e6), budget=Budget(calls=calls), max_concurrency=8,
-    )  # fmt: skip
+        judging(endpoint),
+        position="row",
+        folder=str(marks),
+        once=rows // 3,
+        always=rows - 1,
+        killed=rows // 5,
+        after=after,
+        store=url,
+        rate=0.9 * (endpoint.rate or 1e6),
+        budget=Budget(calls=calls),
+        max_concurrency=8,
+    )
     return faulty, path
 
 

@@ -74,9 +74,14 @@ def judged(engine: str, rows: int, folder: Path, *, rate: float, seconds: float)
                 report = faults.Report.open(run(scorer, path), rows=rows)
                 took = time.monotonic() - began
                 faults.check_judged(
-                    scorer, report, endpoint, rows=rows, calls=calls,
-                    jobs_before=nth, requests_before=before,
-                )  # fmt: skip
+                    scorer,
+                    report,
+                    endpoint,
+                    rows=rows,
+                    calls=calls,
+                    jobs_before=nth,
+                    requests_before=before,
+                )
                 asked = endpoint.requests - before
                 print(
                     f"{engine}: {rows:,} judged samples in {took:.0f} s, budget {calls:,}: "

@@ -82,10 +82,13 @@ class Endpoint:
         ]
         message = {"role": "assistant", "content": json.dumps({"verdicts": verdicts})}
         return {
-            "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+            "id": "c",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "m",
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
-        }  # fmt: skip
+        }
 
 
 @contextmanager

@@ -155,9 +155,13 @@ class ServedMachine(RuleBasedStateMachine):
         with bounded(), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return evaluate(
-                samples(numbers), scorer(Paid(self.ledger, before)), progress=False,
-                store=address or self.address, budget=self.budget, max_concurrency=3,
-            )  # fmt: skip
+                samples(numbers),
+                scorer(Paid(self.ledger, before)),
+                progress=False,
+                store=address or self.address,
+                budget=self.budget,
+                max_concurrency=3,
+            )
 
     def check(self, report: Report) -> None:
         """Fail unless each sample is scored, or the budget is used up."""
@@ -208,10 +212,13 @@ class ServedMachine(RuleBasedStateMachine):
         async def main() -> None:
             running = asyncio.create_task(
                 aevaluate(
-                    samples(numbers), scorer(model), progress=False,
-                    store=self.address, budget=self.budget,
+                    samples(numbers),
+                    scorer(model),
+                    progress=False,
+                    store=self.address,
+                    budget=self.budget,
                 )
-            )  # fmt: skip
+            )
             while model.sent < at and turns and not running.done():  # noqa: ASYNC110 - it watches
                 await asyncio.sleep(0.001)
             for _ in range(turns):
@@ -272,9 +279,10 @@ class ServedMachine(RuleBasedStateMachine):
             )
         # What was paid is in the report, if nowhere else.
         scored = {
-            n for n, row in zip(numbers, report, strict=True)
+            n
+            for n, row in zip(numbers, report, strict=True)
             if row.results[0].status is Status.SCORED
-        }  # fmt: skip
+        }
         paid = self.paid() - before
         assert set(paid) <= scored
         self.lost += Counter({n: 1 for n in paid if not self.kept(n)})

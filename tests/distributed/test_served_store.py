@@ -62,10 +62,12 @@ class TestStore:
 
     def test_what_was_kept_first_stays(self, redis_url: str) -> None:
         """Completions of all forms come back; a second one under the key changes nothing."""
-        for number, completion in enumerate([
-            Completion("text", 3, 4, requests=2),
-            Completion("", failure=Failure.REFUSED, detail="half an emoji \ud83d"),
-        ]):  # fmt: skip
+        for number, completion in enumerate(
+            [
+                Completion("text", 3, 4, requests=2),
+                Completion("", failure=Failure.REFUSED, detail="half an emoji \ud83d"),
+            ]
+        ):
             key = f"{KEY}{number}"
             with RedisLedger(redis_url) as store:
                 assert kept(store, key) is None
@@ -375,7 +377,10 @@ def reply(text: str) -> dict[str, Any]:
     """Return a completion in the OpenAI protocol."""
     message = {"role": "assistant", "content": text}
     return {
-        "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
-    }  # fmt: skip
+    }

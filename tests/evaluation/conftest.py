@@ -57,12 +57,15 @@ class Exchange(BaseHTTPRequestHandler):
             text = {"type": "text", "text": content}
             return json.dumps(
                 {
-                    "id": "m", "type": "message", "role": "assistant", "model": "m",
+                    "id": "m",
+                    "type": "message",
+                    "role": "assistant",
+                    "model": "m",
                     "content": [text] if content else [],
                     "stop_reason": "refusal" if refusal else "end_turn",
                     "usage": {"input_tokens": 11, "output_tokens": 5},
                 }
-            ).encode()  # fmt: skip
+            ).encode()
         message = {"role": "assistant", "content": content, "refusal": refusal}
         body: dict[str, Any] = {
             "id": "c", "object": "chat.completion", "created": 0, "model": "m",

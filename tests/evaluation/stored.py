@@ -31,10 +31,19 @@ def answers(request: ChatRequest) -> str:
         return json.dumps({"items": ["A stands.", "B stands."]})
     quote = json.loads(user.splitlines()[1].split(" ", 1)[1])
     numbers = [int(n) for n in re.findall(r"^(\d+) ", user.split("claims:\n")[1], re.MULTILINE)]
-    return json.dumps({"verdicts": [
-        {"id": n, "verdict": "supported" if n == 1 else "not_supported", "together": False,
-         "citations": [{"context": 1, "quote": quote}] if n == 1 else []} for n in numbers
-    ]})  # fmt: skip
+    return json.dumps(
+        {
+            "verdicts": [
+                {
+                    "id": n,
+                    "verdict": "supported" if n == 1 else "not_supported",
+                    "together": False,
+                    "citations": [{"context": 1, "quote": quote}] if n == 1 else [],
+                }
+                for n in numbers
+            ]
+        }
+    )
 
 
 def run(store: Any, script: Any = answers, samples: Any = SAMPLES, **options: Any) -> Report:

@@ -73,9 +73,27 @@ def scores(model: Model, numbers: list[int], store: Any, **options: Any) -> list
 
 @pytest.mark.parametrize(
     "odd",
-    ["5", "many", [1], {"a": 1}, -3, float("nan"), float("inf"), 2**63, 10**400, -(10**400), True,
-     None, 100.0, 99.5, "1e3", b"5", [[1]], object()],
-)  # fmt: skip
+    [
+        "5",
+        "many",
+        [1],
+        {"a": 1},
+        -3,
+        float("nan"),
+        float("inf"),
+        2**63,
+        10**400,
+        -(10**400),
+        True,
+        None,
+        100.0,
+        99.5,
+        "1e3",
+        b"5",
+        [[1]],
+        object(),
+    ],
+)
 @pytest.mark.parametrize(
     "field", ["prompt_tokens", "completion_tokens", "requests", "detail", "wait"]
 )
@@ -133,8 +151,10 @@ class HttpError(Exception):
 
 
 REJECTIONS: dict[str, Callable[[], Completion]] = {
-    **{str(code): lambda code=code: _raise(HttpError(code))
-       for code in (400, 401, 403, 404, 413, 418, 422, 429, 500, 503)},
+    **{
+        str(code): lambda code=code: _raise(HttpError(code))
+        for code in (400, 401, 403, 404, 413, 418, 422, 429, 500, 503)
+    },
     "content filter": lambda: _raise(HttpError(400, "content_filter")),
     "quota": lambda: _raise(HttpError(429, "insufficient_quota")),
     "timeout": lambda: _raise(TimeoutError("late")),
@@ -142,7 +162,7 @@ REJECTIONS: dict[str, Callable[[], Completion]] = {
     "refused": lambda: Completion("", 5, 0, Failure.REFUSED),
     "empty": lambda: Completion(""),
     "cut off": lambda: Completion('{"verd', 5, 9, Failure.CUT_OFF),
-}  # fmt: skip
+}
 
 
 def _raise(error: Exception) -> Completion:

@@ -162,12 +162,18 @@ def test_prices_go_by_the_endpoint_s_name_too() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"calls": 0}, "calls"), ({"calls": 1.5}, "calls"), ({"calls": True}, "calls"),
-        ({"tokens": -1}, "tokens"), ({"cost": 0}, "cost"), ({"cost": float("nan")}, "cost"),
-        ({"cost": 1.0}, "needs prices"), ({"prices": {"m": 3}}, "prices"),
-        ({"prices": {"m": (1, -2)}}, "prices"), ({"prices": {"m": "12"}}, "prices"),
+        ({"calls": 0}, "calls"),
+        ({"calls": 1.5}, "calls"),
+        ({"calls": True}, "calls"),
+        ({"tokens": -1}, "tokens"),
+        ({"cost": 0}, "cost"),
+        ({"cost": float("nan")}, "cost"),
+        ({"cost": 1.0}, "needs prices"),
+        ({"prices": {"m": 3}}, "prices"),
+        ({"prices": {"m": (1, -2)}}, "prices"),
+        ({"prices": {"m": "12"}}, "prices"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_bound_is_refused(options: dict[str, Any], problem: str) -> None:
     """The error names the parameter."""
     with pytest.raises(ParameterError, match=problem):

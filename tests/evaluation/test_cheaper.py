@@ -54,10 +54,14 @@ FIRST = Exact()
 def unsupported(request: ChatRequest) -> str:
     """Find nothing supported."""
     numbers = re.findall(r"^(\d+) ", request.messages[1].content.split("s:\n")[-1], re.MULTILINE)
-    return json.dumps({"verdicts": [
-        {"id": int(n), "verdict": "not_supported", "citations": [], "together": False}
-        for n in numbers
-    ]})  # fmt: skip
+    return json.dumps(
+        {
+            "verdicts": [
+                {"id": int(n), "verdict": "not_supported", "citations": [], "together": False}
+                for n in numbers
+            ]
+        }
+    )
 
 
 def test_only_what_is_left_is_asked() -> None:
@@ -68,8 +72,11 @@ def test_only_what_is_left_is_asked() -> None:
     result = ClaimRecall(judge=Cascade([FIRST, LLMJudge(model)])).score(sample)
     (request,) = model.requests
     assert [claim in request.messages[1].content.split("claims:\n")[1] for claim in claims] == [
-        True, False, True, False,
-    ]  # fmt: skip
+        True,
+        False,
+        True,
+        False,
+    ]
     assert [finding.judge for finding in result.findings] == ["", FIRST.name, "", FIRST.name]
     assert [finding.rank for finding in result.findings] == [None, 2, None, 2]
     assert all(item.verified for finding in result.findings for item in finding.evidence)

@@ -408,15 +408,23 @@ def test_a_version_says_that_a_retriever_is_the_same(tmp_path: Path) -> None:
         retrievers = {"a": a, "b": search_of(0.65, seed)}
         if fits:
             choose(
-                questions(10), IdRecall(), retrievers, file=file, versions={"b": version},
+                questions(10),
+                IdRecall(),
+                retrievers,
+                file=file,
+                versions={"b": version},
                 progress=False,
-            )  # fmt: skip
+            )
         else:
             with pytest.raises(ParameterError, match="version 1, now version 2"):
                 choose(
-                    questions(10), IdRecall(), retrievers, file=file, versions={"b": version},
+                    questions(10),
+                    IdRecall(),
+                    retrievers,
+                    file=file,
+                    versions={"b": version},
                     progress=False,
-                )  # fmt: skip
+                )
 
 
 def test_an_identity_tells_settings_apart_and_not_what_a_retriever_remembers() -> None:

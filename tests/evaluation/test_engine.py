@@ -75,9 +75,12 @@ class TestOrder:
 
         model = DelayedModel()
         report = evaluate(
-            stream(), scorer(model), max_concurrency=4, progress=False,
+            stream(),
+            scorer(model),
+            max_concurrency=4,
+            progress=False,
             on_progress=count,
-        )  # fmt: skip
+        )
         assert (len(report), finished) == (60, 60)
 
     def test_a_slow_first_sample_holds_up_no_other(self) -> None:
@@ -100,9 +103,13 @@ class TestOrder:
             Sample(reference_claims=[f"One {n}."], retrieved_contexts=["c"]) for n in range(30)
         ]
         evaluate(
-            asked, scorer(model), max_concurrency=2, progress=False, retries=0,
+            asked,
+            scorer(model),
+            max_concurrency=2,
+            progress=False,
+            retries=0,
             on_progress=lambda progress: done.append((progress.done, len(model.sent))),
-        )  # fmt: skip
+        )
         assert done[0] == (1, 30)
 
 

@@ -114,9 +114,12 @@ def judged(model: RemoteModel, case: Case) -> Report:
     """Return the report of all samples, with short waits."""
     retries = Retries(0 if case.hangs else 2, first_wait=0.001, longest_wait=0.05)
     return evaluate(
-        SAMPLES, ClaimRecall(judge=LLMJudge(model, reasks=1)), retries=retries,
-        timeout=None, progress=False,
-    )  # fmt: skip
+        SAMPLES,
+        ClaimRecall(judge=LLMJudge(model, reasks=1)),
+        retries=retries,
+        timeout=None,
+        progress=False,
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -54,10 +54,17 @@ def test_a_store_is_shown(store: Path) -> None:
     shown = run("summary", store)
     assert shown.exit_code == 0
     for told in (
-        "version 3", "3 completions", "360 tokens", "5 results", "model small",
-        "300 prompt and 60 answer tokens", "claim_recall: 3 scored", "claim_recall: 2 scored",
-        "depth = 1", "judge = llm:small",
-    ):  # fmt: skip
+        "version 3",
+        "3 completions",
+        "360 tokens",
+        "5 results",
+        "model small",
+        "300 prompt and 60 answer tokens",
+        "claim_recall: 3 scored",
+        "claim_recall: 2 scored",
+        "depth = 1",
+        "judge = llm:small",
+    ):
         assert told in shown.output
     assert store.read_bytes() == before
 
@@ -66,8 +73,11 @@ def test_a_store_as_json(store: Path) -> None:
     """The same for programs."""
     plain = json.loads(run("summary", store, "--json").output)
     assert (plain["kind"], plain["version"], plain["completions"], plain["results"]) == (
-        "store", 3, 3, 5,
-    )  # fmt: skip
+        "store",
+        3,
+        3,
+        5,
+    )
     assert plain["models"] == [
         {"model": "small", "completions": 3, "prompt_tokens": 300, "completion_tokens": 60}
     ]
@@ -128,16 +138,24 @@ def base_url() -> Iterator[str]:
             self.rfile.read(int(self.headers["Content-Length"]))
             payload = json.dumps(
                 {
-                    "id": "c", "object": "chat.completion", "created": 0, "model": "m",
-                    "choices": [{
-                        "index": 0, "finish_reason": "stop",
-                        "message": {"role": "assistant", "content": VERDICTS},
-                    }],
+                    "id": "c",
+                    "object": "chat.completion",
+                    "created": 0,
+                    "model": "m",
+                    "choices": [
+                        {
+                            "index": 0,
+                            "finish_reason": "stop",
+                            "message": {"role": "assistant", "content": VERDICTS},
+                        }
+                    ],
                     "usage": {
-                        "prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100,
+                        "prompt_tokens": 1000,
+                        "completion_tokens": 100,
+                        "total_tokens": 1100,
                     },
                 }
-            ).encode()  # fmt: skip
+            ).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(payload)))
@@ -165,9 +183,21 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
 
     def again(*options: str) -> dict[str, Any]:
         done = run(
-            "evaluate", file, "-s", "claim_recall", "--judge", "openai:m", "--base-url", base_url,
-            "--store", tmp_path / "runs.sqlite", "--price", "1,10", "--json", *options,
-        )  # fmt: skip
+            "evaluate",
+            file,
+            "-s",
+            "claim_recall",
+            "--judge",
+            "openai:m",
+            "--base-url",
+            base_url,
+            "--store",
+            tmp_path / "runs.sqlite",
+            "--price",
+            "1,10",
+            "--json",
+            *options,
+        )
         assert done.exit_code == 0, done.output
         plain: dict[str, Any] = json.loads(done.output)
         return plain

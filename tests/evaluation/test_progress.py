@@ -40,9 +40,12 @@ class TestProgress:
         seen: list[Progress] = []
         model = DelayedModel(fails=lambda number: HttpError(503) if number == 2 else None)
         evaluate(
-            samples(6), [scorer(model), IdRecall()], progress=False, on_progress=seen.append,
+            samples(6),
+            [scorer(model), IdRecall()],
+            progress=False,
+            on_progress=seen.append,
             retries=QUICK,
-        )  # fmt: skip
+        )
         last = seen[-1]
         assert [progress.done for progress in seen] == [1, 2, 3, 4, 5, 6]
         assert (last.total, last.scored, last.unscored) == (6, 12, 0)

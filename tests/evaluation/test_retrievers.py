@@ -476,9 +476,12 @@ def test_ctrl_c_waits_for_no_call(place: str, *, judged: bool) -> None:
     try:
         with pytest.raises(Interrupted) as stopped:
             evaluate(
-                samples, scorer, retriever=stuck_in(place, reached, over),
-                timeout=None, progress=False,
-            )  # fmt: skip
+                samples,
+                scorer,
+                retriever=stuck_in(place, reached, over),
+                timeout=None,
+                progress=False,
+            )
     finally:
         over.set()
         presser.join()

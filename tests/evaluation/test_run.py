@@ -102,9 +102,11 @@ class TestSink:
         """Before progress is told of it."""
         events: list[Any] = []
         run(
-            Model(), 20, sink=events.append,
+            Model(),
+            20,
+            sink=events.append,
             on_progress=lambda progress: events.append(progress.done),
-        )  # fmt: skip
+        )
         rows = [event for event in events if isinstance(event, Row)]
         assert [row.position for row in rows] == list(range(1, 21))
         assert [event.position if isinstance(event, Row) else event for event in events] == [
@@ -181,9 +183,25 @@ class TestUsage:
 
     @pytest.mark.parametrize(
         ("told", "count"),
-        [(7, 7), (7.0, 7), ("7", 7), (0, 0), (None, 0), (True, 0), (-7, 0), (7.5, 0), ("7.0", 0),
-         ("-7", 0), (float("nan"), 0), (float("inf"), 0), (2**63, 0), ([7], 0), ({}, 0), ("٧", 0)],
-    )  # fmt: skip
+        [
+            (7, 7),
+            (7.0, 7),
+            ("7", 7),
+            (0, 0),
+            (None, 0),
+            (True, 0),
+            (-7, 0),
+            (7.5, 0),
+            ("7.0", 0),
+            ("-7", 0),
+            (float("nan"), 0),
+            (float("inf"), 0),
+            (2**63, 0),
+            ([7], 0),
+            ({}, 0),
+            ("٧", 0),
+        ],
+    )
     def test_what_counts_as_a_count(self, told: object, count: int) -> None:
         """Whole numbers, however they are written; nothing else."""
         assert token_count(told) == count

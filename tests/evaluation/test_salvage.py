@@ -89,8 +89,9 @@ def test_a_second_call_names_the_file_that_is_there(whole: Path, tmp_path: Path)
     with SQLiteLedger(salvage) as store:
         assert kept(store, "answer:new") == Completion("x")
     assert sorted(file.name for file in tmp_path.glob("*.sqlite")) == [
-        "runs-salvaged.sqlite", "runs.sqlite",
-    ]  # fmt: skip
+        "runs-salvaged.sqlite",
+        "runs.sqlite",
+    ]
 
 
 def test_names_and_times_are_salvaged_too(whole: Path, tmp_path: Path) -> None:

@@ -182,8 +182,10 @@ def echoing_reply(exchange: Exchange) -> None:
 
 
 FAULTS: dict[str, Callable[[Exchange], None]] = {
-    **{str(code): lambda exchange, code=code: echoing_message(exchange, code)
-       for code in (400, 401, 403, 404, 408, 418, 429, 500, 503)},
+    **{
+        str(code): lambda exchange, code=code: echoing_message(exchange, code)
+        for code in (400, 401, 403, 404, 408, 418, 429, 500, 503)
+    },
     "error as text": lambda exchange: exchange.send(400, everything(exchange).encode()),
     "redirect": lambda exchange: exchange.send(
         307, b"", Location=f"http://user:{quote(PASSWORD)}@elsewhere/?api-key={quote(QUERY)}"
@@ -199,8 +201,10 @@ FAULTS: dict[str, Callable[[Exchange], None]] = {
         400, json.dumps({"error": {"message": escaped(exchange)}}).encode()
     ),
     "in plain text, escaped": lambda exchange: exchange.send(200, escaped(exchange).encode()),
-    **{f"cut off at {length}": cut_off(length)
-       for length in (1, 60, 130, 149, 180, 191, 194, 235, 285, 296, 8_000, 8_187)},
+    **{
+        f"cut off at {length}": cut_off(length)
+        for length in (1, 60, 130, 149, 180, 191, 194, 235, 285, 296, 8_000, 8_187)
+    },
     "a long encoding": lambda exchange: exchange.send(200, b"{}", Content_Encoding=TOKEN),
     "an encoding behind dots": lambda exchange: exchange.send(
         200, b"{}", Content_Encoding="." * 30 + TOKEN
@@ -210,7 +214,7 @@ FAULTS: dict[str, Callable[[Exchange], None]] = {
         f"HTTP/1.1 {ASCII_KEY} {PASSWORD}\r\n\r\n".encode()
     ),
     "a hang-up": lambda exchange: setattr(exchange, "close_connection", True),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -415,13 +419,15 @@ def test_a_secret_is_found_wherever_options_take_one(faulty: FaultyEndpoint) -> 
     """A user that is a token, a parameter without a name, lists and bytes in the options."""
     host = faulty.base_url.removeprefix("http://")
     model = OpenAIChatModel(
-        "m", base_url=f"http://tok-USER-1234@{host}?Nameless-5678", api_key="k-1234567",
+        "m",
+        base_url=f"http://tok-USER-1234@{host}?Nameless-5678",
+        api_key="k-1234567",
         options={
             "extra_body": {"auth": ["List-910111"], "providers": {"token": {"of": "Deep-121314"}}},
             "extra_headers": {"X-Bytes": "Plain-151617"},
             "metadata": {"api_key": b"Bytes-181920"},
         },
-    )  # fmt: skip
+    )
     secrets = ("tok-USER-1234", "Nameless-5678", "k-1234567", "List-910111", "Deep-121314",
                "Plain-151617", "Bytes-181920")  # fmt: skip
     told = f"{secrets} {model!r} {model.name}"

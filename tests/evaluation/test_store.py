@@ -67,8 +67,9 @@ def test_claims_are_fixed_for_every_retriever(tmp_path: Path) -> None:
     ]
     report = run(store, otherwise, other)
     assert {f.target.label for row in report.rows for f in row.results[0].findings} == {
-        "A stands.", "B stands.",
-    }  # fmt: skip
+        "A stands.",
+        "B stands.",
+    }
     assert report.spent is not None
     assert report.spent.calls == len(SAMPLES)
 

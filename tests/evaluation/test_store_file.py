@@ -83,7 +83,7 @@ def cut_off(path: Path) -> None:
         (damaged, "damaged"),
         (cut_off, "damaged"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_cannot_serve_is_refused_and_left_as_it_is(
     tmp_path: Path, make: Callable[[Path], Any], problem: str
 ) -> None:

@@ -55,9 +55,14 @@ def test_keys_differ_exactly_where_the_texts_do(ours: list[str], theirs: list[st
 
 JUDGE = LLMJudge(ScriptedChatModel(["x"]))
 PLAIN = Sample(
-    user_input="q", reference="r", response="a", retrieved_contexts=["one", "two"],
-    reference_contexts=["rc"], reference_claims=["c"], reference_entities=["e"],
-)  # fmt: skip
+    user_input="q",
+    reference="r",
+    response="a",
+    retrieved_contexts=["one", "two"],
+    reference_contexts=["rc"],
+    reference_claims=["c"],
+    reference_entities=["e"],
+)
 
 
 @pytest.mark.parametrize(
@@ -110,12 +115,18 @@ def test_every_field_that_is_read_is_in_a_results_key(field: str, value: Any) ->
 
 def test_what_is_not_read_is_not_in_a_results_key() -> None:
     """IDs, scores and metadata, of samples and of contexts, and a scorer's name cost nothing."""
-    other = Sample(**{
-        **PLAIN.to_dict(), "id": "7", "group": "g", "metadata": {"when": object()},
-        "retrieved_contexts": [
-            {"text": "one", "id": "d", "score": 0.3, "metadata": {"a": 1}}, "two",
-        ],
-    })  # fmt: skip
+    other = Sample(
+        **{
+            **PLAIN.to_dict(),
+            "id": "7",
+            "group": "g",
+            "metadata": {"when": object()},
+            "retrieved_contexts": [
+                {"text": "one", "id": "d", "score": 0.3, "metadata": {"a": 1}},
+                "two",
+            ],
+        }
+    )
     key = result_key(ClaimRecall(judge=JUDGE), PLAIN)
     assert result_key(ClaimRecall(judge=JUDGE, name="mine"), other) == key
 
@@ -128,6 +139,9 @@ def test_what_cannot_be_keyed_has_no_key() -> None:
         pass
 
     for scorer in (
-        IdRecall(), ContextPrecision(by=IdRecall()), Mine(judge=JUDGE), ClaimRecall(judge=nameless),
-    ):  # fmt: skip
+        IdRecall(),
+        ContextPrecision(by=IdRecall()),
+        Mine(judge=JUDGE),
+        ClaimRecall(judge=nameless),
+    ):
         assert result_key(scorer, PLAIN) is None

@@ -76,11 +76,15 @@ def test_lines_of_columns_are_those_of_rows(seed: int, *, graded: bool, tmp_path
         return rng.choices(names, k=rng.randrange(6))
 
     rows: list[dict[str, object]] = [
-        {"id": rng.choice([None, f"q{n}"]), "user_input": rng.choice([None, "why?"]),
-         "group": rng.choice([None, "g"]), "retrieved_ids": ids(),
-         "expected_ids": {name: rng.randrange(3) for name in ids()} if graded else ids()}
+        {
+            "id": rng.choice([None, f"q{n}"]),
+            "user_input": rng.choice([None, "why?"]),
+            "group": rng.choice([None, "g"]),
+            "retrieved_ids": ids(),
+            "expected_ids": {name: rng.randrange(3) for name in ids()} if graded else ids(),
+        }
         for n in range(30)
-    ]  # fmt: skip
+    ]
     report = evaluate(rows, IdRecall(), progress=False)
     _streamed(report, tmp_path / "rows.jsonl")
     loaded = _saved(report, tmp_path / "columns.jsonl")

@@ -97,8 +97,10 @@ class TestThresholds:
         result = Gate(Recall @ 3 >= 0.9, RR >= 0.3, nDCG @ 10 >= 0.6).check(report_of(100))
         assert [check.outcome for check in result.checks] == [PASS, PASS, FAIL]
         assert [check.rule for check in result.checks] == [
-            "id_recall@3 >= 0.9", "id_recall.rr >= 0.3", "id_recall.ndcg@10 >= 0.6",
-        ]  # fmt: skip
+            "id_recall@3 >= 0.9",
+            "id_recall.rr >= 0.3",
+            "id_recall.ndcg@10 >= 0.6",
+        ]
 
     def test_fail_is_adjusted_for_the_number_of_rules(self) -> None:
         """Holm's method for FAIL, none for PASS."""
@@ -348,9 +350,10 @@ class TestCommand:
         result = self.run(saved[name], "--baseline", saved["main"], "--margin", 0.05)
         assert result.exit_code == code
         if code == 3:
-            assert re.search(r"141 samples\).*about [\d,]+ samples with these values", " ".join(
-                result.stdout.split()
-            ))  # fmt: skip
+            assert re.search(
+                r"141 samples\).*about [\d,]+ samples with these values",
+                " ".join(result.stdout.split()),
+            )
 
     def test_as_a_process(self, saved: Mapping[str, Path]) -> None:
         """The exit codes are those of the process."""

@@ -79,8 +79,11 @@ def test_retriever(recall_gate, name):
     assert "2 failed, 2 passed" in ran.printed
     section = ran.printed.partition("recall gates")[2]
     for name, outcome in {
-        "main": "PASS", "unclear": "PASS", "low": "CANNOT TELL", "lowest": "FAIL",
-    }.items():  # fmt: skip
+        "main": "PASS",
+        "unclear": "PASS",
+        "low": "CANNOT TELL",
+        "lowest": "FAIL",
+    }.items():
         assert f"test_it.py::test_retriever[{name}]: {outcome}: change of" in section
         told = properties(ran.cases[f"test_retriever[{name}]"])
         assert told["recall_gate"].startswith(f"{outcome}: change of id_recall@10 is")

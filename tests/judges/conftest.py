@@ -36,10 +36,13 @@ def completion(
     """Return the body of a chat completion."""
     message = {"role": "assistant", "content": content, "refusal": refusal}
     return {
-        "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture

@@ -84,6 +84,14 @@ def _drawn(chance: random.Random) -> dict[str, object]:
     c, d = chance.sample(_PLACE, 2)
     f, g = chance.sample(_FIRM, 2)
     return {
-        "p": p, "q": q, "c": c, "d": d, "f": f, "g": g, "z": chance.choice(_PRIZE),
-        "y": chance.randint(1701, 2019), "n": chance.randint(21, 89), "m": chance.randint(120, 980),
-    }  # fmt: skip
+        "p": p,
+        "q": q,
+        "c": c,
+        "d": d,
+        "f": f,
+        "g": g,
+        "z": chance.choice(_PRIZE),
+        "y": chance.randint(1701, 2019),
+        "n": chance.randint(21, 89),
+        "m": chance.randint(120, 980),
+    }

@@ -155,8 +155,13 @@ class Obeying:
             label = self.order.label
             quote = claim if self.order.quotes_claim else self.order.text[:60]
             cited = [{"context": ordering[0], "quote": quote}] if label == "supported" else []
-        return {"id": number, "begins": claim, "citations": cited, "together": False,
-                "verdict": label}  # fmt: skip
+        return {
+            "id": number,
+            "begins": claim,
+            "citations": cited,
+            "together": False,
+            "verdict": label,
+        }
 
     def _evidence(self, claim: str, contexts: Mapping[int, str]) -> list[dict[str, Any]]:
         """Return where the truth stands: a known claim's words, or a sentence copied."""

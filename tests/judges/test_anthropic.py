@@ -36,10 +36,14 @@ TEXT = {"type": "text", "text": json.dumps(VERDICTS)}
 def message(*blocks: dict[str, Any], stop: str = "tool_use") -> dict[str, Any]:
     """Return the body of an answer of the Messages API."""
     return {
-        "id": "m", "type": "message", "role": "assistant", "model": "c", "content": list(blocks),
-        "stop_reason": stop, "usage": {"input_tokens": 9, "cache_read_input_tokens": 2,
-                                       "output_tokens": 5},
-    }  # fmt: skip
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "c",
+        "content": list(blocks),
+        "stop_reason": stop,
+        "usage": {"input_tokens": 9, "cache_read_input_tokens": 2, "output_tokens": 5},
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -76,9 +80,12 @@ def test_without_a_schema_the_text_counts(endpoint: Any) -> None:
     """`schema=False` sends no tool, and the answer is read from the text."""
     endpoint.script = lambda _: (200, message(TEXT, stop="end_turn"))
     model = AnthropicChatModel(
-        "c", base_url=endpoint.base_url.removesuffix("/v1"), schema=False, temperature=None,
+        "c",
+        base_url=endpoint.base_url.removesuffix("/v1"),
+        schema=False,
+        temperature=None,
         options={"top_k": 5, "extra_headers": {"X-Team": "t"}, "extra_body": {"metadata": {}}},
-    )  # fmt: skip
+    )
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
     (body,) = endpoint.requests
     assert "tools" not in body
@@ -104,15 +111,19 @@ def test_a_rejected_schema_is_left_out(endpoint: Any, model: Any) -> None:
 
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" in body:
-            return 400, {"type": "error", "error": {"type": "invalid_request_error",
-                                                    "message": "no tools here"}}  # fmt: skip
+            return 400, {
+                "type": "error",
+                "error": {"type": "invalid_request_error", "message": "no tools here"},
+            }
         return 200, message(TEXT, stop="end_turn")
 
     endpoint.script = script
     scorer = ClaimRecall(judge=LLMJudge(model))
     for context in "abc":
-        sample = Sample(retrieved_contexts=[f"Paris is the capital of {context}", "Rome"],
-                        reference_claims=SAMPLE.reference_claims)  # fmt: skip
+        sample = Sample(
+            retrieved_contexts=[f"Paris is the capital of {context}", "Rome"],
+            reference_claims=SAMPLE.reference_claims,
+        )
         assert scorer.score(sample).score == 0.5
     assert ["tools" in body for body in endpoint.requests] == [True, False, True, False, False]
 
@@ -130,8 +141,9 @@ def test_a_rejected_schema_is_left_out(endpoint: Any, model: Any) -> None:
         ((529, {"error": {"type": "overloaded_error", "message": "busy"}}), "endpoint failed"),
     ],
 )
-def test_failures_are_unscored_with_their_reason(endpoint: Any, model: Any, answer: Any,
-                                                 reason: str) -> None:  # fmt: skip
+def test_failures_are_unscored_with_their_reason(
+    endpoint: Any, model: Any, answer: Any, reason: str
+) -> None:
     """Each says why, as with the other client."""
     endpoint.script = lambda _: answer
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)

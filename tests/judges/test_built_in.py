@@ -136,10 +136,12 @@ def test_other_languages_do_not_crash(claim: str, context: str) -> None:
 
 def test_more_contexts_never_lower_the_score() -> None:
     """What the first contexts support together stays found when more are retrieved."""
-    contexts = ["Ada Lovelace wrote the first published algorithm.", "Filler about nothing.",
-                "The algorithm computes Bernoulli numbers.",
-                *(f"Words about topic {n}, a long text on numbers and machines. " * 9
-                  for n in range(7))]  # fmt: skip
+    contexts = [
+        "Ada Lovelace wrote the first published algorithm.",
+        "Filler about nothing.",
+        "The algorithm computes Bernoulli numbers.",
+        *(f"Words about topic {n}, a long text on numbers and machines. " * 9 for n in range(7)),
+    ]
     claim = "Ada Lovelace wrote the first published algorithm, which computes Bernoulli numbers."
     scores = [
         ClaimRecall().score(retrieved_contexts=contexts[:n], reference_claims=[claim]).score

@@ -81,18 +81,21 @@ class TestKnownCases:
             [
                 json.dumps({"items": ["who?", "when?", "why?"]}),
                 reply(
-                    verdict(1, "supported", 1), verdict(2, "supported", 2),
+                    verdict(1, "supported", 1),
+                    verdict(2, "supported", 2),
                     verdict(3, "not_supported"),
                 ),
             ]
-        )  # fmt: skip
+        )
         result = QuestionRecall(judge=LLMJudge(model)).score(
             user_input="who did it, when and why?", retrieved_contexts=["a", "b"]
         )
         assert result.score == pytest.approx(2 / 3)
         assert [(f.target.label, f.verdict) for f in result.findings] == [
-            ("who?", "supported"), ("when?", "supported"), ("why?", "not_supported"),
-        ]  # fmt: skip
+            ("who?", "supported"),
+            ("when?", "supported"),
+            ("why?", "not_supported"),
+        ]
 
     def test_nothing_retrieved(self) -> None:
         """An empty retrieval is 0.0, with the claims named, and no call."""
@@ -120,9 +123,11 @@ class TestKnownCases:
             for partial in (0.0, 0.5)
         }
         assert scores == {
-            (Recall(min_grade=1), 0.0): 1.0, (Recall, 0.0): 0.5,
-            (Recall(min_grade=1), 0.5): 1.0, (Recall, 0.5): 0.75,
-        }  # fmt: skip
+            (Recall(min_grade=1), 0.0): 1.0,
+            (Recall, 0.0): 0.5,
+            (Recall(min_grade=1), 0.5): 1.0,
+            (Recall, 0.5): 0.75,
+        }
 
 
 class TestRanks:
@@ -208,8 +213,10 @@ class TestSplitting:
             for text in ("one", "two")
         ]
         assert [request.schema_name for request in model.requests] == [
-            "items", "verdicts", "verdicts",
-        ]  # fmt: skip
+            "items",
+            "verdicts",
+            "verdicts",
+        ]
         assert {tuple(f.target.label for f in r.findings) for r in results} == {
             ("a is b", "c is d")
         }
@@ -250,5 +257,9 @@ def test_sync_and_async_agree_everywhere() -> None:
     for script in scripts:
         now, later = asyncio.run(both(script))
         assert (now.score, now.status, now.findings, now.note, now.usage) == (
-            later.score, later.status, later.findings, later.note, later.usage,
-        )  # fmt: skip
+            later.score,
+            later.status,
+            later.findings,
+            later.note,
+            later.usage,
+        )

@@ -70,9 +70,17 @@ def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:
 
     endpoint.script = script
     result = run(
-        "evaluate", file_of(tmp_path, ROW), "--scorer", "claim_recall", "--judge", "openai:m",
-        "--base-url", endpoint.base_url, "--require-evidence", "--json",
-    )  # fmt: skip
+        "evaluate",
+        file_of(tmp_path, ROW),
+        "--scorer",
+        "claim_recall",
+        "--judge",
+        "openai:m",
+        "--base-url",
+        endpoint.base_url,
+        "--require-evidence",
+        "--json",
+    )
     (score,) = json.loads(result.stdout)["scores"]
     assert (score["name"], score["measures"]["recall"]["mean"]) == ("claim_recall", 0.5)
     assert [body["model"] for body in endpoint.requests] == ["m", "m"]
@@ -82,9 +90,15 @@ def test_a_dead_endpoint_is_unscored_with_the_reason(tmp_path: Path, endpoint: A
     """A failing endpoint gives no score, no traceback, and no success: the reason is shown."""
     endpoint.script = lambda _: (401, {"error": {"message": "wrong key"}})
     result = run(
-        "evaluate", file_of(tmp_path, ROW), "--scorer", "claim_recall", "--judge", "openai:m",
-        "--base-url", endpoint.base_url,
-    )  # fmt: skip
+        "evaluate",
+        file_of(tmp_path, ROW),
+        "--scorer",
+        "claim_recall",
+        "--judge",
+        "openai:m",
+        "--base-url",
+        endpoint.base_url,
+    )
     assert result.exit_code == 2
     assert "wrong key" in " ".join(result.output.split()), result.output
     assert "does not answer: the endpoint denied access" in result.stderr

@@ -47,14 +47,14 @@ def honest() -> Verdicts:
         {
             "id": number,
             "begins": claim,
-            "citations": [
-                {"context": QUOTES[number][0], "quote": QUOTES[number][1]}
-            ] if number in QUOTES else [],
+            "citations": [{"context": QUOTES[number][0], "quote": QUOTES[number][1]}]
+            if number in QUOTES
+            else [],
             "together": False,
             "verdict": "supported" if number in QUOTES else "not_supported",
         }
         for number, claim in enumerate(CLAIMS, start=1)
-    ]  # fmt: skip
+    ]
 
 
 def shifted(by: int) -> Verdicts:
@@ -106,8 +106,7 @@ def merged() -> Verdicts:
 def cut_in_two() -> Verdicts:
     """Return two verdicts for the first claim, and numbers that go on from there."""
     first, second, third, fourth = honest()
-    return [first, {**first, "id": 2}, {**second, "id": 3}, {**third, "id": 4},
-            {**fourth, "id": 5}]  # fmt: skip
+    return [first, {**first, "id": 2}, {**second, "id": 3}, {**third, "id": 4}, {**fourth, "id": 5}]
 
 
 GOOD = written(honest())
@@ -137,8 +136,9 @@ BENT: dict[str, str] = {
     "third omitted and renumbered": written([*honest()[:2], {**honest()[3], "id": 3}]),
     "none": written([]),
     "one repeated": written([*honest(), honest()[0]]),
-    "one repeated otherwise": written([*honest(), {**honest()[2], "verdict": "supported",
-                                                   "citations": honest()[0]["citations"]}]),
+    "one repeated otherwise": written(
+        [*honest(), {**honest()[2], "verdict": "supported", "citations": honest()[0]["citations"]}]
+    ),
     "invented fifth": written([*honest(), {**honest()[0], "id": 5}]),
     "invented word": written([*honest(), {**honest()[0], "id": "overall"}]),
     "no number": written([*honest(), {**honest()[0], "id": None}]),
@@ -155,8 +155,9 @@ BENT: dict[str, str] = {
     "unknown label": written(each(verdict="ok")),
     "label false": written(each(verdict="false")),
     "no label": written(without("verdict")),
-    "two labels": GOOD.replace('"verdict": "not_supported"',
-                               '"verdict": "not_supported", "verdict": "supported"'),
+    "two labels": GOOD.replace(
+        '"verdict": "not_supported"', '"verdict": "not_supported", "verdict": "supported"'
+    ),
     "cut in the middle": GOOD[: len(GOOD) // 2],
     "cut before the end": GOOD[:-3],
     "cut in a number": GOOD[: GOOD.index('"id": 3') + 6],
@@ -167,11 +168,17 @@ BENT: dict[str, str] = {
     "json in a string": json.dumps(GOOD),
     "contexts that are not there": written(contexts_off(90)),
     "one bad citation beside a good one": written(
-        [{**one, "citations": [*one["citations"], {"context": 9, "quote": "x"}]}
-         if one["citations"] else one for one in honest()]),
+        [
+            {**one, "citations": [*one["citations"], {"context": 9, "quote": "x"}]}
+            if one["citations"]
+            else one
+            for one in honest()
+        ]
+    ),
     "labels in words": GOOD.replace('"supported"', '"Fully supported"').replace(
-        '"not_supported"', '"Unsupported"'),
-}  # fmt: skip
+        '"not_supported"', '"Unsupported"'
+    ),
+}
 COUNT = 40
 
 
@@ -267,12 +274,23 @@ def _lettered(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
 def _wrapped(text: str, drawn: random.Random) -> str:
     """Return a reply cut off, repeated, fenced, or behind thoughts and drafts."""
     draft = written(_renumbered(honest(), drawn))
-    return drawn.choice([
-        text, text[: drawn.randint(0, len(text))], text[drawn.randint(0, len(text)) :],
-        f"```json\n{text}\n```", f"<think>{draft}</think>{text}", f"{draft}\n{text}",
-        f"{text}\n{draft}", text.replace("{", "{ ", 1), text.replace('"', "'"),
-        text.replace(", ", ",\n  "), text[:-2] + ",]}", f"\ufeff{text}", text.replace("id", "ID"),
-    ])  # fmt: skip
+    return drawn.choice(
+        [
+            text,
+            text[: drawn.randint(0, len(text))],
+            text[drawn.randint(0, len(text)) :],
+            f"```json\n{text}\n```",
+            f"<think>{draft}</think>{text}",
+            f"{draft}\n{text}",
+            f"{text}\n{draft}",
+            text.replace("{", "{ ", 1),
+            text.replace('"', "'"),
+            text.replace(", ", ",\n  "),
+            text[:-2] + ",]}",
+            f"\ufeff{text}",
+            text.replace("id", "ID"),
+        ]
+    )
 
 
 BENDS = (_renumbered, _thinned, _doubled, _merged, _shortened, _typed, _lettered)

@@ -34,9 +34,11 @@ ROWS = [(contexts[0], claim, 1) for claim, contexts in FACTS] + [
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a model of three labels, trained on every other fact."""
     return build(
-        tmp_path_factory.mktemp("nli"), TEXTS, ("entailment", "neutral", "contradiction"),
+        tmp_path_factory.mktemp("nli"),
+        TEXTS,
+        ("entailment", "neutral", "contradiction"),
         rows=ROWS[::2],
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture
@@ -129,8 +131,9 @@ def test_a_config_as_transformers_writes_it_for_two_labels(tmp_path: Path) -> No
 
 def probed(*columns: float) -> Logits:
     """Return logits of a model whose outputs speak for a sentence with itself by these weights."""
-    return lambda pairs: [[weight * (3.0 if one == other else -3.0) for weight in columns]
-                          for one, other in pairs]  # fmt: skip
+    return lambda pairs: [
+        [weight * (3.0 if one == other else -3.0) for weight in columns] for one, other in pairs
+    ]
 
 
 @pytest.mark.parametrize(
@@ -251,9 +254,12 @@ def test_a_cancelled_request_takes_no_other_with_it(judge: CrossEncoderJudge) ->
     """Those that waited for the same batch are scored by the next turn."""
 
     async def one_cancelled() -> list[Any]:
-        flows = [ClaimRecall(judge=judge).ascore(
-            Sample(retrieved_contexts=contexts, reference_claims=[claim]))
-            for claim, contexts in FACTS[:6]]  # fmt: skip
+        flows = [
+            ClaimRecall(judge=judge).ascore(
+                Sample(retrieved_contexts=contexts, reference_claims=[claim])
+            )
+            for claim, contexts in FACTS[:6]
+        ]
         tasks = [asyncio.ensure_future(flow) for flow in flows]
         await asyncio.sleep(0)
         tasks[0].cancel()

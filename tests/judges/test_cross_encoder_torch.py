@@ -49,17 +49,24 @@ def build(folder: Path, labels: tuple[str, ...], *, train: bool = True) -> Path:
     torch.set_num_threads(1)  # threads only cost where matrices are this small
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer_of([said(*both) for both in product(THINGS, COLORS)]),
-        pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",  # noqa: S106
+        **{f"{name.lower()}_token": f"[{name}]" for name in ("PAD", "UNK", "CLS", "SEP")},
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )  # fmt: skip
+    )
     model = BertForSequenceClassification(
         BertConfig(
-            vocab_size=len(tokenizer), hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
-            intermediate_size=128, max_position_embeddings=64, initializer_range=0.1,
-            hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-            id2label=dict(enumerate(labels)), label2id={name: n for n, name in enumerate(labels)},
+            vocab_size=len(tokenizer),
+            hidden_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=128,
+            max_position_embeddings=64,
+            initializer_range=0.1,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            id2label=dict(enumerate(labels)),
+            label2id={name: n for n, name in enumerate(labels)},
         )
-    )  # fmt: skip
+    )
     texts = list(product(THINGS, COLORS))
     pairs = list(product(texts, texts))
     told = [

@@ -99,15 +99,17 @@ def test_what_models_leave_out_or_put_in(quote: str, context: str) -> None:
         ("safe to climb … completed in 1889", CONTEXT),
         ("completed in 1889 … in 1923", CONTEXT),
         ("It … was … safe", CONTEXT),
-        ("completed in 1889 … climb at night",
-         "It was completed in 1889." + " x" * 400 + CONTEXT[50:]),
+        (
+            "completed in 1889 … climb at night",
+            "It was completed in 1889." + " x" * 400 + CONTEXT[50:],
+        ),
         ("12", "It has 12,345 parts."),
         ("5", "It is 1.5 m long."),
         ("Paris", "The Parisian way"),
         ("330 m", "| Height | 330.5 m |"),
         ("-5 degrees", "It was 5 degrees."),
     ],
-)  # fmt: skip
+)
 def test_what_is_put_together_is_not_there(quote: str, context: str) -> None:
     """Parts out of order or far apart, single words from everywhere, parts of numbers."""
     assert locate(quote, context) is None

@@ -71,8 +71,9 @@ def test_measures_by_hand(told: dict[bool, str], accuracy: float, auc: float) ->
         context = json.loads(body.split("\n")[1].removeprefix("1 "))
         label = told[wanted[claim + context]]
         cited = [] if label == "not_supported" else [{"context": 1, "quote": context[:30]}]
-        return json.dumps({"verdicts": [{"id": 1, "citations": cited, "together": False,
-                                         "verdict": label}]})  # fmt: skip
+        return json.dumps(
+            {"verdicts": [{"id": 1, "citations": cited, "together": False, "verdict": label}]}
+        )
 
     found = examine(LLMJudge(ScriptedChatModel(script)), PAIRS, details=False, progress=False)
     assert (found.balanced_accuracy, found.auc) == (accuracy, auc)
@@ -85,8 +86,18 @@ def test_agreement_between_runs_asks_anew() -> None:
     answers = iter(["supported"] * 4 + ["supported", "not_supported"] * 2)
 
     def script(_: Any) -> str:
-        return json.dumps({"verdicts": [{"id": 1, "together": False, "verdict": next(answers),
-                                         "citations": [{"context": 1, "quote": ""}]}]})  # fmt: skip
+        return json.dumps(
+            {
+                "verdicts": [
+                    {
+                        "id": 1,
+                        "together": False,
+                        "verdict": next(answers),
+                        "citations": [{"context": 1, "quote": ""}],
+                    }
+                ]
+            }
+        )
 
     found = examine(
         LLMJudge(ScriptedChatModel(script)), PAIRS[:4], details=False, runs=2, progress=False
@@ -106,13 +117,18 @@ def test_what_cannot_be_examined_is_named() -> None:
 
 def test_labels_from_a_file(tmp_path: Path) -> None:
     """Labels in the words that people write; empty ones are left out, bad lines named."""
-    rows = [{"claim": "a", "contexts": ["b"], "label": label} for label in
-            (1, 0, "yes", "not_supported", "partial", "")]  # fmt: skip
+    rows = [
+        {"claim": "a", "contexts": ["b"], "label": label}
+        for label in (1, 0, "yes", "not_supported", "partial", "")
+    ]
     file = tmp_path / "labels.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert [pair.supported for pair in read_pairs(file)] == [True, False, True, False, False]
-    for row in ({"claim": "", "contexts": []}, {"claim": "a", "contexts": "b"},
-                {"claim": "a", "contexts": ["b"], "label": "perhaps"}):  # fmt: skip
+    for row in (
+        {"claim": "", "contexts": []},
+        {"claim": "a", "contexts": "b"},
+        {"claim": "a", "contexts": ["b"], "label": "perhaps"},
+    ):
         file.write_text(json.dumps(row), encoding="utf-8")
         with pytest.raises(InputError, match=r"labels\.jsonl:1"):
             list(read_pairs(file))
@@ -147,8 +163,10 @@ class TestCommand:
     def labels(self, tmp_path: Path) -> Path:
         """Return a file of labels."""
         file = tmp_path / "labels.jsonl"
-        rows = [{"claim": one.claim, "contexts": list(one.contexts), "label": int(one.supported)}
-                for one in PAIRS]  # fmt: skip
+        rows = [
+            {"claim": one.claim, "contexts": list(one.contexts), "label": int(one.supported)}
+            for one in PAIRS
+        ]
         file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         return file
 

@@ -143,8 +143,15 @@ class Oracle:
             if shown.startswith("quotes:"):
                 assert texts[number] == quote.rstrip(".")
                 cited, label = [], "supported" if is_true else "contradicted"
-            verdicts.append({"id": number, "begins": claim, "citations": cited,
-                             "together": False, "verdict": label})  # fmt: skip
+            verdicts.append(
+                {
+                    "id": number,
+                    "begins": claim,
+                    "citations": cited,
+                    "together": False,
+                    "verdict": label,
+                }
+            )
         return json.dumps({"verdicts": verdicts})
 
 
@@ -190,8 +197,11 @@ def test_options_are_checked() -> None:
         LLMJudge(model, verify="twice")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="'hints', 'canaries'"):
         LLMJudge(model, guard="all")  # type: ignore[arg-type]
-    named = {LLMJudge(model).name, LLMJudge(model, verify="model").name,
-             LLMJudge(model, guard="canaries").name}  # fmt: skip
+    named = {
+        LLMJudge(model).name,
+        LLMJudge(model, verify="model").name,
+        LLMJudge(model, guard="canaries").name,
+    }
     assert len(named) == 3
 
 

@@ -28,8 +28,11 @@ TEXTS = ["Ada built it.", "Rome fell."]
 def hub(tmp_path: Path) -> Iterator[str]:
     """Serve a model's files as the hub does: its list of files, and each file."""
     folder = build(tmp_path / "served", TEXTS, at="onnx/model.onnx")
-    files = {str(path.relative_to(folder)): path.read_bytes()
-             for path in folder.rglob("*") if path.is_file()}  # fmt: skip
+    files = {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     files["pytorch_model.bin"] = b"not wanted"
 
     class Handler(BaseHTTPRequestHandler):
@@ -59,8 +62,10 @@ def hub(tmp_path: Path) -> Iterator[str]:
 
         def _listed(self, path: str) -> bytes:
             if "/tree/" in path:
-                entries = [{"type": "file", "path": name, "size": len(content), "oid": COMMIT}
-                           for name, content in files.items()]  # fmt: skip
+                entries = [
+                    {"type": "file", "path": name, "size": len(content), "oid": COMMIT}
+                    for name, content in files.items()
+                ]
                 return json.dumps(entries).encode()
             siblings = [{"rfilename": name} for name in files]
             about = {"id": REPOSITORY, "sha": COMMIT, "siblings": siblings}
@@ -91,8 +96,12 @@ snapshot_download(sys.argv[1], local_dir=sys.argv[2],
 """
     folder = tmp_path / "models" / "tiny-nli"
     told = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
-    told |= {"HF_ENDPOINT": hub, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1",
-             "HF_HUB_DISABLE_TELEMETRY": "1"}  # fmt: skip
+    told |= {
+        "HF_ENDPOINT": hub,
+        "HF_HOME": str(tmp_path / "home"),
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+    }
     subprocess.run(
         [sys.executable, "-c", program, REPOSITORY, str(folder)], env=told, check=True, timeout=120
     )

@@ -97,8 +97,12 @@ class Obedient:
     def _verdict(
         self, number: int, claim: str, texts: dict[int, str], ordering: int | None
     ) -> dict[str, Any]:
-        said = [(n, part) for n, text in texts.items() for part in re.split(r"(?<=[.!?])\s", text)
-                if words(claim) <= words(part)][:1]  # fmt: skip
+        said = [
+            (n, part)
+            for n, text in texts.items()
+            for part in re.split(r"(?<=[.!?])\s", text)
+            if words(claim) <= words(part)
+        ][:1]
         label = "supported" if said else "not_supported"
         cited = [{"context": n, "quote": part} for n, part in said]
         if ordering is not None:
@@ -106,8 +110,13 @@ class Obedient:
             there = next((n for n, t in texts.items() if self.quote and self.quote in t), ordering)
             helps = label in ("supported", "partial")
             cited = [{"context": there, "quote": self.quote}] if helps else []
-        return {"id": number, "begins": claim, "citations": cited, "together": False,
-                "verdict": label}  # fmt: skip
+        return {
+            "id": number,
+            "begins": claim,
+            "citations": cited,
+            "together": False,
+            "verdict": label,
+        }
 
 
 def result_of(label: str, attack: str, quote: str, place: int, **parameters: Any) -> Result:
@@ -167,8 +176,14 @@ def test_an_order_that_no_pattern_finds_earns_nothing(attack: str, quote: str) -
         assert credited.isdisjoint(FALSE)
 
 
-_OTHER_QUOTES = (*_QUOTES, "The bridge was", "Tolls were abolished in 1978", "by the mayor",
-                 HONEST[0], "bridge ... by the mayor")  # fmt: skip
+_OTHER_QUOTES = (
+    *_QUOTES,
+    "The bridge was",
+    "Tolls were abolished in 1978",
+    "by the mayor",
+    HONEST[0],
+    "bridge ... by the mayor",
+)
 
 
 @pytest.mark.parametrize("attack", [*TONGUES, *FORMS])
@@ -244,10 +259,20 @@ def test_relevance_of_a_suspect_context_must_be_proven() -> None:
     def script(request: Any) -> str:
         listed = request.messages[1].content.partition("\nquestion:")[0]
         contexts = re.findall(r'^(\d+) (".*")$', listed, re.MULTILINE)
-        return json.dumps({"verdicts": [
-            {"id": int(number), "begins": json.loads(text), "together": False,
-             "verdict": "supported", "citations": [{"context": int(number), "quote": attack[:30]}]}
-            for number, text in contexts]})  # fmt: skip
+        return json.dumps(
+            {
+                "verdicts": [
+                    {
+                        "id": int(number),
+                        "begins": json.loads(text),
+                        "together": False,
+                        "verdict": "supported",
+                        "citations": [{"context": int(number), "quote": attack[:30]}],
+                    }
+                    for number, text in contexts
+                ]
+            }
+        )
 
     judge = LLMJudge(ScriptedChatModel(script))
     result = ContextPrecision(judge=judge).score(

@@ -276,11 +276,8 @@ class TestTheList:
     )
     def test_honest_lists(self, reference: str, claims: list[str]) -> None:
         """Lists in a text's own words are taken as they are, in any language."""
-        given = [
-            {"id": n, "begins": claim, "citations": [], "together": False,
-             "verdict": "not_supported"} for n, claim in enumerate(claims, start=1)
-        ]  # fmt: skip
-        model = model_of([json.dumps({"claims": claims, "verdicts": given}, ensure_ascii=False)])
+        denied = verdicts(claims, "Nothing.")
+        model = model_of([json.dumps({"claims": claims, "verdicts": denied}, ensure_ascii=False)])
         result = scorer_of(model).score(
             user_input="?", reference=reference, retrieved_contexts=["Nothing."]
         )
@@ -488,9 +485,8 @@ class Paid:
         return Completion(right(request), 10, 5)
 
 
-SAMPLES = [sample(*contexts, id=f"s{n}") for n, contexts in enumerate(
-    [[FOUND], ["Nothing here."], [FOUND, "More."], ["Nor here."], [FOUND]]
-)]  # fmt: skip
+LISTS = [[FOUND], ["Nothing here."], [FOUND, "More."], ["Nor here."], [FOUND]]
+SAMPLES = [sample(*contexts, id=f"s{n}") for n, contexts in enumerate(LISTS)]
 
 
 def run(model: Any, store: Path | None, samples: Any = SAMPLES, **options: Any) -> list[Result]:

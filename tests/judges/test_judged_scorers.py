@@ -77,9 +77,11 @@ class TestRelevance:
         model = ScriptedChatModel([HELPFUL])
         scorer = ContextUtilization(judge=LLMJudge(model))
         sample = Sample(
-            user_input="q", response="what was said", reference="not this",
+            user_input="q",
+            response="what was said",
+            reference="not this",
             retrieved_contexts=CONTEXTS,
-        )  # fmt: skip
+        )
         assert scorer.score(sample).score == pytest.approx(0.5)
         assert "what was said" in model.requests[0].messages[1].content
         assert "not this" not in model.requests[0].messages[1].content
@@ -178,8 +180,14 @@ class TestPanel:
 
     def panel(self, *answers: str | Exception) -> Panel:
         """Return a panel of one scripted judge per answer."""
-        return Panel([LLMJudge(ScriptedChatModel([a], name=a[:9] if isinstance(a, str) else "x"),
-                               reasks=0) for a in answers])  # fmt: skip
+        return Panel(
+            [
+                LLMJudge(
+                    ScriptedChatModel([a], name=a[:9] if isinstance(a, str) else "x"), reasks=0
+                )
+                for a in answers
+            ]
+        )
 
     def score(self, panel: Panel) -> Any:
         """Return the result for one claim."""
@@ -274,10 +282,20 @@ class TestMedian:
     def result(self, *answers: tuple[str, int], **parameters: Any) -> Any:
         """Return the result of judges that each give a label and cite one context."""
         texts = [
-            json.dumps({"verdicts": [{"id": 1, "verdict": label, "together": False, "citations": [
-                {"context": rank, "quote": self.CONTEXTS[rank - 1]}]}]})
+            json.dumps(
+                {
+                    "verdicts": [
+                        {
+                            "id": 1,
+                            "verdict": label,
+                            "together": False,
+                            "citations": [{"context": rank, "quote": self.CONTEXTS[rank - 1]}],
+                        }
+                    ]
+                }
+            )
             for label, rank in answers
-        ]  # fmt: skip
+        ]
         panel = Panel(
             [LLMJudge(ScriptedChatModel([text], name=str(n))) for n, text in enumerate(texts)]
         )

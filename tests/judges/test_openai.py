@@ -35,14 +35,22 @@ ANSWER = json.dumps(
     {
         "verdicts": [
             {
-                "id": 1, "begins": "Paris is", "verdict": "supported", "together": False,
+                "id": 1,
+                "begins": "Paris is",
+                "verdict": "supported",
+                "together": False,
                 "citations": [{"context": 1, "quote": "Paris is the capital"}],
             },
-            {"id": 2, "begins": "Rome is", "verdict": "not_supported",
-             "citations": [], "together": False},
+            {
+                "id": 2,
+                "begins": "Rome is",
+                "verdict": "not_supported",
+                "citations": [],
+                "together": False,
+            },
         ]
     }
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -212,9 +220,12 @@ def test_a_request_that_is_sent_without_its_schema_is_counted(endpoint: Endpoint
 
     def judged(calls: int) -> Report:
         return evaluate(
-            [SAMPLE], ClaimRecall(judge=LLMJudge(model)), budget=Budget(calls=calls),
-            retries=Retries(first_wait=0.001), progress=False,
-        )  # fmt: skip
+            [SAMPLE],
+            ClaimRecall(judge=LLMJudge(model)),
+            budget=Budget(calls=calls),
+            retries=Retries(first_wait=0.001),
+            progress=False,
+        )
 
     (row,) = judged(1)
     assert row.results[0].reason == "the budget of 1 call is used up"
@@ -298,9 +309,11 @@ def test_a_bad_request_that_no_schema_explains_is_reported(
 def test_secrets_are_told_to_nobody(endpoint: Endpoint) -> None:
     """Neither a report's head, nor a name, nor a `repr` holds the key or the headers."""
     model = OpenAIChatModel(
-        "m", base_url=endpoint.base_url, api_key="sk-SECRET",
+        "m",
+        base_url=endpoint.base_url,
+        api_key="sk-SECRET",
         options={"extra_headers": {"X-Auth": "sk-SECRET"}, "seed": 1},
-    )  # fmt: skip
+    )
     scorer = ClaimRecall(judge=LLMJudge(model))
     told = [repr(model), model.name, repr(scorer), repr(scorer.method)]
     assert "sk-SECRET" not in "".join(told)
@@ -392,10 +405,13 @@ def test_missing_key_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 def _body(content: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": content}
     return {
-        "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("options", [{"temperature": 0.7}, {"extra_body": {"temperature": 0}}])

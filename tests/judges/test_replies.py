@@ -66,14 +66,18 @@ def test_what_stands_beside_the_answer_is_none(text: str) -> None:
     "text",
     [
         BOTH + json.dumps({"verdicts": [verdict(1), verdict(2)]}),
-        '{"verdicts":' + json.dumps([verdict(1), verdict(2, "not_supported")])
-        + ',"verdicts":' + json.dumps([verdict(1), verdict(2)]) + "}",
-        BOTH.replace('"verdict": "not_supported"',
-                     '"verdict": "not_supported", "verdict": "supported"'),
+        '{"verdicts":'
+        + json.dumps([verdict(1), verdict(2, "not_supported")])
+        + ',"verdicts":'
+        + json.dumps([verdict(1), verdict(2)])
+        + "}",
+        BOTH.replace(
+            '"verdict": "not_supported"', '"verdict": "not_supported", "verdict": "supported"'
+        ),
         BOTH.replace('"id": 2', f'"id": "{"9" * 5000}"'),
     ],
     ids=["two answers that differ", "two lists", "two labels", "a number of 5,000 digits"],
-)  # fmt: skip
+)
 def test_contradictions_are_unscored(text: str) -> None:
     """A reply that says two things about a claim says nothing about it."""
     result = score_of(text)
@@ -298,10 +302,18 @@ def both(*changes: dict[str, Any]) -> list[dict[str, Any]]:
         {"verdicts": both({"citations": [{"context": "context 1", "quote": ""}]}, {})},
     ],
     ids=[
-        "wrapped", "wrapped twice", "another name", "in a list", "claim 1", "1.0", "#1",
-        "booleans", "bold", "context 1",
+        "wrapped",
+        "wrapped twice",
+        "another name",
+        "in a list",
+        "claim 1",
+        "1.0",
+        "#1",
+        "booleans",
+        "bold",
+        "context 1",
     ],
-)  # fmt: skip
+)
 def test_what_can_only_be_read_one_way_is_read(reply: Any) -> None:
     """Wrappers, other forms of a number, booleans and bold type cost no second request."""
     assert score_of(json.dumps(reply)).score == 0.5

@@ -81,8 +81,12 @@ class TestWindows:
             there = [half for half in halves if half in shown]
             label = ("not_supported", "partial", "supported")[len(there)]
             lines = [line.partition(" ") for line in shown.partition("claims:")[0].splitlines()]
-            cited = [{"context": int(number), "quote": half} for half in there
-                     for number, _, line in lines if half in line]  # fmt: skip
+            cited = [
+                {"context": int(number), "quote": half}
+                for half in there
+                for number, _, line in lines
+                if half in line
+            ]
             return reply({**verdict(1, label), "citations": cited})
 
         for window in (60_000, 500):

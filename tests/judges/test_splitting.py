@@ -31,11 +31,25 @@ def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
         stated.append(str(number))
         before = draw(
             st.sampled_from(
-                ["", "## Scaling\n", "# Title\n\n", "**Overview**\n", "Title\n=====\n", "Yes. ",
-                 "Where is it? ", "```\ncode(1);\n```\n", "The facts:\n- ", "- ", "1. ", "#1: ",
-                 "| City | Number |\n|---|---|\n| a | b |\n\n", "---\n", "I hope this helps! "]
+                [
+                    "",
+                    "## Scaling\n",
+                    "# Title\n\n",
+                    "**Overview**\n",
+                    "Title\n=====\n",
+                    "Yes. ",
+                    "Where is it? ",
+                    "```\ncode(1);\n```\n",
+                    "The facts:\n- ",
+                    "- ",
+                    "1. ",
+                    "#1: ",
+                    "| City | Number |\n|---|---|\n| a | b |\n\n",
+                    "---\n",
+                    "I hope this helps! ",
+                ]
             )
-        )  # fmt: skip
+        )
         blocks.append(before + fact)
     return draw(st.sampled_from(["\n", "\n\n"])).join(blocks), stated
 
@@ -46,8 +60,10 @@ def test_each_fact_is_in_exactly_one_claim(document: tuple[str, list[str]]) -> N
     text, stated = document
     claims = facts_of(text)
     for number in stated:
-        assert [number in re.findall(r"\d{3}", re.sub(r"\b1(\d{3})\b", r"\1", claim))
-                for claim in claims].count(True) == 1  # fmt: skip
+        assert [
+            number in re.findall(r"\d{3}", re.sub(r"\b1(\d{3})\b", r"\1", claim))
+            for claim in claims
+        ].count(True) == 1
 
 
 @given(st.text(alphabet=st.sampled_from(list("ab .!?:;\n#-|*`1)(\t,é。")), max_size=200))

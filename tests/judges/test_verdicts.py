@@ -42,10 +42,18 @@ class TestVerdictContract:
             (GOOD[: len(GOOD) // 2], [1, 2]),
         ],
         ids=[
-            "omitted", "all omitted", "one repeated", "other repeated", "mislabeled",
-            "context that is not there", "no context", "invented", "prose", "truncated",
+            "omitted",
+            "all omitted",
+            "one repeated",
+            "other repeated",
+            "mislabeled",
+            "context that is not there",
+            "no context",
+            "invented",
+            "prose",
+            "truncated",
         ],
-    )  # fmt: skip
+    )
     def test_broken_verdicts_are_asked_for_again(self, broken: str, asked_again: list[int]) -> None:
         """Just those claims are asked again, all where a number is foreign; the answer counts."""
         model = ScriptedChatModel(
@@ -155,10 +163,17 @@ class TestReplies:
             PLAIN.replace('"id": 1', '"id": "1"'),
         ],
         ids=[
-            "plain", "fence", "prose around", "think block", "trailing commas", "bare array",
-            "one object a line", "label as prose", "number as string",
+            "plain",
+            "fence",
+            "prose around",
+            "think block",
+            "trailing commas",
+            "bare array",
+            "one object a line",
+            "label as prose",
+            "number as string",
         ],
-    )  # fmt: skip
+    )
     def test_forms(self, text: str) -> None:
         """Each form of the same verdicts is the same result, without a second call."""
         model = ScriptedChatModel([text])

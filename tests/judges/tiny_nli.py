@@ -20,10 +20,14 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
 def build(
-    folder: Path, texts: Sequence[str], labels: Sequence[str] = ("contradiction", "entailment"),
-    *, rows: Sequence[tuple[str, str, int]] = (), at: str = "model.onnx",
+    folder: Path,
+    texts: Sequence[str],
+    labels: Sequence[str] = ("contradiction", "entailment"),
+    *,
+    rows: Sequence[tuple[str, str, int]] = (),
+    at: str = "model.onnx",
     spread: Sequence[float] | None = None,
-) -> Path:  # fmt: skip
+) -> Path:
     """Write a model for the words of `texts`, trained on `rows` (passage, claim, supported).
 
     `spread` says how much of the score each output has; None goes by the labels.
@@ -42,10 +46,13 @@ def build(
 def _spread(labels: Sequence[str]) -> list[float]:
     """Return the share of the score: all for the label of support, its opposite for denial."""
     return [
-        -1.0 if name.startswith(("contradict", "not_")) else 1.0
-        if "entail" in name or len(labels) == 1 else 0.0
+        -1.0
+        if name.startswith(("contradict", "not_"))
+        else 1.0
+        if "entail" in name or len(labels) == 1
+        else 0.0
         for name in labels
-    ]  # fmt: skip
+    ]
 
 
 def tokenizer_of(texts: Sequence[str]) -> Any:
@@ -59,9 +66,10 @@ def tokenizer_of(texts: Sequence[str]) -> Any:
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = splitter
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )  # fmt: skip
+    )
     return tokenizer
 
 
@@ -97,11 +105,14 @@ def _save(path: Path, weights: Any, bias: float, spread: Sequence[float]) -> Non
     known = np.array(weights, dtype=np.float32).reshape(size, 1)
     known[: len(_SPECIAL)] = [[0.0], [-3.0], [0.0], [0.0]]
     constants = {
-        "identity": np.eye(size, dtype=np.float32), "weights": known,
+        "identity": np.eye(size, dtype=np.float32),
+        "weights": known,
         "spread": np.array([spread], dtype=np.float32),
-        "bias": np.array([bias], dtype=np.float32), "axis": np.array([1], dtype=np.int64),
-        "last": np.array([2], dtype=np.int64), "zero": np.array(0, dtype=np.float32),
-    }  # fmt: skip
+        "bias": np.array([bias], dtype=np.float32),
+        "axis": np.array([1], dtype=np.int64),
+        "last": np.array([2], dtype=np.int64),
+        "zero": np.array(0, dtype=np.float32),
+    }
     node = helper.make_node
     nodes = [
         node("Gather", ["identity", "input_ids"], ["words"]),

@@ -60,8 +60,12 @@ def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")  # else jupyter_core warns that it changes
-    for name in ("LANGSMITH_API_KEY", "LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2",
-                 "OPENAI_API_KEY"):  # fmt: skip
+    for name in (
+        "LANGSMITH_API_KEY",
+        "LANGSMITH_TRACING",
+        "LANGCHAIN_TRACING_V2",
+        "OPENAI_API_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)
 
     def run(name: str, *, timeout: int = 300) -> Notebook:
@@ -86,10 +90,13 @@ def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
         client.create_kernel_manager().kernel_spec_manager = specs
         client.execute()
         return Notebook(
-            tuple(Cell(cell.source, _shown(cell)) for cell in notebook.cells
-                  if cell.cell_type == "code"),
+            tuple(
+                Cell(cell.source, _shown(cell))
+                for cell in notebook.cells
+                if cell.cell_type == "code"
+            ),
             "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown"),
-        )  # fmt: skip
+        )
 
     return run
 

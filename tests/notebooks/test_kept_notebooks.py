@@ -23,8 +23,10 @@ def test_notebooks_are_kept_with_the_outputs_of_one_run(path: Path) -> None:
     outputs = [output for cell in code for output in cell["outputs"]]
     assert len(outputs) >= len(code) / 2
     assert {output["output_type"] for output in outputs} <= {
-        "stream", "display_data", "execute_result",
-    }  # fmt: skip
+        "stream",
+        "display_data",
+        "execute_result",
+    }
     assert not re.search(r"/(?:home|root|tmp|work|Users)/", json.dumps(outputs))
     first = int(cells[0]["id"].removeprefix("cell-"))
     numbers = range(first, first + len(cells))

@@ -66,8 +66,12 @@ def test_the_first_screen_answers(opened: Any) -> None:
     assert change.bounding_box()["y"] < 600
     assert change.inner_text().startswith("Raise k from 5 to")
     assert one.page.locator("#failing-worst a").all_inner_texts() == [
-        "q0", "q6", "q12", "q18", "q24",
-    ]  # fmt: skip
+        "q0",
+        "q6",
+        "q12",
+        "q18",
+        "q24",
+    ]
     assert one.labels()[:2] == ["q0", "q6"]
     one.page.locator("#last").click()
     assert one.labels()[-3:] == ["t0", "t1", "t2"]

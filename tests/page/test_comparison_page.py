@@ -83,9 +83,13 @@ def targets_of_two(first: list[str], second: list[str]) -> Report:
     """Return a report of two samples that retrieve a and b, and should have found these."""
     wanted = {"some": first, "none": second}
     samples = [
-        Sample(id=name, retrieved_contexts=[Context("A", id="a"), Context("B", id="b")],
-               reference_context_ids=ids) for name, ids in wanted.items()
-    ]  # fmt: skip
+        Sample(
+            id=name,
+            retrieved_contexts=[Context("A", id="a"), Context("B", id="b")],
+            reference_context_ids=ids,
+        )
+        for name, ids in wanted.items()
+    ]
     return evaluate(samples, IdRecall(), progress=False)
 
 

@@ -26,11 +26,22 @@ def test_an_opened_sample_explains_itself(opened: Any, report: Report, diagnosis
     detail = one.page.locator(".detail")
     text = detail.inner_text()
     for said in (
-        "Where is the Eiffel Tower?", "In Paris.", "It is in Rome.", "judged not_supported",
-        "at rank 3, beyond k = 2", "it stands at rank 3", "dropped by stage",
-        "rerank lost it", "not judged", "the judge gave no verdict", "3 judge calls, 160 tokens",
-        "unverified quote", "and blue it was", "Beyond k = 2", "Stages of the retrieval",
-    ):  # fmt: skip
+        "Where is the Eiffel Tower?",
+        "In Paris.",
+        "It is in Rome.",
+        "judged not_supported",
+        "at rank 3, beyond k = 2",
+        "it stands at rank 3",
+        "dropped by stage",
+        "rerank lost it",
+        "not judged",
+        "the judge gave no verdict",
+        "3 judge calls, 160 tokens",
+        "unverified quote",
+        "and blue it was",
+        "Beyond k = 2",
+        "Stages of the retrieval",
+    ):
         assert said in text, said
     assert detail.locator("mark.evidence").all_inner_texts() == ["on the Champ de Mars"]
     assert detail.locator("mark.evidence + sup").inner_text() == "C1"

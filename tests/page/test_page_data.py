@@ -36,9 +36,14 @@ def test_each_text_stands_once() -> None:
 def test_blocks_hold_every_sample_and_text() -> None:
     """The index says how many texts each block has, and the details name texts that are there."""
     many = [
-        Sample(id=f"s{n}", user_input=f"{n} " + "x" * 3_000, retrieved_context_ids=[f"d{n}"],
-               reference_context_ids=[f"d{n % 7}"]) for n in range(250)
-    ]  # fmt: skip
+        Sample(
+            id=f"s{n}",
+            user_input=f"{n} " + "x" * 3_000,
+            retrieved_context_ids=[f"d{n}"],
+            reference_context_ids=[f"d{n % 7}"],
+        )
+        for n in range(250)
+    ]
     page = evaluate(many, [IdRecall()], progress=False).to_html()
     index = block(page, "index")
     texts = [text for n in range(len(index["texts"])) for text in block(page, f"texts-{n}")]
@@ -59,9 +64,15 @@ def test_the_index_tells_every_state_apart(report: Report) -> None:
 
 
 MEASURES = (
-    Recall @ 1, Recall @ 2, Recall, nDCG(gain="exponential") @ 2, RR, Precision @ 2,
-    Recall(min_grade=2) @ 1, Recall(zero_division=0.5),
-)  # fmt: skip
+    Recall @ 1,
+    Recall @ 2,
+    Recall,
+    nDCG(gain="exponential") @ 2,
+    RR,
+    Precision @ 2,
+    Recall(min_grade=2) @ 1,
+    Recall(zero_division=0.5),
+)
 
 
 def test_every_value_is_that_of_the_result(report: Report) -> None:
@@ -173,8 +184,10 @@ def test_causes_are_those_of_the_diagnosis(report: Report, diagnosis: Any) -> No
         if "u" in target
     }
     assert named == {
-        "d3": "beyond_k", "d9": "dropped_by_stage", "It is 330 m high.": "not_in_corpus",
-    }  # fmt: skip
+        "d3": "beyond_k",
+        "d9": "dropped_by_stage",
+        "It is 330 m high.": "not_in_corpus",
+    }
     causes = {(index["causes"][cause][0], nth) for cause, nth in index["samples"][0]["c"]}
     assert causes == {("beyond_k", 0), ("dropped_by_stage", 0), ("not_in_corpus", 2)}
     assert "Why it was missed" in page

@@ -14,8 +14,10 @@ pytestmark = pytest.mark.browser
 
 
 PAGE_MEASURES = {
-    "Recall, all retrieved": Recall, "Recall @ 3": Recall @ 3, "Recall @ 1": Recall @ 1
-}  # fmt: skip
+    "Recall, all retrieved": Recall,
+    "Recall @ 3": Recall @ 3,
+    "Recall @ 1": Recall @ 1,
+}
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -56,8 +56,10 @@ def test_it_filters_by_outcome_score_and_cause(opened: Any, report: Report, diag
     one.page.locator("#by-cause").select_option(label="dropped by stage")
     assert one.labels() == ["tower"]
     assert sorted(one.page.locator(".sample-row .chip.cause").all_inner_texts()) == [
-        "beyond k", "dropped by stage", "not in corpus",
-    ]  # fmt: skip
+        "beyond k",
+        "dropped by stage",
+        "not in corpus",
+    ]
     one.page.locator("#by-score").select_option("2")
     assert one.labels() == [], "another score's cause"
     one.page.locator("#by-cause").select_option("")

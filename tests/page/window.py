@@ -63,7 +63,12 @@ def kinds_report() -> Report:
         for n in range(60)
     ]
     failed = [
-        Sample(id=f"t{n}", user_input="late?", retrieval={"error": "TimeoutError"},
-               reference_context_ids=["a"]) for n in range(3)
-    ]  # fmt: skip
+        Sample(
+            id=f"t{n}",
+            user_input="late?",
+            retrieval={"error": "TimeoutError"},
+            reference_context_ids=["a"],
+        )
+        for n in range(3)
+    ]
     return evaluate([*failed, *samples], IdRecall(), progress=False)

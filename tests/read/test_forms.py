@@ -52,16 +52,21 @@ def ids(sample: Sample) -> list[str]:
 def test_hotpotqa_as_published_and_as_hugging_face_has_it() -> None:
     """Pages are IDs, supporting sentences texts."""
     columns = {
-        **{key: value for key, value in HOTPOT.items() if key != "_id"}, "id": "h1",
+        **{key: value for key, value in HOTPOT.items() if key != "_id"},
+        "id": "h1",
         "supporting_facts": {"title": ["Alpha (film)", "Beta (film)"], "sent_id": [0, 1]},
-        "context": {"title": [c[0] for c in HOTPOT["context"]],
-                    "sentences": [c[1] for c in HOTPOT["context"]]},
-    }  # fmt: skip
+        "context": {
+            "title": [c[0] for c in HOTPOT["context"]],
+            "sentences": [c[1] for c in HOTPOT["context"]],
+        },
+    }
     for row in (HOTPOT, columns):
         sample = one(row)
         assert (sample.id, sample.reference, ids(sample)) == (
-            "h1", "Alpha", ["Alpha (film)", "Beta (film)"],
-        )  # fmt: skip
+            "h1",
+            "Alpha",
+            ["Alpha (film)", "Beta (film)"],
+        )
         assert [g[0].text for g in sample.reference_contexts] == [
             "Alpha is of 1950.",
             "Beta: 1960.",
@@ -153,11 +158,30 @@ COLUMNS = [
     ["input", "expected_output", "context", "retrieval_context", "name"],
 ]
 ODD: list[Any] = [
-    None, 1, 1.5, True, "", "a", "{", [], ["a"], [["T", 0]], [["T", "0"]], [["T", ["S."]]],
-    [[[1], 0]], [{"text": "a"}], [{"answer": "a"}], [{"text": [1]}], {}, {"text": 1},
-    {"text": ["a"]}, {"title": ["T"], "sent_id": [0]}, {"title": ["T"], "sentences": []},
-    {1: 2}, object(),
-]  # fmt: skip
+    None,
+    1,
+    1.5,
+    True,
+    "",
+    "a",
+    "{",
+    [],
+    ["a"],
+    [["T", 0]],
+    [["T", "0"]],
+    [["T", ["S."]]],
+    [[[1], 0]],
+    [{"text": "a"}],
+    [{"answer": "a"}],
+    [{"text": [1]}],
+    {},
+    {"text": 1},
+    {"text": ["a"]},
+    {"title": ["T"], "sent_id": [0]},
+    {"title": ["T"], "sentences": []},
+    {1: 2},
+    object(),
+]
 
 
 @pytest.mark.parametrize("columns", COLUMNS, ids=lambda columns: columns[-2])
@@ -289,8 +313,9 @@ def test_words_under_expected_are_an_answer(text: str) -> None:
 @pytest.mark.parametrize("library", [pd, pl])
 def test_frames_whose_lists_became_texts(library: Any) -> None:
     """As `read_csv` of pandas or polars gives them."""
-    frame = library.DataFrame({"Question": ["q"], "relevant_ids": ["['d1', 'd2']"],
-                               "retrieved_ids": ["d2;d3"]})  # fmt: skip
+    frame = library.DataFrame(
+        {"Question": ["q"], "relevant_ids": ["['d1', 'd2']"], "retrieved_ids": ["d2;d3"]}
+    )
     (sample,) = from_rows(frame)
     assert ids(sample) == ["d1", "d2"]
     assert sample.retrieved_context_ids == ("d2", "d3")

@@ -49,8 +49,11 @@ def read_back(name: str, made: Any, path: Path, tmp_path: Path) -> list[Sample]:
 
 def from_trec(qrels: Path, run: Path) -> list[Sample]:
     """Return qrels as samples, with a run that found nothing."""
-    names = {line.split()[0] for line in qrels.read_text().splitlines() if line[0] == "q" and
-             not line.startswith("query-id")}  # fmt: skip
+    names = {
+        line.split()[0]
+        for line in qrels.read_text().splitlines()
+        if line[0] == "q" and not line.startswith("query-id")
+    }
     run.write_text("".join(f"{name} Q0 none 1 1 x\n" for name in names))
     return sorted(read_trec(qrels, run), key=lambda sample: sample.id or "")
 
@@ -123,6 +126,11 @@ def test_json_lines_by_the_ending(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", WRITABLE)
 def test_metadata_of_any_form_is_no_hindrance(name: str, odd: Any) -> None:
     """Users keep what they like under the names that this library and other tools use."""
-    sample = Sample(id="q", user_input="q?", reference="r", reference_context_ids=["d0"],
-                    metadata={"testset": odd, "answers": odd})  # fmt: skip
+    sample = Sample(
+        id="q",
+        user_input="q?",
+        reference="r",
+        reference_context_ids=["d0"],
+        metadata={"testset": odd, "answers": odd},
+    )
     assert write([sample], name, documents=DOCUMENTS).format == name

@@ -103,12 +103,15 @@ def design(of: World, items: Sequence[str], chances: Sequence[float] | None) -> 
     labels = {
         item: [
             Label(
-                "", "", "supported" if truth[item] else "not_supported",
-                None if chances is None else chances[at], item,
+                "",
+                "",
+                "supported" if truth[item] else "not_supported",
+                None if chances is None else chances[at],
+                item,
             )
         ]
         for at, item in enumerate(items)
-    }  # fmt: skip
+    }
     return design_of(of.judged, labels, 0.0, one_stratum if chances is None else by_verdict)
 
 
@@ -429,12 +432,14 @@ def widths(report: Report, truth: dict[tuple[str, str], float], n: int) -> tuple
     for seed in range(9):
         labels = [
             Label(
-                asked.sample, asked.claim,
+                asked.sample,
+                asked.claim,
                 "supported" if truth[asked.sample, asked.claim] else "not_supported",
-                asked.probability, asked.item,
+                asked.probability,
+                asked.item,
             )
             for asked in report.to_label(n, seed=seed)
-        ]  # fmt: skip
+        ]
         calibration = calibrate(report, labels)
         interval = calibration.corrected.interval
         assert interval is not None

@@ -58,8 +58,10 @@ def test_the_order_of_samples_changes_nothing(
     assert ours.mean == theirs.mean
     assert ours.counts(0.0) == theirs.counts(0.0)
     assert (ours.samples, ours.due, ours.independent) == (
-        theirs.samples, theirs.due, theirs.independent
-    )  # fmt: skip
+        theirs.samples,
+        theirs.due,
+        theirs.independent,
+    )
 
 
 @given(ROWS)

@@ -28,9 +28,14 @@ def of_calls(
 def _write(log: StepLog, call: Call, parent: int | None, numbers: Any) -> None:
     number = next(numbers)
     log.begin(
-        number, parent, "retriever", call.source, query=call.query, reorders=call.reorders,
+        number,
+        parent,
+        "retriever",
+        call.source,
+        query=call.query,
+        reorders=call.reorders,
         group="at once",
-    )  # fmt: skip
+    )
     for child in call.children:
         _write(log, child, number, numbers)
     # A list of its own: what two calls return is not one object.

@@ -160,8 +160,9 @@ def results(draw: Any) -> Result:
     found = tuple(draw(findings(number, retrieved)) for number in range(count))
     ranks = None
     if retrieved and draw(st.booleans()):
-        ranks = tuple(sorted(draw(st.lists(st.integers(1, 6), min_size=retrieved,
-                                           max_size=retrieved))))  # fmt: skip
+        ranks = tuple(
+            sorted(draw(st.lists(st.integers(1, 6), min_size=retrieved, max_size=retrieved)))
+        )
     return Result(METHOD, status, found, retrieved, ranks=ranks)
 
 

@@ -66,14 +66,21 @@ def test_samples_of_a_file_stand_alone_as_in_memory(tmp_path: Path) -> None:
 def test_equal_columns_are_told_by_their_bytes_or_by_their_cells(tmp_path: Path) -> None:
     """Of files, of files that another writer wrote, and in memory; others are not equal."""
     rows = [
-        {"id": f"q{i}", "user_input": f"what is {i}?", "reference_context_ids": [f"d{i % 7}"],
-         "retrieved_context_ids": ["d1", "d2"]}
+        {
+            "id": f"q{i}",
+            "user_input": f"what is {i}?",
+            "reference_context_ids": [f"d{i % 7}"],
+            "retrieved_context_ids": ["d1", "d2"],
+        }
         for i in range(50)
-    ]  # fmt: skip
+    ]
     other_questions = [{**row, "user_input": f"{row['user_input']} "} for row in rows]
     other_references = [*rows[:-1], {**rows[-1], "reference_context_ids": ["d9"]}]
-    split_otherwise = [*rows[:-2], {**rows[-2], "reference_context_ids": ["d6", "d0"]},
-                       {**rows[-1], "reference_context_ids": []}]  # fmt: skip
+    split_otherwise = [
+        *rows[:-2],
+        {**rows[-2], "reference_context_ids": ["d6", "d0"]},
+        {**rows[-1], "reference_context_ids": []},
+    ]
     reports = [
         evaluate(own, IdRecall())
         for own in (rows, rows, other_questions, other_references, split_otherwise)

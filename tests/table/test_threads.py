@@ -55,10 +55,14 @@ def test_what_another_thread_reads_changes_nothing(
     """A row, its result, and a measure, each while another row and part are read."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", 100)
     rows = [
-        {"id": f"q{n}", "user_input": f"what is {n}?", "reference_context_ids": [f"d{n}", "d0"],
-         "retrieved_context_ids": [f"d{n % 40}", "d7"]}
+        {
+            "id": f"q{n}",
+            "user_input": f"what is {n}?",
+            "reference_context_ids": [f"d{n}", "d0"],
+            "retrieved_context_ids": [f"d{n % 40}", "d7"],
+        }
         for n in range(300)
-    ]  # fmt: skip
+    ]
     expected = evaluate(rows, IdRecall(), progress=False)
     report = expected
     if name != "memory":

@@ -106,9 +106,13 @@ class Author:
                 for quote in (_facts(text)["built"], _facts(text)["designed"])
             ]
             item = {
-                "id": number, "stands_alone": True, "answerable": "shipwreck" not in question,
-                "answer": "as documented", "quotes": quotes, "several": False,
-            }  # fmt: skip
+                "id": number,
+                "stands_alone": True,
+                "answerable": "shipwreck" not in question,
+                "answer": "as documented",
+                "quotes": quotes,
+                "several": False,
+            }
             self.verdict(item)
             questions.append(item)
         statements = []
@@ -130,34 +134,63 @@ def _facts(text: str) -> dict[str, str]:
     built = re.search(r"The (\w+) of (\w+) was completed in (\d+)\.", text)
     designed = re.search(r"It was designed by (\w+)", text)
     if built is None or designed is None:
-        return {"built": text[:60], "designed": text[:60], "thing": "", "town": "", "year": "",
-                "by": ""}  # fmt: skip
+        return {
+            "built": text[:60],
+            "designed": text[:60],
+            "thing": "",
+            "town": "",
+            "year": "",
+            "by": "",
+        }
     return {
-        "built": built[0], "thing": built[1], "town": built[2], "year": built[3],
-        "designed": designed[0], "by": designed[1],
-    }  # fmt: skip
+        "built": built[0],
+        "thing": built[1],
+        "town": built[2],
+        "year": built[3],
+        "designed": designed[0],
+        "by": designed[1],
+    }
 
 
 def _question(kind: str, position: int, facts: list[dict[str, str]]) -> dict[str, Any]:
     one = facts[0]
-    built = {"claim": f"{one['town']}'s {one['thing']} dates from {one['year']}.",
-             "document": 1, "quote": one["built"]}  # fmt: skip
-    by = {"claim": f"{one['by']} designed {one['town']}'s {one['thing']}.",
-          "document": 1, "quote": one["designed"]}  # fmt: skip
+    built = {
+        "claim": f"{one['town']}'s {one['thing']} dates from {one['year']}.",
+        "document": 1,
+        "quote": one["built"],
+    }
+    by = {
+        "claim": f"{one['by']} designed {one['town']}'s {one['thing']}.",
+        "document": 1,
+        "quote": one["designed"],
+    }
     name = f"{one['town']}'s {one['thing']}"
-    asked = (f"When did workers finish {name}?", f"Who drew up plans for {name}?",
-             f"Which year saw {name} open, roughly speaking?",
-             f"Whose office planned how {name} would look?")[position % 4]  # fmt: skip
+    asked = (
+        f"When did workers finish {name}?",
+        f"Who drew up plans for {name}?",
+        f"Which year saw {name} open, roughly speaking?",
+        f"Whose office planned how {name} would look?",
+    )[position % 4]
     if kind == "unanswerable":
-        return {"kind": kind, "question": f"Which shipwreck lies close to {name}?", "answer": "",
-                "claims": []}  # fmt: skip
+        return {
+            "kind": kind,
+            "question": f"Which shipwreck lies close to {name}?",
+            "answer": "",
+            "claims": [],
+        }
     if kind == "across_documents" and len(facts) > 1:
         two = facts[1]
-        other = {"claim": f"{two['town']}'s {two['thing']} dates from {two['year']}.",
-                 "document": 2, "quote": two["built"]}  # fmt: skip
-        return {"kind": kind, "answer": f"{one['year']} and {two['year']}",
-                "question": f"{asked[:-1]} ({position}), and {two['town']}'s {two['thing']}?",
-                "claims": [built, other]}  # fmt: skip
+        other = {
+            "claim": f"{two['town']}'s {two['thing']} dates from {two['year']}.",
+            "document": 2,
+            "quote": two["built"],
+        }
+        return {
+            "kind": kind,
+            "answer": f"{one['year']} and {two['year']}",
+            "question": f"{asked[:-1]} ({position}), and {two['town']}'s {two['thing']}?",
+            "claims": [built, other],
+        }
     claims = [built, by] if kind == "several_facts" else [(built, by, built, by)[position % 4]]
     answer = one["year"] if "dates" in claims[0]["claim"] else one["by"]
     return {"kind": kind, "question": asked, "answer": answer, "claims": claims}

@@ -30,10 +30,16 @@ def sample(n: int, text: str = "") -> Sample:
         user_input=f"Question {n}? {text}",
         reference=f"Answer {n} {text}",
         reference_claims=[f"Claim {n}. {text}"],
-        reference_contexts=[{"text": f"Quote {n}. {text}", "source": f"doc {text}", "start": 0,
-                             "end": len(f"Quote {n}. {text}")}],
+        reference_contexts=[
+            {
+                "text": f"Quote {n}. {text}",
+                "source": f"doc {text}",
+                "start": 0,
+                "end": len(f"Quote {n}. {text}"),
+            }
+        ],
         metadata={"testset": {"kind": "one_fact", "flags": [f"flag {text}"]}},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

@@ -35,8 +35,12 @@ def found(samples: Any, pages: Any = None, **options: Any) -> set[tuple[Problem,
 
 def sample(name: str, *ids: Any, **fields: Any) -> dict[str, Any]:
     """Return a sample with references."""
-    return {"id": name, "user_input": f"Ask about {name} please?", "reference_context_ids": ids,
-            **fields}  # fmt: skip
+    return {
+        "id": name,
+        "user_input": f"Ask about {name} please?",
+        "reference_context_ids": ids,
+        **fields,
+    }
 
 
 @pytest.mark.parametrize(
@@ -55,7 +59,8 @@ def sample(name: str, *ids: Any, **fields: Any) -> dict[str, Any]:
         ),
         (
             sample(
-                "a", "mills",
+                "a",
+                "mills",
                 reference_contexts=[
                     {"text": "Mills fell", "source": "mills", "start": 0, "end": 10}
                 ],
@@ -63,7 +68,7 @@ def sample(name: str, *ids: Any, **fields: Any) -> dict[str, Any]:
             Problem.SPAN,
         ),
     ],
-)  # fmt: skip
+)
 def test_each_problem_is_found_and_named(given: dict[str, Any], problem: Problem) -> None:
     """Planted once, found once, of that sample."""
     assert found([given]) == {(problem, "a")}
@@ -72,9 +77,11 @@ def test_each_problem_is_found_and_named(given: dict[str, Any], problem: Problem
 def test_what_is_right_has_no_problem() -> None:
     """An any-of group of twins, a span that stands, a question in other words."""
     right = sample(
-        "a", ["farms", "farms-copy"], "mills",
+        "a",
+        ["farms", "farms-copy"],
+        "mills",
         reference_contexts=[{"text": "Mills stood", "source": "mills", "start": 0, "end": 11}],
-    )  # fmt: skip
+    )
     assert found([right]) == set()
     assert check([right], PAGES).is_valid
 
@@ -241,8 +248,10 @@ def test_documents_come_from_everywhere(tmp_path: Any) -> None:
     (tmp_path / "c.jsonl").write_text('{"id": "c", "text": "C"}\n', "utf-8")
     (tmp_path / "d.bin").write_bytes(b"\xff")
     assert [tuple(d)[:2] for d in documents_of(tmp_path)] == [
-        ("a.md", "# A"), ("c", "C"), ("sub/b.html", "B"),
-    ]  # fmt: skip
+        ("a.md", "# A"),
+        ("c", "C"),
+        ("sub/b.html", "B"),
+    ]
     given = [
         "text",
         {"id": 1, "text": "one"},

@@ -38,8 +38,20 @@ def test_from_a_folder_to_a_reviewed_set(
     """Generate, check, review, apply; each reads what the one before wrote."""
     monkeypatch.setattr(command, "_model", lambda *_: author.model)
     made, rejected = tmp_path / "set.jsonl", tmp_path / "rejected.jsonl"
-    said = run("generate", folder, "--model", "openai:m", "-n", 10, "-o", made,
-               "--rejected", rejected, "--store", tmp_path / "s.sqlite")  # fmt: skip
+    said = run(
+        "generate",
+        folder,
+        "--model",
+        "openai:m",
+        "-n",
+        10,
+        "-o",
+        made,
+        "--rejected",
+        rejected,
+        "--store",
+        tmp_path / "s.sqlite",
+    )
     assert "10 of" in said
     assert len(list(read(made))) == 10
     assert all(json.loads(line)["rejected"] for line in rejected.read_text().splitlines())
@@ -97,8 +109,16 @@ def test_references_are_completed_from_files(tmp_path: Path) -> None:
     samples = tmp_path / "set.jsonl"
     samples.write_text(json.dumps(question) + "\n")
     labels, out = tmp_path / "labels.csv", tmp_path / "completed.jsonl"
-    options = ["--retrieved", write("one", "ac"), "--retrieved", write("two", "bc"), "--depth", 2,
-               "--label-error", 0]  # fmt: skip
+    options = [
+        "--retrieved",
+        write("one", "ac"),
+        "--retrieved",
+        write("two", "bc"),
+        "--depth",
+        2,
+        "--label-error",
+        0,
+    ]
     said = run("complete", samples, *options, "--to-label", labels)
     assert "2 contexts to label" in said
     assert "nothing is added without labels" in said

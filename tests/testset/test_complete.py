@@ -189,11 +189,13 @@ def test_missing_verdicts_and_missing_texts_are_in_the_interval(world: World) ->
     share = alone.with_labels(labels, second=labels).estimate.complete
     assert share.low <= in_frame(world, alone) <= share.high
     world.searches = {
-        name: (lambda q, of=search: [
-            {"id": one["id"]} if int(one["id"][1:]) % 7 == 0 else one for one in of(q)
-        ])
+        name: (
+            lambda q, of=search: [
+                {"id": one["id"]} if int(one["id"][1:]) % 7 == 0 else one for one in of(q)
+            ]
+        )
         for name, search in world.searches.items()
-    }  # fmt: skip
+    }
     blind = done(world)
     assert "no text" in str(blind)
     some = labels_of(world, blind, 300)
@@ -274,16 +276,18 @@ def test_what_supports_a_claim_joins_its_group() -> None:
         ],
     }
     searches = {name: (lambda _, of=name: found[of]) for name in found}
-    alone = complete([sample], searches, Truth({sample.user_input: {other}}), depth=5,
-                     progress=False)  # fmt: skip
+    alone = complete(
+        [sample], searches, Truth({sample.user_input: {other}}), depth=5, progress=False
+    )
     assert [one.pair.context.id for one in alone.judged] == ["map#1"]
     labeled = alone.with_labels({alone.judged[0].item: "relevant"})
     (completed,) = labeled.samples
     assert [r.any_of for r in completed.reference_context_ids] == [("survey", "map"), ("annals",)]
     assert [len(group) for group in completed.reference_contexts] == [2, 1]
     assert [(one.before, one.after, one.corrected) for one in labeled.recall(5)] == [
-        (0.0, 0.5, None), (1.0, 1.0, None),
-    ]  # fmt: skip
+        (0.0, 0.5, None),
+        (1.0, 1.0, None),
+    ]
     assert [(m.retriever, m.target, m.rank) for m in labeled.false_misses(5)] == [
         ("old", claims[0], 1)
     ]
@@ -306,7 +310,7 @@ def test_near_equal_texts_are_judged_apart_and_are_one_target(world: World) -> N
             {"id": f"{item['id']}{copy}", "text": item["text"] + copy.replace("-", " ")}
             for item in search(question)[:60]
             for copy in ("", "-copy", "-2019")
-        ]  # fmt: skip
+        ]
 
     world.searches = {name: doubled(search) for name, search in world.searches.items()}
     for texts in world.relevant.values():

@@ -148,10 +148,13 @@ def test_intervals_cover(silent: float, wrong: float) -> None:
         draw = random.Random(f"{silent}:{wrong}:{world}")
         truth = [draw.random() < (0.5 if at < 60 else 0.02) for at in range(900)]
         kinds = [
-            "no verdict" if draw.random() < silent * (1 if relevant else 0.5)
-            else "yes" if draw.random() < (0.85 if relevant else 0.05) else "no"
+            "no verdict"
+            if draw.random() < silent * (1 if relevant else 0.5)
+            else "yes"
+            if draw.random() < (0.85 if relevant else 0.05)
+            else "no"
             for relevant in truth
-        ]  # fmt: skip
+        ]
         strata = strata_of(kinds, [1 / (10 + at) for at in range(900)])
         said = {}
         for at in drawn(strata, 200, world):

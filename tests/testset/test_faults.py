@@ -75,14 +75,17 @@ FAULTS: dict[Problem, Any] = {
     Problem.SPAN: lambda n: spanned(good(n), start=2, end=2 + 30),
     Problem.TWIN: lambda _: {**good(7), "id": "twin"},
     Problem.COPIED: lambda n: {
-        **good(n), "user_input": f"Is it so: {good(n)['reference_contexts'][0]['text']} Who says?",
+        **good(n),
+        "user_input": f"Is it so: {good(n)['reference_contexts'][0]['text']} Who says?",
     },
     Problem.POINTS: lambda n: {
-        **good(n), "user_input": f"According to the text, {good(n)['user_input']}",
+        **good(n),
+        "user_input": f"According to the text, {good(n)['user_input']}",
     },
     Problem.NAMES: lambda n: (
         about("annual-report-2019.pdf", f"How many did the annual report 2019 count, {n}?")
-        if n % 2 else {**good(n), "user_input": f"What was finished by page {n} of the chronicle?"}
+        if n % 2
+        else {**good(n), "user_input": f"What was finished by page {n} of the chronicle?"}
     ),
     Problem.SCRIPT: lambda n: {**good(n), "user_input": f"Когда построили мост номер {n}?"},
     Problem.CONTENTS: lambda n: about("contents", f"Where is part {n} found by a reader?"),
@@ -90,8 +93,10 @@ FAULTS: dict[Problem, Any] = {
     Problem.EMPTY: lambda n: about("blank", f"What stands nowhere at all, {n}?"),
     Problem.UNBACKED: lambda n: {**good(n), "reference": "It opened in 1999."},
     Problem.ELSEWHERE: lambda n: spanned(
-        good(n), text=document(n)[1][document(n)[1].index("Records of"):][:80],
-        start=document(n)[1].index("Records of"), end=document(n)[1].index("Records of") + 80,
+        good(n),
+        text=document(n)[1][document(n)[1].index("Records of") :][:80],
+        start=document(n)[1].index("Records of"),
+        end=document(n)[1].index("Records of") + 80,
     ),
     Problem.DUPLICATE: lambda n: {
         **good(30 if n % 2 else 0),
@@ -101,9 +106,10 @@ FAULTS: dict[Problem, Any] = {
     Problem.UNANSWERED: lambda n: {**good(n), "user_input": f"UNKNOWN who paid the mason {n}?"},
     Problem.SEVERAL: lambda n: {**good(n), "user_input": f"MANY what do notes {n} list?"},
     Problem.UNSUPPORTED: lambda n: {
-        **good(n), "reference_claims": [f"FALSE the building {n} was never completed."],
+        **good(n),
+        "reference_claims": [f"FALSE the building {n} was never completed."],
     },
-}  # fmt: skip
+}
 
 
 def reader() -> ScriptedChatModel:
@@ -126,10 +132,13 @@ def reader() -> ScriptedChatModel:
             for n, line in enumerate(re.findall(r"^\d+ .* - quote: .*$", asked, re.MULTILINE), 1)
         ]
         one = {
-            "id": 1, "stands_alone": "VAGUE" not in question, "several": "MANY" in question,
-            "answerable": "UNKNOWN" not in question, "answer": "as documented",
+            "id": 1,
+            "stands_alone": "VAGUE" not in question,
+            "several": "MANY" in question,
+            "answerable": "UNKNOWN" not in question,
+            "answer": "as documented",
             "quotes": [{"document": 1, "quote": quote}],
-        }  # fmt: skip
+        }
         return Completion(json.dumps({"questions": [one], "statements": statements}), 1, 1)
 
     return ScriptedChatModel(answer, name="reader")

@@ -232,9 +232,10 @@ def test_a_long_text_is_known_by_the_passage_that_answers() -> None:
     paragraphs[20] = f"{paragraphs[20]} The zeppelin landed in Lakehurst."
     corpus = {"long": "\n\n".join(paragraphs)}
     asked = Sample(
-        user_input="Where did the zeppelin land?", reference="Lakehurst",
+        user_input="Where did the zeppelin land?",
+        reference="Lakehurst",
         reference_context_ids=["long"],
-    )  # fmt: skip
+    )
     (sample,) = anchor([asked], corpus)
     assert "zeppelin" in anchors_of(sample)["long"]["quote"]
     grown = {"long": corpus["long"] + "\n\nAn addition."}
@@ -258,8 +259,12 @@ def test_the_table_begins_with_what_needs_a_look(tmp_path: Path) -> None:
 @pytest.mark.parametrize("odd", [3, True, "text", [1], {"a": 3}, {"a": {"digest": 3, "quote": 5}}])
 def test_metadata_of_any_form_is_no_anchor(odd: Any) -> None:
     """What a user keeps under that name, and is none, leaves the label without one."""
-    sample = Sample(id="q", reference_context_ids=["a"], retrieved_context_ids=["a"],
-                    metadata={ANCHORS: odd, "testset": odd})  # fmt: skip
+    sample = Sample(
+        id="q",
+        reference_context_ids=["a"],
+        retrieved_context_ids=["a"],
+        metadata={ANCHORS: odd, "testset": odd},
+    )
     corpus = {"a": "The mill dates from 1502."}
     (label,) = follow([sample], corpus, old=corpus).labels
     assert label.status is LabelStatus.SAME

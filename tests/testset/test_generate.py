@@ -41,11 +41,16 @@ def test_every_accepted_question_stands_on_its_documents(
         for sample in testset.samples[:20]:
             sources = {context.source for group in sample.reference_contexts for context in group}
             chunks = [
-                {"text": documents[source][at : at + size], "source": source, "start": at,
-                 "end": min(at + size, len(documents[source])), "id": source}
+                {
+                    "text": documents[source][at : at + size],
+                    "source": source,
+                    "start": at,
+                    "end": min(at + size, len(documents[source])),
+                    "id": source,
+                }
                 for source in sources
                 for at in range(0, len(documents[source]), size - overlap)
-            ]  # fmt: skip
+            ]
             retrieved = sample.with_retrieval(chunks)
             assert SpanRecall().score(retrieved).score == 1.0
             assert IdRecall().score(retrieved).score == 1.0
@@ -177,8 +182,9 @@ def test_a_question_across_documents_needs_both(author: Any, documents: dict[str
     """Where one document supports all claims, or holds all quotes, one is enough."""
     kinds = ["across_documents"]
     right = made(author, documents, 10, kinds=kinds)
-    assert all(len({d for ref in s.reference_context_ids for d in ref.any_of}) == 2
-               for s in right.samples)  # fmt: skip
+    assert all(
+        len({d for ref in s.reference_context_ids for d in ref.any_of}) == 2 for s in right.samples
+    )
     assert len(right) == 10
     author.statement = lambda item, _: item.update(documents=[1, 2])
     assert {d.rejection.defect for d in made(author, documents, 10, kinds=kinds).rejected} == {
@@ -202,8 +208,11 @@ def test_unanswerable_questions_have_an_abstaining_reference(
         assert sample.reference_context_ids == ()
         assert sample.answerable is False
     checks = [r for r in author.model.requests if r.schema_name == "checks"]
-    assert all(r.messages[1].content.count("was completed in") == 12 or
-               r.messages[1].content.count("was completed in") == 13 for r in checks)  # fmt: skip
+    assert all(
+        r.messages[1].content.count("was completed in") == 12
+        or r.messages[1].content.count("was completed in") == 13
+        for r in checks
+    )
     author.verdict = lambda item: item.update(answerable=True)
     rejected = made(author, documents, 6, kinds=["unanswerable"]).rejected
     assert {draft.rejection.defect for draft in rejected} == {Defect.ANSWERABLE}
@@ -213,9 +222,10 @@ def test_difficulty_is_a_label_and_no_filter(author: Any, documents: dict[str, s
     """BM25's rank of the passage is kept beside the question; hard ones stay."""
     number = iter(range(10_000))
     author.change = lambda item: item.update(
-        question=f"Whose turn was it, say {next(number)}?" if item["answer"].isdigit()
+        question=f"Whose turn was it, say {next(number)}?"
+        if item["answer"].isdigit()
         else item["question"]
-    )  # fmt: skip
+    )
     made_by = [s.metadata["testset"] for s in made(author, documents, 60).samples]
     assert {one["difficulty"] for one in made_by} >= {"easy", "hard"}
     assert len(made_by) == 60
@@ -238,11 +248,18 @@ def test_the_same_words_elsewhere_serve_as_well(author: Any, documents: dict[str
 
 @pytest.mark.parametrize(
     "reply",
-    ["", "I cannot do that.", '{"questions": "none"}', '{"questions": []}', "[1, 2]",
-     Completion("", failure=Failure.REFUSED), Completion('{"que', failure=Failure.CUT_OFF),
-     ConnectionError("down")],
+    [
+        "",
+        "I cannot do that.",
+        '{"questions": "none"}',
+        '{"questions": []}',
+        "[1, 2]",
+        Completion("", failure=Failure.REFUSED),
+        Completion('{"que', failure=Failure.CUT_OFF),
+        ConnectionError("down"),
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_a_model_that_writes_nothing_makes_nothing(
     author: Any, documents: dict[str, str], reply: Any
 ) -> None:
@@ -386,8 +403,9 @@ def test_a_difficulty_is_asked_for_and_reached(author: Any, documents: dict[str,
     none = made(author, documents, 6, difficulty="hard", kinds=["one_fact"])
     reasons = {draft.rejection.defect for draft in none.rejected}
     assert Defect.DIFFICULTY in reasons
-    assert any("without names or rare words" in r.messages[1].content
-               for r in author.model.requests)  # fmt: skip
+    assert any(
+        "without names or rare words" in r.messages[1].content for r in author.model.requests
+    )
     with pytest.raises(ParameterError, match="difficulty: choose one of easy, medium, hard"):
         made(author, documents, 6, difficulty="cruel")
 
@@ -541,5 +559,6 @@ def test_the_set_is_scored_like_any_other(author: Any, documents: dict[str, str]
         sample.with_retrieval([{"id": name, "text": documents[name]} for name in list(documents)])
         for sample in made(author, documents, 5).samples
     ]
-    assert all(r.score == 1.0 for row in evaluate(samples, IdRecall(), progress=False)
-               for r in row.results)  # fmt: skip
+    assert all(
+        r.score == 1.0 for row in evaluate(samples, IdRecall(), progress=False) for r in row.results
+    )

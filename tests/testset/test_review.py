@@ -28,20 +28,29 @@ def samples(count: int) -> list[Sample]:
             reference=f"Answer {n}",
             reference_claims=[f"Claim {n}."],
             reference_contexts=[
-                {"text": "The mill was built in 1502.", "source": "doc", "start": start,
-                 "end": start + 27}
+                {
+                    "text": "The mill was built in 1502.",
+                    "source": "doc",
+                    "start": start,
+                    "end": start + 27,
+                }
             ],
             metadata={"testset": {"kind": "one_fact", "flags": ["opens with a pronoun"]}},
         )
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def decisions(page: str) -> dict[str, Any]:
     """Return what the page would save if nothing was decided."""
     index = json.loads(page.split('id="index">', 1)[1].split("</script>", 1)[0])
-    return {"kind": "fullrecall review", "set": index["set"], "planned": index["planned"],
-            "decisions": [], "samples": index["samples"]}  # fmt: skip
+    return {
+        "kind": "fullrecall review",
+        "set": index["set"],
+        "planned": index["planned"],
+        "decisions": [],
+        "samples": index["samples"],
+    }
 
 
 def reviewed(tmp_path: Path, given: list[Sample], *, bad: int = 0, n: int | None = None) -> Any:
@@ -88,8 +97,12 @@ def test_the_page_shows_quotes_where_they_stand(tmp_path: Path) -> None:
     assert to_review(given, tmp_path / "a.html", documents={"doc": TEXT}) == 5
     shown = decisions((tmp_path / "a.html").read_text("utf-8"))["samples"][0]
     ((place,),) = shown["quotes"]
-    assert place == ["doc", "Before the quote. ", "The mill was built in 1502.",
-                     " After the quote, more stands here."]  # fmt: skip
+    assert place == [
+        "doc",
+        "Before the quote. ",
+        "The mill was built in 1502.",
+        " After the quote, more stands here.",
+    ]
     assert shown["flags"] == ["opens with a pronoun"]
     to_review(given, tmp_path / "b.html")
     shown = decisions((tmp_path / "b.html").read_text("utf-8"))["samples"][0]

@@ -236,8 +236,11 @@ def test_a_forked_process_begins_anew() -> None:
     """A lock that was held does not stop the child, nor does it hand out its parent's traces."""
     ended = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORK],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

@@ -12,44 +12,67 @@ from tests.traces.spans import ROOT, documents, read, retriever, span
 from fullrecall.traces.span import Span
 
 CONVENTIONS: dict[str, Span] = {
-    "GenAI, JSON": span(1, "retrieval", attributes={
-        "gen_ai.operation.name": "retrieval",
-        "gen_ai.retrieval.query.text": "q",
-        "gen_ai.retrieval.documents": '[{"id": "a", "score": null}, {"id": "b", "score": null}]',
-    }),
+    "GenAI, JSON": span(
+        1,
+        "retrieval",
+        attributes={
+            "gen_ai.operation.name": "retrieval",
+            "gen_ai.retrieval.query.text": "q",
+            "gen_ai.retrieval.documents": json.dumps([{"id": own, "score": None} for own in "ab"]),
+        },
+    ),
     "OpenLLMetry": span(
-        1, "chroma.query",
+        1,
+        "chroma.query",
         attributes={"db.system": "chroma", "input.value": "q"},
         events=[
             ("db.query.result", {"db.query.result.id": own, "db.query.result.distance": 0.1})
             for own in "ab"
         ],
     ),
-    "Langfuse": span(1, "search", attributes={
-        "langfuse.observation.type": "retriever",
-        "langfuse.observation.input": '{"query": "q"}',
-        "langfuse.observation.output": '[{"id": "a", "content": "t"}, {"id": "b", "content": "u"}]',
-    }),
-    "MLflow": span(1, "search", attributes={
-        "mlflow.spanType": '"RETRIEVER"',
-        "mlflow.spanInputs": '{"query": "q"}',
-        "mlflow.spanOutputs": json.dumps([{"page_content": "t", "id": own} for own in "ab"]),
-    }),
-    "OpenInference, IDs in the output": span(1, "search", attributes={
-        "openinference.span.kind": "RETRIEVER",
-        "input.value": "q",
-        "output.value": json.dumps(
-            {"documents": [{"page_content": "", "id": own, "type": "Document"} for own in "ab"]}
-        ),
-        **documents(None, None),
-    }),
-    "OpenInference, an output of another length": span(1, "search", attributes={
-        "openinference.span.kind": "RETRIEVER",
-        "input.value": "q",
-        "output.value": '{"documents": [{"page_content": "", "id": "z", "type": "Document"}]}',
-        **documents("a", "b"),
-    }),
-}  # fmt: skip
+    "Langfuse": span(
+        1,
+        "search",
+        attributes={
+            "langfuse.observation.type": "retriever",
+            "langfuse.observation.input": '{"query": "q"}',
+            "langfuse.observation.output": json.dumps(
+                [{"id": "a", "content": "t"}, {"id": "b", "content": "u"}]
+            ),
+        },
+    ),
+    "MLflow": span(
+        1,
+        "search",
+        attributes={
+            "mlflow.spanType": '"RETRIEVER"',
+            "mlflow.spanInputs": '{"query": "q"}',
+            "mlflow.spanOutputs": json.dumps([{"page_content": "t", "id": own} for own in "ab"]),
+        },
+    ),
+    "OpenInference, IDs in the output": span(
+        1,
+        "search",
+        attributes={
+            "openinference.span.kind": "RETRIEVER",
+            "input.value": "q",
+            "output.value": json.dumps(
+                {"documents": [{"page_content": "", "id": own, "type": "Document"} for own in "ab"]}
+            ),
+            **documents(None, None),
+        },
+    ),
+    "OpenInference, an output of another length": span(
+        1,
+        "search",
+        attributes={
+            "openinference.span.kind": "RETRIEVER",
+            "input.value": "q",
+            "output.value": '{"documents": [{"page_content": "", "id": "z", "type": "Document"}]}',
+            **documents("a", "b"),
+        },
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
@@ -63,11 +86,16 @@ def test_conventions(name: str) -> None:
 
 def test_a_later_reranker_has_the_final_list() -> None:
     """Its documents count; its stages are what was retrieved, and the list that it was given."""
-    reranker = span(5, "rerank", 1, attributes={
-        "openinference.span.kind": "RERANKER",
-        **documents("c", "a", prefix="reranker.output_documents"),
-        **documents("a", "b", "c", prefix="reranker.input_documents"),
-    })  # fmt: skip
+    reranker = span(
+        5,
+        "rerank",
+        1,
+        attributes={
+            "openinference.span.kind": "RERANKER",
+            **documents("c", "a", prefix="reranker.output_documents"),
+            **documents("a", "b", "c", prefix="reranker.input_documents"),
+        },
+    )
     sample = read(ROOT, retriever(2, 1, "a", "b"), retriever(3, 1, "c"), reranker)
     assert sample.retrieved_context_ids == ("c", "a")
     assert [stage.name for stage in sample.stages] == ["search 2", "search 3", "rerank"]
@@ -76,11 +104,16 @@ def test_a_later_reranker_has_the_final_list() -> None:
 
 def test_a_reranker_of_another_list_leaves_this_one() -> None:
     """What it did not take stays a list of its own: they are united, and none is ranked first."""
-    reranker = span(5, "rerank", 1, attributes={
-        "openinference.span.kind": "RERANKER",
-        **documents("a", prefix="reranker.output_documents"),
-        **documents("a", "b", prefix="reranker.input_documents"),
-    })  # fmt: skip
+    reranker = span(
+        5,
+        "rerank",
+        1,
+        attributes={
+            "openinference.span.kind": "RERANKER",
+            **documents("a", prefix="reranker.output_documents"),
+            **documents("a", "b", prefix="reranker.input_documents"),
+        },
+    )
     sample = read(ROOT, retriever(2, 1, "a", "b"), retriever(3, 1, "x"), reranker)
     assert sorted(sample.retrieved_context_ids or ()) == ["a", "x"]  # type: ignore[type-var]
     assert sample.ranks == (1, 1)
@@ -117,19 +150,40 @@ UNSCORED: dict[str, tuple[list[Span], str]] = {
         "some of its 2 documents are missing",
     ),
     "hidden": (
-        [span(1, "s", attributes={"openinference.span.kind": "RETRIEVER",
-                                  "output.value": "__REDACTED__"})],
+        [
+            span(
+                1,
+                "s",
+                attributes={"openinference.span.kind": "RETRIEVER", "output.value": "__REDACTED__"},
+            )
+        ],
         "its documents were hidden",
     ),
     "hidden texts without IDs": (
-        [span(1, "s", attributes={"openinference.span.kind": "RETRIEVER",
-                                  "retrieval.documents.0.document.content": "__REDACTED__"})],
+        [
+            span(
+                1,
+                "s",
+                attributes={
+                    "openinference.span.kind": "RETRIEVER",
+                    "retrieval.documents.0.document.content": "__REDACTED__",
+                },
+            )
+        ],
         "its documents were hidden",
     ),
     "cut values": (
-        [span(1, "s", attributes={"openinference.span.kind": "RETRIEVER",
-                                  "output.value": '{"documents": [{"id": "a", "page_con',
-                                  **documents(None)})],
+        [
+            span(
+                1,
+                "s",
+                attributes={
+                    "openinference.span.kind": "RETRIEVER",
+                    "output.value": '{"documents": [{"id": "a", "page_con',
+                    **documents(None),
+                },
+            )
+        ],
         "its values were cut at 36 characters",
     ),
     "a lost parent": ([retriever(2, 1, "a")], "the trace is cut"),
@@ -139,7 +193,7 @@ UNSCORED: dict[str, tuple[list[Span], str]] = {
         [span(1, "s", attributes={"openinference.span.kind": "RETRIEVER", "output.value": "42"})],
         "s returned nothing that can be read as documents",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", UNSCORED)
@@ -183,10 +237,16 @@ def test_a_stream_or_a_graph_that_was_left_early(error: str) -> None:
 def test_a_tool_that_reports_its_failure() -> None:
     """It retrieved, raised, and a message said so: what it retrieved went nowhere."""
     message = {"content": "Error: down", "type": "tool", "status": "error"}
-    failed = span(2, "call", 1, end=9, attributes={
-        "openinference.span.kind": "TOOL",
-        "output.value": json.dumps({"type": "tool", "data": message}),
-    })  # fmt: skip
+    failed = span(
+        2,
+        "call",
+        1,
+        end=9,
+        attributes={
+            "openinference.span.kind": "TOOL",
+            "output.value": json.dumps({"type": "tool", "data": message}),
+        },
+    )
     sample = read(ROOT, failed, retriever(3, 2, "a"))
     assert "Error: down" in str(sample.retrieval_error)
     assert sample.retrieved_contexts is None
@@ -198,12 +258,19 @@ def test_times_of_a_coarse_clock(order: str) -> None:
     spans = [
         span(1, "chain", start=5, end=5, attributes={"input.value": "q"}),
         retriever(2, 1, "a", "b", start=5, end=5, name="a search"),
-        span(3, "rerank", 1, start=5, end=5, attributes={
-            "openinference.span.kind": "RERANKER",
-            **documents("b", prefix="reranker.output_documents"),
-            **documents("a", "b", prefix="reranker.input_documents"),
-        }),
-    ]  # fmt: skip
+        span(
+            3,
+            "rerank",
+            1,
+            start=5,
+            end=5,
+            attributes={
+                "openinference.span.kind": "RERANKER",
+                **documents("b", prefix="reranker.output_documents"),
+                **documents("a", "b", prefix="reranker.input_documents"),
+            },
+        ),
+    ]
     sample = read(*(spans if order == "parents first" else spans[::-1]))
     assert sample.retrieved_context_ids == ("b",)
 
@@ -215,8 +282,9 @@ def test_a_state_hands_on() -> None:
         listed = [{"page_content": f"text {own}", "id": own, "type": "Document"} for own in ids]
         return json.dumps({"documents": listed})
 
-    grade = span(4, "grade", 1, attributes={"input.value": state("a", "b"),
-                                            "output.value": state("a")})  # fmt: skip
+    grade = span(
+        4, "grade", 1, attributes={"input.value": state("a", "b"), "output.value": state("a")}
+    )
     answer = span(5, "generate", 1, attributes={"input.value": state("a"), "output.value": "42"})
     sample = read(ROOT, retriever(2, 1, "a", "b"), grade, answer)
     assert sample.retrieved_context_ids == ("a",)
@@ -336,8 +404,10 @@ def test_another_name_of_an_attribute(name: str) -> None:
 
 def test_documents_without_new_texts_or_known_ids() -> None:
     """A step that returned documents of others under new IDs alone: which they are is unknown."""
-    attributes = {"input.value": json.dumps([{"page_content": "text a", "id": "a"}]),
-                  "output.value": "Document(id=new, content=...)"}  # fmt: skip
+    attributes = {
+        "input.value": json.dumps([{"page_content": "text a", "id": "a"}]),
+        "output.value": "Document(id=new, content=...)",
+    }
     nodes = ["<NodeWithScore(node=TextNode(id_=new), score=0.5)>"]
     changed = span(4, "rank", 1, attributes={**attributes, "output.value": json.dumps(nodes)})
     sample = read(ROOT, retriever(2, 1, "a"), changed)

@@ -150,11 +150,17 @@ def test_a_file_of_samples_is_no_file_of_spans(tmp_path: Path) -> None:
 def observation(own: int, kind: str, parent: int | None, **fields: Any) -> dict[str, Any]:
     """Return an observation as Langfuse's API writes it."""
     return {
-        "id": f"obs-{own}", "traceId": "trace-1", "type": kind, "name": kind.lower(),
+        "id": f"obs-{own}",
+        "traceId": "trace-1",
+        "type": kind,
+        "name": kind.lower(),
         "parentObservationId": parent and f"obs-{parent}",
-        "startTime": f"2026-01-02T03:04:0{own}.000Z", "endTime": f"2026-01-02T03:04:1{own}.000Z",
-        "level": "DEFAULT", "statusMessage": None, **fields,
-    }  # fmt: skip
+        "startTime": f"2026-01-02T03:04:0{own}.000Z",
+        "endTime": f"2026-01-02T03:04:1{own}.000Z",
+        "level": "DEFAULT",
+        "statusMessage": None,
+        **fields,
+    }
 
 
 FOUND = [{"id": "a", "page_content": "t", "metadata": {"source": "s"}}, {"id": "b", "content": "u"}]
@@ -225,12 +231,14 @@ def call(own: int, parent: int | None, name: str, **fields: Any) -> dict[str, An
         "trace_id": "01a20392-5e29-7de0-b36e-5eb78eab5a95",
         "parent_id": parent and f"01a20392-5e2a-748b-8ece-b7a4de792f0{parent}",
         "op_name": f"weave:///team/project/op/{name}:abc",
-        "display_name": None, "exception": None, "output": None,
+        "display_name": None,
+        "exception": None,
+        "output": None,
         "attributes": {"weave": {"client_version": "0.54.0", **({"kind": kind} if kind else {})}},
         "started_at": f"2026-11-22 14:04:1{own}.738587+00:00",
         "ended_at": f"2026-11-22 14:04:2{own}.738587+00:00",
         **fields,
-    }  # fmt: skip
+    }
 
 
 CALLS = [
@@ -239,18 +247,37 @@ CALLS = [
 ]
 LANGCHAIN_CALLS = [
     call(
-        2, 1, "langchain.Retriever.R", kind="search", inputs={"query": "q"},
-        output={"run_type": "retriever", "name": "R", "outputs": {"documents": [
-            {"_type": "Document", "_class_name": "Document", "type": "Document",
-             "page_content": text, "id": own, "metadata": {}}
-            for own, text in (("a", "t"), ("b", "u"))
-        ]}},
+        2,
+        1,
+        "langchain.Retriever.R",
+        kind="search",
+        inputs={"query": "q"},
+        output={
+            "run_type": "retriever",
+            "name": "R",
+            "outputs": {
+                "documents": [
+                    {
+                        "_type": "Document",
+                        "_class_name": "Document",
+                        "type": "Document",
+                        "page_content": text,
+                        "id": own,
+                        "metadata": {},
+                    }
+                    for own, text in (("a", "t"), ("b", "u"))
+                ]
+            },
+        },
     ),
     call(
-        1, None, "langchain.Chain.RunnableLambda", inputs={"input": "q"},
+        1,
+        None,
+        "langchain.Chain.RunnableLambda",
+        inputs={"input": "q"},
         output={"name": "RunnableLambda", "outputs": {"output": "330 metres"}},
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("calls", [CALLS, LANGCHAIN_CALLS], ids=["ops", "LangChain"])

@@ -296,8 +296,10 @@ def test_a_retry_counts_by_what_worked(retriever_of: Any, documents: list[Docume
     with capture_retrievals() as seen:
         patient.invoke("q")
     assert [call.error for call in seen.retrieval().calls] == [
-        "ConnectionError: once", "ConnectionError: twice", None,
-    ]  # fmt: skip
+        "ConnectionError: once",
+        "ConnectionError: twice",
+        None,
+    ]
     assert ids(seen) == ["d0", "d1", "d2", "d3"]
 
 

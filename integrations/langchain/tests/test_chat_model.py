@@ -35,14 +35,22 @@ ANSWER = json.dumps(
     {
         "verdicts": [
             {
-                "id": 1, "begins": "Paris", "verdict": "supported", "together": False,
+                "id": 1,
+                "begins": "Paris",
+                "verdict": "supported",
+                "together": False,
                 "citations": [{"context": 1, "quote": "Paris is the capital"}],
             },
-            {"id": 2, "begins": "Rome", "verdict": "not_supported", "citations": [],
-             "together": False},
+            {
+                "id": 2,
+                "begins": "Rome",
+                "verdict": "not_supported",
+                "citations": [],
+                "together": False,
+            },
         ]
     }
-)  # fmt: skip
+)
 
 
 def fake(*messages: AIMessage | str, **fields: Any) -> GenericFakeChatModel:
@@ -230,8 +238,13 @@ class Parametrised(Looped):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return {"model_name": self.model_name, "seed": self.seed, "api_key": self.api_key,
-                "model_kwargs": {"top_k": 5}, "client": object()}  # fmt: skip
+        return {
+            "model_name": self.model_name,
+            "seed": self.seed,
+            "api_key": self.api_key,
+            "model_kwargs": {"top_k": 5},
+            "client": object(),
+        }
 
 
 def test_the_name_tells_what_decides_the_answers() -> None:
@@ -280,9 +293,11 @@ def test_keys_and_passwords_of_a_model_are_taken_out() -> None:
     """They are known from the model's fields: neither its name nor a message shows one."""
     secrets = ("Key-1234-abcd", "Passw-5678", "Head-9101")
     model = Parametrised(
-        temperature=0.0, api_key=SecretStr(secrets[0]), openai_api_base=f"http://me:{secrets[1]}@host/v1",
+        temperature=0.0,
+        api_key=SecretStr(secrets[0]),
+        openai_api_base=f"http://me:{secrets[1]}@host/v1",
         default_headers={"X-Auth": secrets[2]},
-    )  # fmt: skip
+    )
     assert "@http://host/v1" in LangChainChatModel(model).name
     for secret in secrets:
         assert secret not in LangChainChatModel(model).name

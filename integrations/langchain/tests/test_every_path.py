@@ -66,9 +66,13 @@ def rewriting(documents: list[Document]) -> None:
 
 
 CHANGES: list[Callable[[list[Document]], Any]] = [
-    rewriting, list.reverse, list.clear, list.pop, random.shuffle,
+    rewriting,
+    list.reverse,
+    list.clear,
+    list.pop,
+    random.shuffle,
     lambda documents: documents.insert(0, Document("other", id="other")),
-]  # fmt: skip
+]
 
 
 def answering(question: str) -> str:
@@ -178,9 +182,12 @@ def test_one_number_on_every_path(
         return [(one.score, one.comment) for one in each]
 
     options: dict[str, Any] = {
-        "data": [example("abcd", **WANTED) for _ in range(runs)], "evaluators": [evaluator],
-        "client": client, "upload_results": False, "max_concurrency": 8,
-    }  # fmt: skip
+        "data": [example("abcd", **WANTED) for _ in range(runs)],
+        "evaluators": [evaluator],
+        "client": client,
+        "upload_results": False,
+        "max_concurrency": 8,
+    }
     seen["evaluate"] = feedback(evaluate(target, **options))
 
     async def rows() -> list[Any]:

@@ -62,9 +62,13 @@ class Uploads:
         """Return a project that is kept nowhere."""
         metadata = {"dataset_version": None}
         return SimpleNamespace(
-            id=uuid4(), name=project_name, url="", metadata=metadata, reference_dataset_id=uuid4(),
+            id=uuid4(),
+            name=project_name,
+            url="",
+            metadata=metadata,
+            reference_dataset_id=uuid4(),
             extra={},
-        )  # fmt: skip
+        )
 
     def update_project(self, *_: Any, **__: Any) -> None:
         """Change nothing."""
@@ -177,15 +181,22 @@ def test_the_same_object_on_deprecated_routes(
 
     def chain(asked: str) -> Any:
         return StringRunEvaluatorChain.from_run_and_data_type(
-            evaluator, "chain", DataType.kv, input_key=asked, prediction_key="output",
-            reference_key="reference_context_ids", tags=[],
-        )  # fmt: skip
+            evaluator,
+            "chain",
+            DataType.kv,
+            input_key=asked,
+            prediction_key="output",
+            reference_key="reference_context_ids",
+            tags=[],
+        )
 
     def own(asked: str) -> Any:
         return StringEvaluator(
-            evaluation_name="graded", input_key=asked, answer_key="reference_context_ids",
+            evaluation_name="graded",
+            input_key=asked,
+            answer_key="reference_context_ids",
             grading_function=graded,
-        )  # fmt: skip
+        )
 
     def through(wrapper: Callable[[str], Any]) -> Any:
         """Return an evaluator that wraps ours; what a target's input is called, versions differ."""
@@ -322,9 +333,13 @@ def test_a_score_for_each_k_and_measure(
         IdRecall(), Recall @ 2, Recall @ 1, Precision @ 2, Precision @ 1, nDCG @ 2, nDCG @ 1
     )
     assert evaluator.feedback_keys == [
-        "id_recall@2", "id_recall@1", "id_recall.precision@2", "id_recall.precision@1",
-        "id_recall.ndcg@2", "id_recall.ndcg@1",
-    ]  # fmt: skip
+        "id_recall@2",
+        "id_recall@1",
+        "id_recall.precision@2",
+        "id_recall.precision@1",
+        "id_recall.ndcg@2",
+        "id_recall.ndcg@1",
+    ]
     outcome = evaluate(
         lambda inputs: {"documents": documents},
         data=[example(reference_context_ids=["d1", "d3"])],
@@ -335,10 +350,13 @@ def test_a_score_for_each_k_and_measure(
     found = {feedback.key: feedback for feedback in experiment_rows(outcome)}
     scores = {key: round(feedback.score, 3) for key, feedback in found.items()}
     assert scores == {
-        "id_recall@2": 0.5, "id_recall@1": 0.0,
-        "id_recall.precision@2": 0.5, "id_recall.precision@1": 0.0,
-        "id_recall.ndcg@2": 0.387, "id_recall.ndcg@1": 0.0,
-    }  # fmt: skip
+        "id_recall@2": 0.5,
+        "id_recall@1": 0.0,
+        "id_recall.precision@2": 0.5,
+        "id_recall.precision@1": 0.0,
+        "id_recall.ndcg@2": 0.387,
+        "id_recall.ndcg@1": 0.0,
+    }
     assert found["id_recall@1"].comment.startswith("0 of 2 found in 1 retrieved; missed: d1, d3")
     assert found["id_recall@2"].comment == "1 of 2 found in 2 retrieved; missed: d3"
 

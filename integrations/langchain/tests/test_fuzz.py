@@ -202,8 +202,11 @@ class Random:
                     """Search."""
                     return joined(retriever.invoke(query)[:cut])
 
-                texts.append(search.func(f"{question} {number}") if number == 9 else
-                             search.invoke({"query": f"{question} {number}"}))  # fmt: skip
+                texts.append(
+                    search.func(f"{question} {number}")
+                    if number == 9
+                    else search.invoke({"query": f"{question} {number}"})
+                )
             return self.ask("\n".join(texts))
 
         return RunnableLambda(run)

@@ -80,9 +80,12 @@ class Server:
                     return {"id": TENANT, "display_name": "t", "created_at": NOW}
                 case "POST", ["sessions"]:
                     made = {
-                        "id": body.get("id") or str(uuid4()), "tenant_id": TENANT,
-                        "start_time": NOW, "reference_dataset_id": DATASET, **body,
-                    }  # fmt: skip
+                        "id": body.get("id") or str(uuid4()),
+                        "tenant_id": TENANT,
+                        "start_time": NOW,
+                        "reference_dataset_id": DATASET,
+                        **body,
+                    }
                     made["id"] = made["id"] or str(uuid4())
                     self.sessions[made["id"]] = made
                     return made
@@ -95,9 +98,13 @@ class Server:
                     return [self.dataset()]
                 case "POST", ["datasets", "comparative"]:
                     return {
-                        "id": str(uuid4()), "tenant_id": TENANT, "created_at": NOW,
-                        "modified_at": NOW, "reference_dataset_id": DATASET, **body,
-                    }  # fmt: skip
+                        "id": str(uuid4()),
+                        "tenant_id": TENANT,
+                        "created_at": NOW,
+                        "modified_at": NOW,
+                        "reference_dataset_id": DATASET,
+                        **body,
+                    }
                 case "GET", ["datasets", _]:
                     return self.dataset()
                 case "GET", ["examples"]:
@@ -141,9 +148,13 @@ class Server:
     def example(self, one: Example) -> dict[str, Any]:
         """Return a row as JSON."""
         return {
-            "id": str(one.id), "dataset_id": DATASET, "inputs": one.inputs, "outputs": one.outputs,
-            "created_at": NOW, "modified_at": NOW,
-        }  # fmt: skip
+            "id": str(one.id),
+            "dataset_id": DATASET,
+            "inputs": one.inputs,
+            "outputs": one.outputs,
+            "created_at": NOW,
+            "modified_at": NOW,
+        }
 
     def run(self, key: str) -> dict[str, Any]:
         """Return a run as JSON."""
@@ -206,9 +217,11 @@ def server(rows: list[Example]) -> Iterator[tuple[Server, Client]]:
     thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     client = Client(
-        api_url=f"http://127.0.0.1:{http.server_port}", api_key="k", info={},
+        api_url=f"http://127.0.0.1:{http.server_port}",
+        api_key="k",
+        info={},
         auto_batch_tracing=False,
-    )  # fmt: skip
+    )
     yield kept, client
     http.shutdown()
     thread.join()
@@ -273,8 +286,10 @@ def test_an_experiment_arrives_as_computed(server: Any, route: str) -> None:
     assert uploaded(kept) == EXPECTED
     report = report_of(name, client=client)
     assert sorted(str(row.results[0].status) for row in report) == [
-        "scored", "undefined", "unscored",
-    ]  # fmt: skip
+        "scored",
+        "undefined",
+        "unscored",
+    ]
     assert {row.results[0][Recall] for row in report} == {0.5, None}
     assert {row.sample.id for row in report} == {str(each.id) for each in kept.examples}
 
@@ -354,8 +369,10 @@ def run_by(route: str, evaluators: list[Any], client: Client) -> str:
         return asyncio.run(arun())
     outcome = evaluate(
         lambda inputs: {"documents": Letters().invoke(inputs["question"])},
-        data="d", evaluators=evaluators, client=client,
-    )  # fmt: skip
+        data="d",
+        evaluators=evaluators,
+        client=client,
+    )
     outcome.wait()
     return outcome.experiment_name
 
@@ -413,8 +430,9 @@ def test_two_experiments_are_compared(server: Any) -> None:
     for cut in (3, 1):
         outcome = evaluate(
             lambda inputs, cut=cut: {"documents": Letters().invoke(inputs["question"][:cut])},
-            data=[kept.examples[0]], client=client,
-        )  # fmt: skip
+            data=[kept.examples[0]],
+            client=client,
+        )
         outcome.wait()
         names.append(outcome.experiment_name)
     compared = evaluate_comparative(
@@ -431,14 +449,18 @@ def test_a_run_over_a_dataset_uploads_every_key(server: Any) -> None:
     kept.examples = kept.examples[:1]
     both = RecallStringEvaluator(IdRecall(), Recall @ 1, nDCG)
     run_on_dataset(
-        client=client, dataset_name="d",
+        client=client,
+        dataset_name="d",
         llm_or_chain_factory=lambda: RunnableLambda(lambda i: i["question"]) | Letters(),
         evaluation=RunEvalConfig(evaluators=[both], batch_evaluators=both.summary.each()),
-    )  # fmt: skip
+    )
     scores = {each["key"]: each["score"] for each in kept.feedback}
     assert scores.keys() == {
-        "id_recall@1", "id_recall.ndcg", "id_recall@1.mean", "id_recall.ndcg.mean",
-    }  # fmt: skip
+        "id_recall@1",
+        "id_recall.ndcg",
+        "id_recall@1.mean",
+        "id_recall.ndcg.mean",
+    }
     assert scores["id_recall@1"] == scores["id_recall@1.mean"] == 0.0
     assert (
         scores["id_recall.ndcg"] == scores["id_recall.ndcg.mean"] == pytest.approx(0.387, abs=1e-3)
@@ -450,12 +472,15 @@ def test_the_function_form_of_pytest_and_openevals(rows: list[Example]) -> None:
     one = RecallStringEvaluator(IdRecall(), Recall)
     documents = Letters().invoke("abc")
     given: dict[str, Any] = {
-        "inputs": rows[0].inputs, "outputs": {"documents": documents},
+        "inputs": rows[0].inputs,
+        "outputs": {"documents": documents},
         "reference_outputs": rows[0].outputs,
-    }  # fmt: skip
+    }
     assert one(**given) == {
-        "key": "id_recall", "score": 0.5, "comment": "1 of 2 found in 3 retrieved; missed: z",
-    }  # fmt: skip
+        "key": "id_recall",
+        "score": 0.5,
+        "comment": "1 of 2 found in 3 retrieved; missed: z",
+    }
     assert [each["key"] for each in evaluator()(**given)] == ["id_recall@1", "id_recall"]
     broken = one(inputs={}, outputs={"documents": [7]}, reference_outputs=rows[0].outputs)
     assert (broken["score"], "document 0" in broken["comment"]) == (None, True)

@@ -80,8 +80,14 @@ def test_callbacks_reach_the_judge(*, awaited: bool) -> None:
 
 def run_of(**fields: Any) -> Run:
     """Return a run that LangSmith stored."""
-    plain = {"id": str(uuid4()), "name": "r", "run_type": "chain", "inputs": {"question": "q"},
-             "start_time": "2025-01-01T00:00:00Z", "end_time": "2025-01-01T00:00:01Z"}  # fmt: skip
+    plain = {
+        "id": str(uuid4()),
+        "name": "r",
+        "run_type": "chain",
+        "inputs": {"question": "q"},
+        "start_time": "2025-01-01T00:00:00Z",
+        "end_time": "2025-01-01T00:00:01Z",
+    }
     return Run(**{**plain, "trace_id": str(uuid4()), **fields})
 
 
@@ -101,8 +107,10 @@ def test_feedback_has_no_texts_where_ids_are_compared(client: Client, example: A
     (row,) = evaluate(
         lambda inputs: {"documents": Store().invoke(inputs["question"])},
         data=[example(reference_context_ids=["a"])],
-        evaluators=[RecallStringEvaluator()], client=client, upload_results=False,
-    )  # fmt: skip
+        evaluators=[RecallStringEvaluator()],
+        client=client,
+        upload_results=False,
+    )
     (found,) = row["evaluation_results"]["results"]
     assert found.score == 1.0
     assert len(str(found.evaluator_info)) < 1500
@@ -169,8 +177,10 @@ def test_what_an_experiment_left_goes_with_its_evaluator(client: Client, example
     results = evaluate(
         lambda inputs: len(Store().invoke(inputs["question"])),
         data=[example(reference_context_ids=["a"])],
-        evaluators=[evaluator], client=client, upload_results=False,
-    )  # fmt: skip
+        evaluators=[evaluator],
+        client=client,
+        upload_results=False,
+    )
     assert [row["evaluation_results"]["results"][0].score for row in results] == [1.0]
     assert live._experiments._recorders
     del evaluator, results

@@ -81,8 +81,12 @@ def endpoint(monkeypatch: pytest.MonkeyPatch, tracing: str | None) -> Iterator[E
     server = Endpoint()
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
     url = f"http://127.0.0.1:{server.server_port}"
-    for name, value in (("ENDPOINT", url), ("API_KEY", "k"), ("TRACING", tracing),
-                        ("TRACING_V2", tracing)):  # fmt: skip
+    for name, value in (
+        ("ENDPOINT", url),
+        ("API_KEY", "k"),
+        ("TRACING", tracing),
+        ("TRACING_V2", tracing),
+    ):
         for prefix in ("LANGSMITH", "LANGCHAIN"):
             if value is None:
                 monkeypatch.delenv(f"{prefix}_{name}", raising=False)
@@ -138,9 +142,12 @@ def rows(example: Callable[..., Example]) -> list[Example]:
 
 @pytest.mark.parametrize("route", ["sync", "async"])
 def test_nothing_is_sent(
-    route: str, endpoint: Endpoint, retriever_of: Any, documents: list[Document],
+    route: str,
+    endpoint: Endpoint,
+    retriever_of: Any,
+    documents: list[Document],
     rows: list[Example],
-) -> None:  # fmt: skip
+) -> None:
     """Neither runs nor child runs, judge runs, feedback or questions of what the server can do."""
     client = offline_client()
     scores, child_runs = run(route, client, retriever_of(documents), rows)

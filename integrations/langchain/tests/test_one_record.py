@@ -98,10 +98,15 @@ def replacing(documents: list[Document]) -> None:
 
 
 MUTATIONS = [
-    reversing, rewriting, replacing, list.clear, list.pop, random.Random(7).shuffle,
+    reversing,
+    rewriting,
+    replacing,
+    list.clear,
+    list.pop,
+    random.Random(7).shuffle,
     lambda documents: documents.insert(0, Document("other", id="other")),
     lambda documents: documents.sort(key=lambda document: document.id, reverse=True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("mutate", MUTATIONS)
@@ -285,8 +290,9 @@ def test_a_fusion_is_ranked_and_a_union_is_not(example: Any) -> None:
         assert found.ranks == (None if ranks is None else ranks[: len(found.contexts or ())])
         wanted = {"reference_context_ids": ["c"]}
         evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1)
-        results = scores(example, lambda inputs, c=chain: c.invoke(inputs["question"]),
-                         evaluator, **wanted)  # fmt: skip
+        results = scores(
+            example, lambda inputs, c=chain: c.invoke(inputs["question"]), evaluator, **wanted
+        )
         assert [score for score, _ in results] == [1.0, 1.0]
 
 
@@ -390,5 +396,6 @@ def test_what_stands_beside_a_retriever_and_was_called_by_it_is_a_part_of_it(exa
         (call,) = record.calls
         (ensemble,) = call.children
         assert (ensemble.source, [part.source for part in ensemble.children]) == (
-            "EnsembleRetriever", ["one", "two"],
-        )  # fmt: skip
+            "EnsembleRetriever",
+            ["one", "two"],
+        )

@@ -82,9 +82,13 @@ def run_of(**fields: Any) -> Run:
     """Return a run as the LangSmith client loads it."""
     now = datetime(2025, 1, 1, tzinfo=UTC)
     defaults = {
-        "id": uuid4(), "name": "run", "start_time": now, "run_type": "chain", "inputs": {},
+        "id": uuid4(),
+        "name": "run",
+        "start_time": now,
+        "run_type": "chain",
+        "inputs": {},
         "dotted_order": "20250101T000000000000Z" + uuid4().hex,
-    }  # fmt: skip
+    }
     return Run(**{**defaults, **fields})
 
 
@@ -92,13 +96,8 @@ def retriever_run(documents: Any, second: int = 0, **fields: Any) -> Run:
     """Return a finished retriever run that started in this second."""
     order = f"20250101T000000000000Zroot.2025010100{second:04}000000Z{uuid4().hex}"
     start = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
-    outputs = {"documents": documents}
-    return run_of(
-        **{
-            "run_type": "retriever", "name": "R", "outputs": outputs, "start_time": start,
-            "dotted_order": order, **fields,
-        }
-    )  # fmt: skip
+    own = {"run_type": "retriever", "name": "R", "outputs": {"documents": documents}}
+    return run_of(**{**own, "start_time": start, "dotted_order": order, **fields})
 
 
 def targets(retriever: Any) -> dict[str, Any]:
@@ -396,11 +395,8 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     evaluator = RecallStringEvaluator()
     run = run_of(outputs={"answer": "?"}, child_runs=[retriever_run(loaded)])
     assert evaluator.evaluate_run(run, row).score == 0.5
-    plain = {
-        "id": str(uuid4()), "name": "R", "start_time": "2025-01-01T00:00:00Z", "inputs": {},
-        "run_type": "retriever", "outputs": {"documents": loaded},
-    }  # fmt: skip
-    read = run_of(outputs={"answer": "?"}, child_runs=[plain])  # as JSON lines hold them
+    as_json = json.loads(retriever_run(loaded).model_dump_json(exclude={"dotted_order"}))
+    read = run_of(outputs={"answer": "?"}, child_runs=[as_json])
     assert evaluator.evaluate_run(read, row).score == 0.5
     bare = evaluator.evaluate_run(run_of(outputs={"answer": "?"}), row)
     assert bare.score is None

@@ -199,12 +199,7 @@ def compressed(compressor: Any) -> Callable[[], Any]:
 
 def lambda_compressed() -> Any:
     """A reranker without IDs as a step of a chain that answers."""
-    return (
-        Store()
-        | (lambda documents: [doc("b", named=False)])
-        | joined
-        | Model()
-    )  # fmt: skip
+    return Store() | (lambda documents: [doc("b", named=False)]) | joined | Model()
 
 
 def parallel() -> Any:

@@ -123,8 +123,9 @@ def test_a_single_retriever_has_no_stages() -> None:
 
 def test_the_children_of_an_ensemble() -> None:
     """By their own names; numbered in the ensemble's order where two have the same one."""
-    named = EnsembleRetriever(retrievers=[letters("BM25", "ab"), letters("dense", "bc")],
-                              weights=[0.5, 0.5])  # fmt: skip
+    named = EnsembleRetriever(
+        retrievers=[letters("BM25", "ab"), letters("dense", "bc")], weights=[0.5, 0.5]
+    )
     sample = both_ways(named)
     assert shape(sample) == [("BM25", ["a", "b"], None), ("dense", ["b", "c"], None)]
     assert final(sample) == "bac"

@@ -66,9 +66,14 @@ def target(retriever_of: Any, documents: list[Document]) -> Any:
 def summaries(evaluator: Any, target: Any, rows: list[Example], client: Client, **more: Any) -> Any:
     """Return what the summary evaluators of one experiment gave."""
     outcome = evaluate(
-        target, data=rows, evaluators=[evaluator], summary_evaluators=[evaluator.summary],
-        client=client, upload_results=False, **more,
-    )  # fmt: skip
+        target,
+        data=rows,
+        evaluators=[evaluator],
+        summary_evaluators=[evaluator.summary],
+        client=client,
+        upload_results=False,
+        **more,
+    )
     list(outcome)
     return outcome._summary_results["results"]
 
@@ -120,9 +125,14 @@ def test_in_an_async_experiment(target: Any, rows: list[Example], client: Client
 
     async def run() -> Any:
         outcome = await aevaluate(
-            atarget, data=rows, evaluators=[evaluator], client=client, upload_results=False,
-            summary_evaluators=[evaluator.summary], max_concurrency=2,
-        )  # fmt: skip
+            atarget,
+            data=rows,
+            evaluators=[evaluator],
+            client=client,
+            upload_results=False,
+            summary_evaluators=[evaluator.summary],
+            max_concurrency=2,
+        )
         async for _ in outcome:
             pass
         return outcome._summary_results["results"]
@@ -157,9 +167,15 @@ def run_with(documents: list[Document]) -> Run:
     """Return a run whose output holds these documents."""
     now = datetime(2025, 1, 1, tzinfo=UTC)
     return Run(
-        id=uuid4(), name="run", start_time=now, run_type="chain", inputs={},
-        outputs={"documents": documents}, trace_id=uuid4(), dotted_order="20250101T000000000000Zx",
-    )  # fmt: skip
+        id=uuid4(),
+        name="run",
+        start_time=now,
+        run_type="chain",
+        inputs={},
+        outputs={"documents": documents},
+        trace_id=uuid4(),
+        dotted_order="20250101T000000000000Zx",
+    )
 
 
 def test_ids_of_the_wrong_level_are_warned_of(documents: list[Document], example: Any) -> None:

@@ -96,11 +96,22 @@ def check(programs: dict[str, str], folder: Path) -> list[tuple[str, str]]:
     for name, program in programs.items():
         (folder / name).write_text(program, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable,
-         "--project", str(folder)],
-        capture_output=True, text=True, check=False, cwd=folder,
+        [
+            sys.executable,
+            "-m",
+            "pyright",
+            "--outputjson",
+            "--pythonpath",
+            sys.executable,
+            "--project",
+            str(folder),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
         env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
-    )  # fmt: skip
+    )
     told = sorted(
         json.loads(done.stdout)["generalDiagnostics"],
         key=lambda each: (each["file"], each["range"]["start"]["line"]),

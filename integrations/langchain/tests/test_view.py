@@ -39,12 +39,16 @@ def test_each_list_of_a_record(example: Any, client: Client) -> None:
     rows = evaluate(
         lambda inputs: {"answer": chain.invoke(inputs["question"])},
         data=[example("q", reference_context_ids=["a", "b", "c", "d"])],
-        evaluators=evaluators, client=client, upload_results=False,
-    )  # fmt: skip
+        evaluators=evaluators,
+        client=client,
+        upload_results=False,
+    )
     (found,) = [row["evaluation_results"]["results"] for row in rows]
     assert {each.key: each.score for each in found} == {
-        "id_recall[retrieved]": 0.75, "id_recall": 0.5, "id_recall[read]": 0.25,
-    }  # fmt: skip
+        "id_recall[retrieved]": 0.75,
+        "id_recall": 0.5,
+        "id_recall[read]": 0.25,
+    }
 
 
 def test_a_view_that_no_record_tells() -> None:

@@ -23,13 +23,19 @@ def nodes(*names: str) -> list[NodeWithScore]:
 def call(own_id: str, raw: Any, *, tool: str = "search", failed: bool = False) -> ToolCallResult:
     """Return the result of a tool call."""
     output = ToolOutput(
-        content="boom" if failed else "x", tool_name=tool, raw_input={}, raw_output=raw,
+        content="boom" if failed else "x",
+        tool_name=tool,
+        raw_input={},
+        raw_output=raw,
         is_error=failed,
-    )  # fmt: skip
+    )
     return ToolCallResult(
-        tool_name=tool, tool_kwargs={"input": f"to {own_id}"}, tool_id=own_id, tool_output=output,
+        tool_name=tool,
+        tool_kwargs={"input": f"to {own_id}"},
+        tool_id=own_id,
+        tool_output=output,
         return_direct=False,
-    )  # fmt: skip
+    )
 
 
 def output(*calls: ToolCallResult) -> AgentOutput:

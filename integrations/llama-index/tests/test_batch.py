@@ -23,14 +23,18 @@ from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluat
 
 Nodes: TypeAlias = Callable[..., list[NodeWithScore]]
 
-SUPPORTED = json.dumps({
-    "verdicts": [
-        {
-            "id": 1, "verdict": "supported", "together": False,
-            "citations": [{"context": 1, "quote": "The Eiffel Tower stands in Paris."}],
-        }
-    ]
-})  # fmt: skip
+SUPPORTED = json.dumps(
+    {
+        "verdicts": [
+            {
+                "id": 1,
+                "verdict": "supported",
+                "together": False,
+                "citations": [{"context": 1, "quote": "The Eiffel Tower stands in Paris."}],
+            }
+        ]
+    }
+)
 
 
 class BadRequestError(Exception):

@@ -60,8 +60,9 @@ def drawn(rng: random.Random) -> list[list[str]]:
     """Return the searches of an agent, by turn: parallel, repeated, empty and failing ones."""
     known = ["".join(rng.sample("abcdefghij", rng.randint(0, 4))) for _ in range(4)]
     queries = [f"{ids}." for ids in known] + ["broken"]
-    return [[rng.choice(queries) for _ in range(rng.randint(1, 3))]
-            for _ in range(rng.randint(1, 4))]  # fmt: skip
+    return [
+        [rng.choice(queries) for _ in range(rng.randint(1, 3))] for _ in range(rng.randint(1, 4))
+    ]
 
 
 def counted(turns: list[list[str]]) -> dict[str, tuple[int, float]]:
@@ -150,9 +151,9 @@ def test_the_list_leaks_and_the_prompt_does_not() -> None:
     )
     samples = [Sample(id="q", user_input="abc.", forbidden_ids=["a"])]
     leaks = {
-        view: evaluate(
-            samples, IdRecall(), retriever=observed(engine), view=view, progress=False
-        ).summary(Leak @ 4)[0][Leak @ 4].mean
+        view: evaluate(samples, IdRecall(), retriever=observed(engine), view=view, progress=False)
+        .summary(Leak @ 4)[0][Leak @ 4]
+        .mean
         for view in ("retrieved", "contexts", "read")
-    }  # fmt: skip
+    }
     assert leaks == {"retrieved": 1.0, "contexts": 0.0, "read": 0.0}

@@ -34,14 +34,22 @@ ANSWER = json.dumps(
     {
         "verdicts": [
             {
-                "id": 1, "begins": "Paris", "verdict": "supported", "together": False,
+                "id": 1,
+                "begins": "Paris",
+                "verdict": "supported",
+                "together": False,
                 "citations": [{"context": 1, "quote": "Paris is the capital"}],
             },
-            {"id": 2, "begins": "Rome", "verdict": "not_supported", "citations": [],
-             "together": False},
+            {
+                "id": 2,
+                "begins": "Rome",
+                "verdict": "not_supported",
+                "citations": [],
+                "together": False,
+            },
         ]
     }
-)  # fmt: skip
+)
 
 
 class Scripted(CustomLLM):

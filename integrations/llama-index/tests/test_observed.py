@@ -303,8 +303,10 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "router retriever": (
         lambda: RouterRetriever(
             SelectsAll(),
-            [RetrieverTool.from_defaults(one, description="d")
-             for one in (Brings("a", "b"), Brings("c"))],
+            [
+                RetrieverTool.from_defaults(one, description="d")
+                for one in (Brings("a", "b"), Brings("c"))
+            ],
             llm=llm(),
         ),
         "a b c",
@@ -312,27 +314,35 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "recursive retriever": (recursive, "a b c"),
     "reranked engine": (lambda: engine_over(Brings("a", "b", "c"), LastFirst()), "c b"),
     "reordered engine": (
-        lambda: engine_over(Brings("a", "b", "c", "d"), LongContextReorder()), "a b c d"
+        lambda: engine_over(Brings("a", "b", "c", "d"), LongContextReorder()),
+        "a b c d",
     ),
     "hybrid engine": (Hybrid, "a/1 c/1 b/2 d/2"),
     "threaded engine": (Threaded, "a/1 b/1 c/1 a2/2 b2/2 c2/2"),
     "citation engine": (
         lambda: CitationQueryEngine(
-            Brings("a", "b"), llm=llm(),
+            Brings("a", "b"),
+            llm=llm(),
             text_splitter=TokenTextSplitter(chunk_size=5, chunk_overlap=0),
         ),
         "a b",
     ),
     "router engine": (
         lambda: RouterQueryEngine(
-            SelectsAll(), engine_tools(), llm=llm(),
+            SelectsAll(),
+            engine_tools(),
+            llm=llm(),
             summarizer=get_response_synthesizer(llm=llm(), response_mode="tree_summarize"),  # type: ignore[arg-type]
         ),
         "a b c d",
     ),
     "sub-question engine": (
         lambda: SubQuestionQueryEngine.from_defaults(
-            engine_tools(), question_gen=Asks(), llm=llm(), use_async=True, verbose=False,
+            engine_tools(),
+            question_gen=Asks(),
+            llm=llm(),
+            use_async=True,
+            verbose=False,
             response_synthesizer=synthesizer(),
         ),
         "a b c d",
@@ -341,7 +351,8 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: MultiStepQueryEngine(
             engine_over(Brings("a", "b")),
             StepDecomposeQueryTransform(llm=Answering(reply=lambda _: "and then?")),
-            response_synthesizer=synthesizer(), num_steps=2,
+            response_synthesizer=synthesizer(),
+            num_steps=2,
         ),
         "a b a b",
     ),
@@ -350,22 +361,29 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "condensing chat": (lambda: chat(CondensePlusContextChatEngine), "c b"),
     "function agent": (lambda: agent(*engine_tools()), "a/1 c/1 b/2 d/2"),
     "agent workflow": (
-        lambda: AgentWorkflow(agents=[agent(
-            RetrieverTool.from_defaults(Brings("a", "b"), name="one", description="d"),
-            RetrieverTool.from_defaults(Brings("c"), name="two", description="d"),
-        )]),
+        lambda: AgentWorkflow(
+            agents=[
+                agent(
+                    RetrieverTool.from_defaults(Brings("a", "b"), name="one", description="d"),
+                    RetrieverTool.from_defaults(Brings("c"), name="two", description="d"),
+                )
+            ]
+        ),
         "a/1 c/1 b/2",
     ),
     "ReAct agent": (
         lambda: ReActAgent(
-            name="r", description="d", tools=engine_tools()[:1], llm=Answering(reply=react),
+            name="r",
+            description="d",
+            tools=engine_tools()[:1],
+            llm=Answering(reply=react),
             streaming=False,
         ),
         "a b",
     ),
     "own workflow": (OwnWorkflow, "c b"),
     "async function": (lambda: own_function, "a/1 c/1 b/2"),
-}  # fmt: skip
+}
 """Each thing, and its known list: with ranks where no step merged the calls."""
 
 
@@ -459,9 +477,13 @@ def test_a_failed_call_leaves_its_sample_unscored_unless_told_otherwise() -> Non
         for name, retriever in (("one", Brings("a", "b")), ("two", Fails()))
     ]
     engine = SubQuestionQueryEngine.from_defaults(
-        tools, question_gen=Asks(), llm=llm(), use_async=False, verbose=False,
+        tools,
+        question_gen=Asks(),
+        llm=llm(),
+        use_async=False,
+        verbose=False,
         response_synthesizer=synthesizer(),
-    )  # fmt: skip
+    )
     sample = Sample(user_input="q", reference_context_ids=["a"])
     found = observed(engine).retrieve(sample)
     assert found.error is not None
@@ -475,9 +497,11 @@ def test_a_failed_call_leaves_its_sample_unscored_unless_told_otherwise() -> Non
 def test_what_raises_is_unscored_with_its_reason() -> None:
     """A retriever that fails costs its sample, and no other."""
     report = evaluate(
-        [{"query": "q", "expected_ids": ["a"]}], IdRecall(), retriever=observed(Fails()),
+        [{"query": "q", "expected_ids": ["a"]}],
+        IdRecall(),
+        retriever=observed(Fails()),
         progress=False,
-    )  # fmt: skip
+    )
     assert report.rows[0].results[0].reason == "no retrieval: TimeoutError: no answer"
 
 

@@ -127,16 +127,21 @@ def test_putting_back_what_was_shown_changes_nothing() -> None:
     "template",
     [
         PromptTemplate('Prüfe {items}; je {item}, ob sie {whole}. {"verdicts": []} {{x}}'),
-        PromptTemplate('Prüfe {dinge}; je {item}, ob sie {whole}. {"verdicts": []} {{x}}',
-                       template_var_mappings={"items": "dinge"}),
-        PromptTemplate('{was} {items}; je {item}, ob sie {whole}. {"verdicts": []} {{x}}',
-                       was="Prüfe"),
-        PromptTemplate('{was} {items}; je {item}, ob sie {whole}. {"verdicts": []} {{x}}',
-                       function_mappings={"was": lambda **_: "Prüfe"}),
+        PromptTemplate(
+            'Prüfe {dinge}; je {item}, ob sie {whole}. {"verdicts": []} {{x}}',
+            template_var_mappings={"items": "dinge"},
+        ),
+        PromptTemplate(
+            '{was} {items}; je {item}, ob sie {whole}. {"verdicts": []} {{x}}', was="Prüfe"
+        ),
+        PromptTemplate(
+            '{was} {items}; je {item}, ob sie {whole}. {"verdicts": []} {{x}}',
+            function_mappings={"was": lambda **_: "Prüfe"},
+        ),
         'Prüfe {items}; je {item}, ob sie {whole}. {"verdicts": []} {{x}}',
     ],
     ids=["plain", "mapped", "partial", "function", "text"],
-)  # fmt: skip
+)
 def test_a_changed_prompt_is_what_is_asked(template: Any) -> None:
     """The new words reach the model, filled in, with every other brace as it was written."""
     model = Listens()
@@ -162,9 +167,9 @@ def test_a_rich_template_is_taken_too() -> None:
     """LlamaIndex's Jinja templates are filled in by their own rules."""
     model = Listens()
     evaluator = judged(model)
-    evaluator.update_prompts({
-        "attribute": RichPromptTemplate("Check {{ items }}{% if item %} one by one{% endif %}.")
-    })  # fmt: skip
+    evaluator.update_prompts(
+        {"attribute": RichPromptTemplate("Check {{ items }}{% if item %} one by one{% endif %}.")}
+    )
     ask(evaluator)
     assert model.systems == ["Check claims one by one."]
 

@@ -202,7 +202,8 @@ ENGINES: dict[str, tuple[Callable[[Keeps], Any], str]] = {
         "yes yes yes",
     ),
     "JSON": (
-        lambda llm: templated(llm, lambda **all_: json.dumps(all_["context_str"])), "yes yes yes"
+        lambda llm: templated(llm, lambda **all_: json.dumps(all_["context_str"])),
+        "yes yes yes",
     ),
     "cut": (
         lambda llm: Sends(llm=llm, makes=lambda texts: "; ".join(text[:100] for text in texts)),
@@ -210,14 +211,15 @@ ENGINES: dict[str, tuple[Callable[[Keeps], Any], str]] = {
     ),
     "first": (lambda llm: Sends(llm=llm, makes=lambda texts: texts[0]), "yes no no"),
     "repacked": (
-        lambda llm: Sends(llm=llm, makes=lambda texts: " ".join(reversed(texts))), "yes yes yes"
+        lambda llm: Sends(llm=llm, makes=lambda texts: " ".join(reversed(texts))),
+        "yes yes yes",
     ),
     "none": (lambda llm: Sends(llm=llm, makes=lambda _: "What is it?"), "no no no"),
     "condense question": (chat(CondenseQuestionChatEngine), "yes yes yes"),
     "context": (chat(ContextChatEngine), "yes yes yes"),
     "condense plus context": (chat(CondensePlusContextChatEngine), "yes yes yes"),
     "graph": (graph, "yes yes yes"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.filterwarnings("ignore:Call to deprecated:DeprecationWarning")
@@ -256,9 +258,12 @@ def test_a_text_that_the_prompt_has_from_elsewhere_was_read() -> None:
     llm = Keeps()
     said = ChatMessage(role="assistant", content=TEXTS["short"])
     engine = ContextChatEngine.from_defaults(
-        Brings(), llm=llm, memory=ChatMemoryBuffer.from_defaults([said], token_limit=999),
-        context_template="Only this is known: nothing.", system_prompt=TEXTS["last"],
-    )  # fmt: skip
+        Brings(),
+        llm=llm,
+        memory=ChatMemoryBuffer.from_defaults([said], token_limit=999),
+        context_template="Only this is known: nothing.",
+        system_prompt=TEXTS["last"],
+    )
     with capture_retrievals() as capture:
         engine.chat("q")
     assert [TEXTS[own] in llm._sent[-1] for own in TEXTS] == [True, False, True]

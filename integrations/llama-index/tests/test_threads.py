@@ -134,15 +134,14 @@ class Synthesizes(CustomQueryEngine):
 TAKEN_OVER: dict[str, tuple[Callable[[str], Any], str]] = {
     "tool": (Search(Brings("a", "b")), "search: a b (Brings: a b)"),
     "tool of two": (
-        Search(Brings("a"), Brings("b")), "search: a (Brings: a) + search: b (Brings: b)"
+        Search(Brings("a"), Brings("b")),
+        "search: a (Brings: a) + search: b (Brings: b)",
     ),
     "tool that drops some": (Search(Brings("a", "b"), keeps=1), "search: a (Brings: a b)"),
     "tool that found nothing": (Search(Brings()), "search:  (Brings: )"),
     "synthesizer": (Synthesizes().query, "Brings: a + Brings: b c"),
-    "synthesizer of some": (
-        Synthesizes(keeps=2).query, "NoText: a b (Brings: a + Brings: b c)"
-    ),
-}  # fmt: skip
+    "synthesizer of some": (Synthesizes(keeps=2).query, "NoText: a b (Brings: a + Brings: b c)"),
+}
 
 
 def tree(call: Call) -> str:

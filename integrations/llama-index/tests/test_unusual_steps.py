@@ -174,8 +174,10 @@ def test_two_retrievers_of_one_text_in_a_retried_engine(
 
     class Copies(Brings):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            return [NodeWithScore(node=TextNode(id_=f"copy of {name}", text=f"The {name}."))
-                    for name in self.names]  # fmt: skip
+            return [
+                NodeWithScore(node=TextNode(id_=f"copy of {name}", text=f"The {name}."))
+                for name in self.names
+            ]
 
     both = Brings("a", first=Copies("a").retrieve)
     engine = RetryQueryEngine(

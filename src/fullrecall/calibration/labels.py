@@ -12,10 +12,16 @@ if TYPE_CHECKING:
     from fullrecall.judges.judge import Label as Word
 
 _WORDS: Mapping[str, Word] = {
-    "supported": "supported", "yes": "supported", "true": "supported", "1": "supported",
-    "not_supported": "not_supported", "no": "not_supported", "false": "not_supported",
-    "0": "not_supported", "partial": "partial",
-}  # fmt: skip
+    "supported": "supported",
+    "yes": "supported",
+    "true": "supported",
+    "1": "supported",
+    "not_supported": "not_supported",
+    "no": "not_supported",
+    "false": "not_supported",
+    "0": "not_supported",
+    "partial": "partial",
+}
 """What a label may be called, by the words that people and spreadsheets write."""
 
 

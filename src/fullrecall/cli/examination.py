@@ -101,10 +101,12 @@ def _lines(examination: Examination) -> list[Any]:
         marked = f"{name} (has a rule)" if kind in examination.rules else name
         table.add_row(marked, f"{count:,}", _share(errors, count - silent), f"{silent:,}")
     lines = [f"judge: {examination.judge}"]
-    lines += [f"balanced accuracy {examination.balanced_accuracy:.3f}, AUC {examination.auc:.3f} "
-             f"({len(examination.labeled):,} labeled claims)"
-             if examination.balanced_accuracy is not None and examination.auc is not None
-             else "balanced accuracy: needs supported and unsupported labels"]  # fmt: skip
+    lines += [
+        f"balanced accuracy {examination.balanced_accuracy:.3f}, AUC {examination.auc:.3f} "
+        f"({len(examination.labeled):,} labeled claims)"
+        if examination.balanced_accuracy is not None and examination.auc is not None
+        else "balanced accuracy: needs supported and unsupported labels"
+    ]
     lines += [
         f"false claims supported: {credit[0]:.3f}, mean of {counted(credit[1], 'kind')} {which}"
         for ruled, which in ((False, "without a rule of its own"), (True, "that it has a rule for"))

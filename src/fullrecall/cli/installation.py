@@ -219,9 +219,13 @@ def _problems(modules: Iterable[str]) -> dict[str, str]:
         command = [sys.executable, "-P", "-W", "ignore", "-m", "fullrecall.cli.probe", *left]
         try:
             ended = subprocess.run(  # noqa: S603 - this interpreter
-                command, capture_output=True, text=True, encoding="utf-8", timeout=_PATIENCE,
+                command,
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                timeout=_PATIENCE,
                 check=False,
-            )  # fmt: skip
+            )
             answers, how = ended.stdout, f"its import ends Python (exit code {ended.returncode})"
         except subprocess.TimeoutExpired as slow:
             answers = (slow.stdout or b"").decode()

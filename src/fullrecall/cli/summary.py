@@ -72,10 +72,14 @@ def summary(
     measures = cut(ks, measure)
     loaded = Report.open(report)
     shown = loaded.summary(*measures)
-    searched = [] if smallest_k is None else [
-        loaded.smallest_k(smallest_k, each, score=name, unit=unit, largest=largest, **search)
-        for name, each in _searched(loaded, scores, measures)
-    ]  # fmt: skip
+    searched = (
+        []
+        if smallest_k is None
+        else [
+            loaded.smallest_k(smallest_k, each, score=name, unit=unit, largest=largest, **search)
+            for name, each in _searched(loaded, scores, measures)
+        ]
+    )
     if as_json:
         values = shown.to_dict()
         if smallest_k is not None:

@@ -316,8 +316,9 @@ def _pair(row: Mapping[str, object]) -> Pair | None:
     if not isinstance(claim, str) or not claim.strip():
         raise InputError(f"claim must be a text, got {shown(claim)}", field="claim")
     if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
-        raise InputError(f"contexts must be a list of texts, got {shown(contexts)}",
-                         field="contexts")  # fmt: skip
+        raise InputError(
+            f"contexts must be a list of texts, got {shown(contexts)}", field="contexts"
+        )
     label = as_label(row.get("label"))
     user_input = question if isinstance(question, str) and question else None
     if label is None:
@@ -376,8 +377,10 @@ def _grade(judgment: Judgment) -> float:
 
 
 def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float | None:
-    right = {label: [verdict == label for is_so, verdict in outcomes if is_so == label]
-             for label in (True, False)}  # fmt: skip
+    right = {
+        label: [verdict == label for is_so, verdict in outcomes if is_so == label]
+        for label in (True, False)
+    }
     if not all(right.values()):
         return None
     return sum(sum(matches) / len(matches) for matches in right.values()) / 2

@@ -227,16 +227,20 @@ def _at(sample: Sample, name: str) -> Sample:
 def _apart(report: Report, names: Sequence[str], samples: int) -> StageReports:
     """Return the report of `_each`'s samples as one report for each stage."""
     rows = report.rows
-    return StageReports({
-        name: Report.of(
-            report.methods,
-            (
-                replace(row, position=position)
-                for position, row in enumerate(rows[nth * samples : (nth + 1) * samples], start=1)
-            ),
-        )
-        for nth, name in enumerate(names)
-    })  # fmt: skip
+    return StageReports(
+        {
+            name: Report.of(
+                report.methods,
+                (
+                    replace(row, position=position)
+                    for position, row in enumerate(
+                        rows[nth * samples : (nth + 1) * samples], start=1
+                    )
+                ),
+            )
+            for nth, name in enumerate(names)
+        }
+    )
 
 
 def _credit(finding: Finding) -> float:

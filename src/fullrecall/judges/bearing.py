@@ -281,9 +281,10 @@ def _exchanged(pair: _Pair) -> bool:
         _turns(pair, (first, second), (other, another))
         for first, second in pairwise(claimed)
         for other, another in pairwise(quoted)
-        if set(first.keys) & set(another.keys) and set(second.keys) & set(other.keys)
+        if set(first.keys) & set(another.keys)
+        and set(second.keys) & set(other.keys)
         and not set(first.keys) & set(second.keys)
-    )  # fmt: skip
+    )
 
 
 def _turns(pair: _Pair, claimed: tuple[Name, Name], quoted: tuple[Name, Name]) -> bool:

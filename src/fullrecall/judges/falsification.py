@@ -116,8 +116,11 @@ def edits() -> Mapping[str, Edit]:
         "rival": partial(_replaced, by="kinds.txt"),
     }
     for form, edit in (
-        ("after auxiliary", _put_in), ("before", _led), ("after", _ended), ("exchanged", _exchanged)
-    ):  # fmt: skip
+        ("after auxiliary", _put_in),
+        ("before", _led),
+        ("after", _ended),
+        ("exchanged", _exchanged),
+    ):
         for kind, options in listed[form].items():
             name = f"{kind}, exchanged" if kind in edit_of else kind
             edit_of[name] = partial(edit, options=options)
@@ -148,9 +151,11 @@ def _number_elsewhere(claim: _Claim, chance: random.Random) -> str | None:
         for number in own
         for text in claim.contexts
         for other in numbers(text)
-        if number.in_digits and other.in_digits and other.sort == number.sort
+        if number.in_digits
+        and other.in_digits
+        and other.sort == number.sort
         and not may_stand_for(other, own)
-    ]  # fmt: skip
+    ]
     if not pairs:
         return None
     number, other = chance.choice(pairs)
@@ -159,8 +164,11 @@ def _number_elsewhere(claim: _Claim, chance: random.Random) -> str | None:
 
 def _unit(claim: _Claim, chance: random.Random) -> str | None:
     for kind in _UNITS:
-        matches = [match for unit in kind.split()
-                 for match in re.finditer(rf"(?<=\d)[ -]{unit}\b", claim.text)]  # fmt: skip
+        matches = [
+            match
+            for unit in kind.split()
+            for match in re.finditer(rf"(?<=\d)[ -]{unit}\b", claim.text)
+        ]
         if matches:
             match = chance.choice(matches)
             others = [unit for unit in kind.split() if unit != match[0][1:]]
@@ -226,8 +234,11 @@ def _negation(claim: _Claim, chance: random.Random) -> str | None:
 def _replaced(claim: _Claim, chance: random.Random, *, by: str) -> str | None:
     """Exchange a word for another of which it makes the statement false."""
     replacements = as_written(by)
-    words = [word for word in read_words(claim.text)
-             if word.written in replacements and not word.is_capitalised]  # fmt: skip
+    words = [
+        word
+        for word in read_words(claim.text)
+        if word.written in replacements and not word.is_capitalised
+    ]
     if not words:
         return None
     word = chance.choice(words)

@@ -178,8 +178,9 @@ def load(
         and not folder.is_dir()
         and (folder.is_absolute() or model[0] in "~." or model.count("/") > 1)
     ):
-        raise ParameterError(f"model must be a folder or a name on the hub, got {model!r}: "
-                             "there is no such folder")  # fmt: skip
+        raise ParameterError(
+            f"model must be a folder or a name on the hub, got {model!r}: there is no such folder"
+        )
     classifier: _OnnxClassifier | _TorchClassifier = (
         _OnnxClassifier(folder, graph, max_length=max_length, device=device)
         if graph
@@ -192,8 +193,9 @@ def load(
 
 def graph_of(folder: Path) -> Path | None:
     """Return the ONNX graph of a folder; None where it has none."""
-    return next((folder / at for at in ("model.onnx", "onnx/model.onnx")
-                 if (folder / at).is_file()), None)  # fmt: skip
+    return next(
+        (folder / at for at in ("model.onnx", "onnx/model.onnx") if (folder / at).is_file()), None
+    )
 
 
 def stamp_of(model: str) -> Stamp:
@@ -233,9 +235,9 @@ def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
             f"than by others ({margin:+.2f}): correct the order there"
         )
     if width <= 2:  # noqa: PLR2004 - of more than two outputs the probes do not tell which is what
-        options = [Head(1, 0), Head(1, 0, is_denial=True)] if width == 1 else [
-            Head(2, 1), Head(2, 0)
-        ]  # fmt: skip
+        options = (
+            [Head(1, 0), Head(1, 0, is_denial=True)] if width == 1 else [Head(2, 1), Head(2, 0)]
+        )
         best = max(options, key=lambda option: _margin(option, rows))
         if _margin(best, rows) >= _CLEAR or width == 1:
             return best

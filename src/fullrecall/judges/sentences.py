@@ -187,11 +187,13 @@ def _is_heading(stripped: str, below: str) -> bool:
     if len(below) > 1 and set(below) in ({"="}, {"-"}):
         return not _begins_item(stripped)
     return any(
-        stripped.startswith(mark) and stripped.endswith(mark) and len(stripped) > 2 * len(mark)
+        stripped.startswith(mark)
+        and stripped.endswith(mark)
+        and len(stripped) > 2 * len(mark)
         and mark not in stripped[len(mark) : -len(mark)]
         and not stripped[: -len(mark)].rstrip().endswith((*_ENDS, *_QUESTION))
         for mark in ("**", "__")
-    )  # fmt: skip
+    )
 
 
 def _is_row(stripped: str) -> bool:

@@ -228,9 +228,10 @@ def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdi
     if not cited:
         return Verdict(None, problem="the judge cites no context for its verdict")
     shown = next(
-        citation.get("context") for citation in cited
+        citation.get("context")
+        for citation in cited
         if _number(citation.get("context")) not in contexts
-    )  # fmt: skip
+    )
     return Verdict(None, problem=f"the judge cites context {shown!r}, which is not there")
 
 

@@ -74,8 +74,11 @@ class AnthropicChatModel(RemoteModel):
             body["temperature"] = self.temperature
         if schema:
             name = request.schema_name
-            form = {"name": name, "description": "Give the answer in this form.",
-                    "input_schema": request.plain_schema()}  # fmt: skip
+            form = {
+                "name": name,
+                "description": "Give the answer in this form.",
+                "input_schema": request.plain_schema(),
+            }
             body |= {"tools": [form], "tool_choice": {"type": "tool", "name": name}}
         return body
 

@@ -77,10 +77,16 @@ class Failure(StrEnum):
         return self in _PASSING
 
 
-_PASSING = frozenset({
-    Failure.RATE_LIMIT, Failure.SERVER, Failure.TIMEOUT, Failure.CONNECTION, Failure.MALFORMED,
-    Failure.SCHEMA,
-})  # fmt: skip
+_PASSING = frozenset(
+    {
+        Failure.RATE_LIMIT,
+        Failure.SERVER,
+        Failure.TIMEOUT,
+        Failure.CONNECTION,
+        Failure.MALFORMED,
+        Failure.SCHEMA,
+    }
+)
 
 _CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 _REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})

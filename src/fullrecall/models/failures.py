@@ -38,10 +38,20 @@ _BY_NAME = (
     (Failure.MALFORMED, ("JSONDecodeError", "DecodingError", "ResponseValidationError")),
     (
         Failure.CONNECTION,
-        ("Connection", "Connect", "Disconnected", "NetworkError", "ProtocolError", "ReadError",
-         "WriteError", "IncompleteRead", "PayloadError", "ClientOSError"),
+        (
+            "Connection",
+            "Connect",
+            "Disconnected",
+            "NetworkError",
+            "ProtocolError",
+            "ReadError",
+            "WriteError",
+            "IncompleteRead",
+            "PayloadError",
+            "ClientOSError",
+        ),
     ),
-)  # fmt: skip
+)
 """Parts of class names, the more telling first: many clients' timeouts are connection errors."""
 
 _DEEPEST = 8

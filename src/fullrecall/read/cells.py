@@ -13,11 +13,20 @@ from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.read.strict_json import parsed
 
-LISTS = frozenset({
-    "retrieved_contexts", "retrieved_context_ids", "reference_contexts", "reference_context_ids",
-    "reference_claims", "reference_entities", "forbidden_ids", "forbidden_contexts",
-    "superseded", "metadata",
-})  # fmt: skip
+LISTS = frozenset(
+    {
+        "retrieved_contexts",
+        "retrieved_context_ids",
+        "reference_contexts",
+        "reference_context_ids",
+        "reference_claims",
+        "reference_entities",
+        "forbidden_ids",
+        "forbidden_contexts",
+        "superseded",
+        "metadata",
+    }
+)
 """The fields that hold lists or objects."""
 
 _IDS = frozenset({"retrieved_context_ids", "reference_context_ids", "forbidden_ids"})

@@ -161,9 +161,15 @@ _DEEPEVAL = {
     "metadata": ("metadata", "additional_metadata"),
 }
 _OF_DEEPEVAL = frozenset({"expected_output", "actual_output", "retrieval_context"})
-_BESIDE = frozenset({
-    "source_file", "tools_called", "expected_tools", "comments", "custom_column_key_values",
-})  # fmt: skip
+_BESIDE = frozenset(
+    {
+        "source_file",
+        "tools_called",
+        "expected_tools",
+        "comments",
+        "custom_column_key_values",
+    }
+)
 """What deepeval has beside the fields of a sample."""
 
 

@@ -132,8 +132,12 @@ class Account(Spending):
             tokens, cost = self._count(ask, completion)
         if not name:
             return
-        amounts = {"tokens": tokens, "cost": cost, "settled": int(completion is not None),
-                 "retries": int(sent > 1)}  # fmt: skip
+        amounts = {
+            "tokens": tokens,
+            "cost": cost,
+            "settled": int(completion is not None),
+            "retries": int(sent > 1),
+        }
         if completion is not None:
             usage = completion.prompt_tokens, completion.completion_tokens
             amounts["prompt_tokens"], amounts["completion_tokens"] = usage

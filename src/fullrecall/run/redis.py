@@ -110,9 +110,7 @@ class RedisLedger(Ledger):
                 min(0.05, 0.001 * 2 ** min(tried, 9)) * self._chance.random() if tried else 0
             )
             pipeline = self._client.pipeline(transaction=False)
-            before, (seconds, micros), server = (
-                pipeline.get(name).time().info("server").execute()
-            )  # fmt: skip
+            before, (seconds, micros), server = pipeline.get(name).time().info("server").execute()
             entry = _entry(before)
             now = Moment(int(seconds) + int(micros) / 1e6, self._life_of(server["run_id"]))
             changed, outcome = change(entry, now)

@@ -321,14 +321,16 @@ class Door:
 def text_of(completion: Completion) -> str:
     """Return a completion as text that `completion_of` reads back."""
     failure = completion.failure
-    return json.dumps({
-        "text": completion.text,
-        "prompt_tokens": completion.prompt_tokens,
-        "completion_tokens": completion.completion_tokens,
-        "failure": None if failure is None else str(failure),
-        "detail": completion.detail,
-        "requests": completion.requests,
-    })  # fmt: skip
+    return json.dumps(
+        {
+            "text": completion.text,
+            "prompt_tokens": completion.prompt_tokens,
+            "completion_tokens": completion.completion_tokens,
+            "failure": None if failure is None else str(failure),
+            "detail": completion.detail,
+            "requests": completion.requests,
+        }
+    )
 
 
 def completion_of(text: str) -> Completion:

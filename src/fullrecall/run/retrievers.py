@@ -29,10 +29,23 @@ mappings, `Context`s, a `Retrieval`, rows of a database, or another library's re
 DEFAULT_K = 100
 """Contexts that a function which requires `k` is asked for, where nobody says how many."""
 
-_K_NAMES = frozenset({
-    "k", "top_k", "topk", "deep_k", "similarity_top_k", "limit", "depth", "count", "n", "n_results",
-    "num_results", "max_results", "size",
-})  # fmt: skip
+_K_NAMES = frozenset(
+    {
+        "k",
+        "top_k",
+        "topk",
+        "deep_k",
+        "similarity_top_k",
+        "limit",
+        "depth",
+        "count",
+        "n",
+        "n_results",
+        "num_results",
+        "max_results",
+        "size",
+    }
+)
 """What a function may call the number of contexts that it returns."""
 
 _ADAPTERS = {

@@ -27,9 +27,19 @@ class HandedList:
     """
 
     __slots__ = (
-        "answered", "beside", "documents", "passages", "path", "read", "replaced", "set_aside",
-        "signature", "step", "taken", "unexplained",
-    )  # fmt: skip
+        "answered",
+        "beside",
+        "documents",
+        "passages",
+        "path",
+        "read",
+        "replaced",
+        "set_aside",
+        "signature",
+        "step",
+        "taken",
+        "unexplained",
+    )
 
     def __init__(self, passages: Sequence[Passage], step: Step, path: Path) -> None:
         self.passages = tuple(passages)

@@ -175,9 +175,12 @@ class ValueReader:
         texts.append(value)
 
     def _items(
-        self, value: list[Any] | tuple[Any, ...], path: Path, lists: list[DocumentList],
+        self,
+        value: list[Any] | tuple[Any, ...],
+        path: Path,
+        lists: list[DocumentList],
         texts: list[str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
             return  # a vector
         copies = self.copies(value)

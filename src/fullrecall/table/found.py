@@ -332,8 +332,9 @@ class FoundColumns:
             positions = self.first.values
             return ((positions > 0) & (positions <= self._limit(k))).astype(np.float64)
         positions = self.steps.positions.values
-        limits = np.repeat(np.broadcast_to(self._limit(k), self.first.values.shape),
-                           self.steps.positions.counts)  # fmt: skip
+        limits = np.repeat(
+            np.broadcast_to(self._limit(k), self.first.values.shape), self.steps.positions.counts
+        )
         within: Floats = np.where(positions <= limits, self.steps.credits, 0.0)
         return row_maxima(within, self.steps.positions.offsets)
 

@@ -167,9 +167,12 @@ def check(
     order = list(Problem)
     issues.sort(key=lambda issue: order.index(issue.problem))
     return Audit(
-        len(parsed_samples), len(corpus.documents), tuple(issues), measured.wording("this set"),
+        len(parsed_samples),
+        len(corpus.documents),
+        tuple(issues),
+        measured.wording("this set"),
         dict(measured.difficulty),
-    )  # fmt: skip
+    )
 
 
 class _Corpus:

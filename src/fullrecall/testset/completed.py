@@ -254,9 +254,10 @@ class CompletedSet:
     @cached_property
     def _looked_at(self) -> list[Judged]:
         return [
-            candidate for candidate in self.judged
+            candidate
+            for candidate in self.judged
             if candidate.verdict.relevant is not None or candidate.item in self.labels
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def _named(self) -> tuple[int, int]:

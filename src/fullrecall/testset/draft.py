@@ -18,8 +18,13 @@ QuestionKind: TypeAlias = Literal[
 """What a question asks for, or how it is put."""
 
 KINDS: tuple[QuestionKind, ...] = (
-    "one_fact", "several_facts", "across_documents", "keywords", "conversational", "unanswerable"
-)  # fmt: skip
+    "one_fact",
+    "several_facts",
+    "across_documents",
+    "keywords",
+    "conversational",
+    "unanswerable",
+)
 
 Difficulty: TypeAlias = Literal["easy", "medium", "hard"]
 """How far down BM25 ranks the passage: at rank 1, to 10, below."""

@@ -436,10 +436,12 @@ class _Following:
             if alike is not None:
                 text = "\n".join(document.text for document in alike.documents)
                 return _Decision(
-                    alike.documents, LabelStatus.CHANGED, alike.similarity,
+                    alike.documents,
+                    LabelStatus.CHANGED,
+                    alike.similarity,
                     difference(label_anchor.quote, text),
                     together=label_anchor.span is not None and len(alike.documents) > 1,
-                )  # fmt: skip
+                )
         reused = label_anchor.name in self.by_id and label_anchor.span is None
         evidence = "its ID names another text now" if reused else "no text resembles it"
         return _Decision((), LabelStatus.GONE, 0.0, evidence)

@@ -297,9 +297,13 @@ class _Generation:
         if self.closed_book:
             yield from self._answered_alone()
         return TestSet(
-            tuple(self.drafts), self._made_by(), stopped, dict(self.problems), forecast=forecast,
+            tuple(self.drafts),
+            self._made_by(),
+            stopped,
+            dict(self.problems),
+            forecast=forecast,
             texts=self._texts(),
-        )  # fmt: skip
+        )
 
     def _forecast(self) -> Forecast:
         """Return what the run sends if every draft is accepted: two requests for two questions."""
@@ -366,9 +370,12 @@ class _Generation:
     def _draft(self, seed: Seed, kinds: Sequence[QuestionKind]) -> Flow[list[Draft]]:
         """Ask for drafts of one seed, and for the check of those that the machine leaves."""
         request = instructions.writing(
-            [passage.text for passage in seed.passages], kinds, seed.examples, seed.term,
+            [passage.text for passage in seed.passages],
+            kinds,
+            seed.examples,
+            seed.term,
             self.difficulty or "",
-        )  # fmt: skip
+        )
         text, problem = yield from reply(self.model, request, lambda text: bool(_questions(text)))
         if problem or not _questions(text):
             raise JudgeError(problem or "the model's reply holds no question")

@@ -30,12 +30,16 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 _HINTS = (
-    (re.compile(r"\bthe (?:company|authors?|report|speaker|narrator)\b", re.IGNORECASE),
-     "names no company, author or report"),
+    (
+        re.compile(r"\bthe (?:company|authors?|report|speaker|narrator)\b", re.IGNORECASE),
+        "names no company, author or report",
+    ),
     (re.compile(r"\bmentioned\b", re.IGNORECASE), "says mentioned"),
-    (re.compile(r"^\W*(?:he|she|it|they|this|these|those|that)\b", re.IGNORECASE),
-     "opens with a pronoun"),
-)  # fmt: skip
+    (
+        re.compile(r"^\W*(?:he|she|it|they|this|these|those|that)\b", re.IGNORECASE),
+        "opens with a pronoun",
+    ),
+)
 
 
 def longest_run(question: str, sources: Iterable[str]) -> tuple[str, ...]:

@@ -204,8 +204,18 @@ def _sheet(row_values: Sequence[Mapping[str, Any]], digest: str) -> str:
     rows: list[Sequence[object]] = [_HEAD]
     for row in row_values:
         quotes = "\n".join(f"{q[0]}: {q[2]}" for group in row["quotes"] for q in group)
-        cells = ["", "", row["question"], row["answer"], "\n".join(row["claims"]), quotes,
-                 "; ".join(row["flags"]), row["id"], digest, len(row_values)]  # fmt: skip
+        cells = [
+            "",
+            "",
+            row["question"],
+            row["answer"],
+            "\n".join(row["claims"]),
+            quotes,
+            "; ".join(row["flags"]),
+            row["id"],
+            digest,
+            len(row_values),
+        ]
         rows.append(cells)
     return f"{BOM}{table(rows)}"
 

@@ -57,15 +57,19 @@ class OpenInference(Convention):
 
     kind = "openinference.span.kind"
     kinds: ClassVar[Mapping[str, Kind]] = {
-        "retriever": "retriever", "reranker": "reranker", "tool": "tool", "llm": "llm",
+        "retriever": "retriever",
+        "reranker": "reranker",
+        "tool": "tool",
+        "llm": "llm",
         "agent": "agent",
-    }  # fmt: skip
+    }
     input = "input.value"
     output = "output.value"
     query = "reranker.query"
     documents: ClassVar[Mapping[str, str]] = {
-        "retriever": "retrieval.documents", "reranker": "reranker.output_documents",
-    }  # fmt: skip
+        "retriever": "retrieval.documents",
+        "reranker": "reranker.output_documents",
+    }
     given_documents: ClassVar[Mapping[str, str]] = {"reranker": "reranker.input_documents"}
     messages: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "llm.input_messages": ("message.content", "message_content.text"),
@@ -83,9 +87,13 @@ class GenAI(Convention):
 
     kind = "gen_ai.operation.name"
     kinds: ClassVar[Mapping[str, Kind]] = {
-        "retrieval": "retriever", "execute_tool": "tool", "chat": "llm", "text_completion": "llm",
-        "generate_content": "llm", "invoke_agent": "agent",
-    }  # fmt: skip
+        "retrieval": "retriever",
+        "execute_tool": "tool",
+        "chat": "llm",
+        "text_completion": "llm",
+        "generate_content": "llm",
+        "invoke_agent": "agent",
+    }
     query = "gen_ai.retrieval.query.text"
     document_list = "gen_ai.retrieval.documents"
     prompts = ("gen_ai.system_instructions", "gen_ai.input.messages")
@@ -126,9 +134,13 @@ class MLflow(Convention):
 
     kind = "mlflow.spanType"
     kinds: ClassVar[Mapping[str, Kind]] = {
-        "retriever": "retriever", "reranker": "reranker", "tool": "tool", "llm": "llm",
-        "chat_model": "llm", "agent": "agent",
-    }  # fmt: skip
+        "retriever": "retriever",
+        "reranker": "reranker",
+        "tool": "tool",
+        "llm": "llm",
+        "chat_model": "llm",
+        "agent": "agent",
+    }
     input = "mlflow.spanInputs"
     output = "mlflow.spanOutputs"
 
@@ -138,8 +150,11 @@ class Langfuse(Convention):
 
     kind = "langfuse.observation.type"
     kinds: ClassVar[Mapping[str, Kind]] = {
-        "retriever": "retriever", "tool": "tool", "generation": "llm", "agent": "agent",
-    }  # fmt: skip
+        "retriever": "retriever",
+        "tool": "tool",
+        "generation": "llm",
+        "agent": "agent",
+    }
     input = "langfuse.observation.input"
     output = "langfuse.observation.output"
 
@@ -149,8 +164,11 @@ class Weave(Convention):
 
     kind = "weave.kind"
     kinds: ClassVar[Mapping[str, Kind]] = {
-        "search": "retriever", "tool": "tool", "llm": "llm", "agent": "agent",
-    }  # fmt: skip
+        "search": "retriever",
+        "tool": "tool",
+        "llm": "llm",
+        "agent": "agent",
+    }
     input = "weave.inputs"
     output = "weave.output"
 

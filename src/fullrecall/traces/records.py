@@ -169,9 +169,14 @@ class WeaveCall(RecordForm):
             parts = (problem.get(name) for name in ("type", "message"))
             problem = ": ".join(str(part) for part in parts if part)
         name = str(first(row, self.name)).rpartition("/")[2].partition(":")[0]
-        return super().span({
-            **row, "output": output, "exception": problem, "display_name": name,
-        })  # fmt: skip
+        return super().span(
+            {
+                **row,
+                "output": output,
+                "exception": problem,
+                "display_name": name,
+            }
+        )
 
 
 RECORD_FORMS = (Observation(), WeaveCall(), SpanRow())
@@ -277,9 +282,9 @@ def is_missing(value: object) -> bool:
     return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN
 
 
-_DEPARTURES = frozenset({
-    "GeneratorExit", "GraphInterrupt", "NodeInterrupt", "GraphDrained", "ParentCommand"
-})  # fmt: skip
+_DEPARTURES = frozenset(
+    {"GeneratorExit", "GraphInterrupt", "NodeInterrupt", "GraphDrained", "ParentCommand"}
+)
 
 
 def left_early(error: str) -> bool:

@@ -18,12 +18,23 @@ from fullrecall.traces.span import Span
 
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
 _HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
-_METHODS = frozenset({
-    "retrieve", "_retrieve", "aretrieve", "_aretrieve",  # LlamaIndex
-    "postprocess_nodes", "_postprocess_nodes", "apostprocess_nodes", "_apostprocess_nodes",
-    "run", "run_async",  # Haystack
-    "forward", "aforward", "__call__",  # DSPy
-})  # fmt: skip
+_METHODS = frozenset(
+    {
+        "retrieve",
+        "_retrieve",
+        "aretrieve",
+        "_aretrieve",  # LlamaIndex
+        "postprocess_nodes",
+        "_postprocess_nodes",
+        "apostprocess_nodes",
+        "_apostprocess_nodes",
+        "run",
+        "run_async",  # Haystack
+        "forward",
+        "aforward",
+        "__call__",  # DSPy
+    }
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -87,9 +98,7 @@ _DOCUMENT_FIELDS = (("page_content",), ("get_content", "metadata"), ("content", 
 
 def copies_of(value: object) -> tuple[DocumentCopy, ...]:
     """Return what a retriever returned; raise `InputError` for what is no list of documents."""
-    return tuple(
-        DocumentCopy(0, each.id, each.text or "", each) for each in contexts_of(value)
-    )  # fmt: skip
+    return tuple(DocumentCopy(0, each.id, each.text or "", each) for each in contexts_of(value))
 
 
 class _Translation:
@@ -235,8 +244,9 @@ class _Translation:
             return None
         if all(map(_is_document, value)):
             return copies_of(value)
-        references = [DocumentReader().document(each) if isinstance(each, str) else None
-                      for each in value]  # fmt: skip
+        references = [
+            DocumentReader().document(each) if isinstance(each, str) else None for each in value
+        ]
         if None in references:
             return None
         copies = tuple(copy for copy in references if copy is not None)

@@ -272,10 +272,12 @@ def result_sheet(result: Result) -> Sheet:
     """Return one result: its score, its reason, and each target with its evidence."""
     score = str(result.status) if result.score is None else shown(result.score)
     lines = [line for each in result.findings[:TARGETS_SHOWN] for line in _target_lines(each)]
-    lines += lines_of([
-        (_cut(target), ["not judged", NOTHING, NOTHING, why, ""])
-        for target, why in result.unmeasured
-    ])  # fmt: skip
+    lines += lines_of(
+        [
+            (_cut(target), ["not judged", NOTHING, NOTHING, why, ""])
+            for target, why in result.unmeasured
+        ]
+    )
     more = len(result.findings) - TARGETS_SHOWN
     return Sheet(
         ["outcome", "rank", "credit", "evidence", "quote"],

@@ -120,8 +120,11 @@ def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
     corpus = [Context("Paris.", id="a")]
     pickled = pickle.dumps(BatchScorer(IdRecall(), corpus=corpus))
     scorer = pickle.loads(pickled)  # noqa: S301 - our own
-    scores = scorer({
-        "reference_context_ids": [["a"], ["b"]], "retrieved_context_ids": [["a"], ["a"]],
-    })  # fmt: skip
+    scores = scorer(
+        {
+            "reference_context_ids": [["a"], ["b"]],
+            "retrieved_context_ids": [["a"], ["a"]],
+        }
+    )
     assert list(scores["id_recall_status"]) == ["scored", "unscored"]
     assert scores["id_recall_reason"][1] == "stale label: 'b' is not in the corpus"

@@ -10,10 +10,18 @@ from langchain_core.messages import BaseMessage
 from fullrecall.steps import brief
 
 _ROLES = {
-    "human": "human", "user": "human", "HumanMessage": "human", "HumanMessageChunk": "human",
-    "ai": "ai", "assistant": "ai", "AIMessage": "ai", "AIMessageChunk": "ai",
-    "tool": "tool", "ToolMessage": "tool", "ToolMessageChunk": "tool",
-}  # fmt: skip
+    "human": "human",
+    "user": "human",
+    "HumanMessage": "human",
+    "HumanMessageChunk": "human",
+    "ai": "ai",
+    "assistant": "ai",
+    "AIMessage": "ai",
+    "AIMessageChunk": "ai",
+    "tool": "tool",
+    "ToolMessage": "tool",
+    "ToolMessageChunk": "tool",
+}
 _OTHERS = ("system", "developer", "function", "chat", "remove")
 
 

@@ -17,8 +17,12 @@ from langchain_fullrecall.messages import text_of, turn_of
 
 _NAMES = Sample.names()
 DOCUMENT_KEYS = (
-    "retrieved_contexts", *_NAMES["retrieved_contexts"], "context", "retrieved_docs", "docs"
-)  # fmt: skip
+    "retrieved_contexts",
+    *_NAMES["retrieved_contexts"],
+    "context",
+    "retrieved_docs",
+    "docs",
+)
 """Names under which an output declares what was retrieved."""
 
 _ID_KEYS = ("retrieved_context_ids", *_NAMES["retrieved_context_ids"])

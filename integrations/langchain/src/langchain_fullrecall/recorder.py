@@ -271,10 +271,12 @@ def _code_of(construct: type, *methods: str) -> list[CodeType]:
 _FALLBACKS = frozenset(
     _code_of(RunnableWithFallbacks, "invoke", "ainvoke", "batch", "abatch", "stream", "astream")
 )
-_STARTS = frozenset([
-    *_code_of(CallbackManager, "on_chain_start"),
-    *_code_of(AsyncCallbackManager, "on_chain_start"),
-])  # fmt: skip
+_STARTS = frozenset(
+    [
+        *_code_of(CallbackManager, "on_chain_start"),
+        *_code_of(AsyncCallbackManager, "on_chain_start"),
+    ]
+)
 
 _NEAR = 8
 """Frames between a run's start and its handler: those of LangChain's callback machinery."""

@@ -315,10 +315,12 @@ class Program:
         if kind == 2:
             return QueryFusionRetriever(
                 [self._retriever(depth + 1), self._retriever(depth + 1)],
-                llm=self.llm, num_queries=1, use_async=self.chance.random() < 0.5,
+                llm=self.llm,
+                num_queries=1,
+                use_async=self.chance.random() < 0.5,
                 mode=self.chance.choice(["simple", "reciprocal_rerank", "relative_score"]),
                 similarity_top_k=self.chance.randrange(1, 6),
-            )  # fmt: skip
+            )
         if kind == 3:
             tools = [
                 RetrieverTool.from_defaults(self._retriever(depth + 1), name=name, description="d")
@@ -362,9 +364,13 @@ class Program:
         """Sources that are numbered and cut for citation."""
         size = self.chance.choice([512, 40])
         return CitationQueryEngine.from_args(
-            None, retriever=self._retriever(0), llm=self.llm, citation_chunk_size=size,
-            citation_chunk_overlap=5, node_postprocessors=self.postprocessors(),
-        )  # fmt: skip
+            None,
+            retriever=self._retriever(0),
+            llm=self.llm,
+            citation_chunk_size=size,
+            citation_chunk_overlap=5,
+            node_postprocessors=self.postprocessors(),
+        )
 
     def tools(self) -> list[QueryEngineTool]:
         """Draw engines as tools."""
@@ -387,9 +393,12 @@ class Program:
     def questions(self) -> Any:
         """A question to each engine, and an answer to their answers."""
         return SubQuestionQueryEngine.from_defaults(
-            self.tools(), llm=self.llm, question_gen=Asks(["one", "two"]),
-            use_async=self.chance.random() < 0.5, verbose=False,
-        )  # fmt: skip
+            self.tools(),
+            llm=self.llm,
+            question_gen=Asks(["one", "two"]),
+            use_async=self.chance.random() < 0.5,
+            verbose=False,
+        )
 
     def by_hand(self) -> Any:
         """A cut by hand."""
@@ -399,9 +408,11 @@ class Program:
         """A chat engine."""
         made: Any = self.chance.choice([ContextChatEngine, CondensePlusContextChatEngine])
         return made.from_defaults(
-            retriever=self._retriever(0), llm=self.llm, node_postprocessors=self.postprocessors(),
+            retriever=self._retriever(0),
+            llm=self.llm,
+            node_postprocessors=self.postprocessors(),
             memory=ChatMemoryBuffer.from_defaults(token_limit=9999),
-        )  # fmt: skip
+        )
 
     def workflow(self) -> Any:
         """Steps."""

@@ -88,8 +88,10 @@ class LexicalJudge(ClaimJudge):
         if language not in self.languages:
             return self._unmeasured(f"this claim is {name_of(language)}")
         spoken = [judged_language(text, [claim], language) for text in contexts]
-        read = [text if other in self.languages else ""
-                for text, other in zip(contexts, spoken, strict=True)]  # fmt: skip
+        read = [
+            text if other in self.languages else ""
+            for text, other in zip(contexts, spoken, strict=True)
+        ]
         verdict = judged(claim, read, threshold=self._least).verdict(self._least)
         foreign = {
             other

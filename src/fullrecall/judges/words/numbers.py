@@ -261,8 +261,15 @@ class _Reader:
         token = self._tokens[at]
         value = _value(token.text)
         if value is None:
-            code = Number(token.text, token.start, token.end, None, None, sort="code",
-                          nouns=self._nouns(at + 1))  # fmt: skip
+            code = Number(
+                token.text,
+                token.start,
+                token.end,
+                None,
+                None,
+                sort="code",
+                nouns=self._nouns(at + 1),
+            )
             return code, at + 1
         end, high, sort = at + 1, value, ""
         after = self._get(at + 1)
@@ -350,8 +357,19 @@ class _Reader:
             sort = kind or ("year" if self._is_year(at, end, value, scale) else "count")
         start = before.start if sign else self._tokens[at].start
         last = self._tokens[end - 1].end
-        number = Number(self._text[start:last], start, last, value * factor, high * factor, unit,
-                        scale, sort, self._bound(at), self._nouns(end), in_digits)  # fmt: skip
+        number = Number(
+            self._text[start:last],
+            start,
+            last,
+            value * factor,
+            high * factor,
+            unit,
+            scale,
+            sort,
+            self._bound(at),
+            self._nouns(end),
+            in_digits,
+        )
         return number, end
 
     def _unit_at(self, end: int) -> tuple[str, str, int]:
@@ -381,8 +399,9 @@ class _Reader:
         """Return the bound that words before a number give: phrases before single words."""
         words = [token.lower for token in self._tokens[max(0, at - _BEFORE) : at]]
         phrases = [*map(" ".join, pairwise(words)), *words]
-        return next((_words("bounds")[phrase] for phrase in phrases if phrase in _words("bounds")),
-                    "")  # fmt: skip
+        return next(
+            (_words("bounds")[phrase] for phrase in phrases if phrase in _words("bounds")), ""
+        )
 
     def _nouns(self, at: int) -> tuple[str, ...]:
         nouns: list[str] = []

@@ -180,9 +180,12 @@ def _tables(
     drawn, notes = panels(subject, summary), list(_notes(subject, summary, first))
     if summary is None:
         return {
-            "overview": changes_sheet(subject), "others": None, "panels": drawn, "notes": notes,
+            "overview": changes_sheet(subject),
+            "others": None,
+            "panels": drawn,
+            "notes": notes,
             "funnel": None,
-        }  # fmt: skip
+        }
     charted = {nth for panel in drawn for nth in panel.choices if _cut(subject.choices[nth])}
     return {
         "overview": scores_sheet(subject, summary, misses),

@@ -136,9 +136,14 @@ class Recorder:
         return self.partial or partial or next(unclaimed, None)
 
     def begin(
-        self, id_: str, parent: str | None, instance: Any, arguments: Mapping[str, Any], *,
+        self,
+        id_: str,
+        parent: str | None,
+        instance: Any,
+        arguments: Mapping[str, Any],
+        *,
         stray: Claim | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write down that a span began.
 
         What an object calls of itself, as `retrieve` calls `_retrieve`, is no step of its own.
@@ -255,9 +260,14 @@ class _Spans(BaseSpanHandler[BaseSpan]):
     """Hands spans on to the recorders of the current call."""
 
     def span_enter(
-        self, id_: str, bound_args: BoundArguments, instance: Any = None,
-        parent_id: str | None = None, tags: Any = None, **_: Any,  # noqa: ARG002
-    ) -> None:  # fmt: skip
+        self,
+        id_: str,
+        bound_args: BoundArguments,
+        instance: Any = None,
+        parent_id: str | None = None,
+        tags: Any = None,  # noqa: ARG002
+        **_: Any,
+    ) -> None:
         """Note that a span begins."""
         current = recorders.get()
         seen_by = [each for each in current or () if each.is_open]
@@ -282,16 +292,24 @@ class _Spans(BaseSpanHandler[BaseSpan]):
                 recorder.fail(error)
 
     def span_exit(
-        self, id_: str, bound_args: BoundArguments, instance: Any = None,  # noqa: ARG002
-        result: Any = None, **_: Any,
-    ) -> None:  # fmt: skip
+        self,
+        id_: str,
+        bound_args: BoundArguments,  # noqa: ARG002
+        instance: Any = None,  # noqa: ARG002
+        result: Any = None,
+        **_: Any,
+    ) -> None:
         """Note that a span has ended."""
         _end(id_, result, None)
 
     def span_drop(
-        self, id_: str, bound_args: BoundArguments, instance: Any = None,  # noqa: ARG002
-        err: BaseException | None = None, **_: Any,
-    ) -> None:  # fmt: skip
+        self,
+        id_: str,
+        bound_args: BoundArguments,  # noqa: ARG002
+        instance: Any = None,  # noqa: ARG002
+        err: BaseException | None = None,
+        **_: Any,
+    ) -> None:
         """Note that a span has failed."""
         _end(id_, None, err or RuntimeError("no error was reported"))
 
