@@ -1,11 +1,11 @@
-"""Compare Gaffke's test K with the bounds that it replaced: how often each errs, what each needs.
+"""Compare Gaffke's test K with the usual bounds: how often each errs, what each needs.
 
     python bench/power.py
 
 needs nothing beside fullrecall. Errors and powers are exact: for laws on two or three values, every
 possible count of the values is enumerated and weighed by its multinomial probability. Only the
-power for thirds is simulated, by seed. "Replaced" are the bounds of fullrecall 0.1.0 before K:
-Wilson's and Student's, with half a sample more and one change more than were seen.
+power for thirds is simulated, by seed. The usual bounds are Wilson's for scores and Student's for
+differences, with half a sample more and one change more than were seen.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ ALPHA = 0.05
 
 
 class Kind(NamedTuple):
-    """Scores or differences of scores: their range and the replaced bounds of their mean."""
+    """Scores or differences of scores: their range and the usual bounds of their mean."""
 
     least: float
     most: float
-    replaced: Callable[[Any, Any, int], tuple[Any, Any]]
+    usual_bounds: Callable[[Any, Any, int], tuple[Any, Any]]
 
 
 def wilson_bounds(mean: Any, variance: Any, n: int) -> tuple[Any, Any]:
-    """Return the replaced one-sided bounds of means of scores with these variances of the mean."""
+    """Return the usual one-sided bounds of means of scores with these variances of the mean."""
     share = mean * (1 - mean)
     seen = (share > 0) & (variance > 0)
     padded = share / n * (variance * n * n + 0.5) / (share * n + 0.5)
@@ -45,7 +45,7 @@ def wilson_bounds(mean: Any, variance: Any, n: int) -> tuple[Any, Any]:
 
 
 def student_bounds(mean: Any, variance: Any, n: int) -> tuple[Any, Any]:
-    """Return the replaced one-sided bounds of mean differences with these variances of the mean."""
+    """Return the usual one-sided bounds of mean differences with these variances of the mean."""
     half = stdtrit(n - 1, 1 - ALPHA) * np.sqrt(variance + 1 / n**2)
     off = 1 - ALPHA ** (1 / n)
     low = np.where(variance > 0, np.maximum(-1, mean - half), mean - off * (1 + mean))
@@ -68,15 +68,15 @@ def all_counts(n: int, points: int) -> Any:
     return rows[rows[:, 0] >= 0]
 
 
-def replaced_decisions(
+def usual_decisions(
     kind: Kind, values: Sequence[float], n: int, threshold: float
 ) -> tuple[Any, Any]:
-    """Return for every count whether the replaced bounds PASS, and whether they FAIL."""
+    """Return for every count whether the usual bounds PASS, and whether they FAIL."""
     counts = all_counts(n, len(values))
     mean = counts @ np.array(values) / n
     squares = (counts * (np.array(values) - mean[:, None]) ** 2).sum(axis=1)
     squares[counts.max(axis=1) == n] = 0  # rounding is no variance
-    low, high = kind.replaced(mean, squares / (n - 1) / n, n)
+    low, high = kind.usual_bounds(mean, squares / (n - 1) / n, n)
     return low >= threshold, high < threshold
 
 
@@ -182,22 +182,22 @@ pairs and margins of 0, .02, and .05."""
 
 
 def six_rules(n: int, threshold: float) -> tuple[float, float]:
-    """Return how often any of six rules FAILs, each mean at its threshold: replaced, and by Holm.
+    """Return how often any of six rules FAILs, by the usual bounds and by Holm.
 
-    The six scores are 0/1 and independent. Holm rejects anything if the least p-value is at most a
-    sixth of the level.
+    Each mean is at its threshold. The six scores are 0/1 and independent. Holm rejects anything if
+    the least p-value is at most a sixth of the level.
     """
     laws = laws_of_mean((0, 1), threshold)
-    _, replaced = replaced_decisions(SCORES, (0, 1), n, threshold)
+    _, usual = usual_decisions(SCORES, (0, 1), n, threshold)
     _, held = decisions(SCORES, (0, 1), n, threshold, ALPHA / 6)
-    once = [float(probability(chosen, n, laws)[0]) for chosen in (replaced, held)]
+    once = [float(probability(chosen, n, laws)[0]) for chosen in (usual, held)]
     return 1 - (1 - once[0]) ** 6, 1 - (1 - once[1]) ** 6
 
 
 def unscored(n: int, threshold: float, share: float) -> tuple[float, float]:
     """Return how often PASS is false where a `share` of the samples has no score and would be 0.
 
-    The mean of all is the threshold. Replaced: coverage times the bound of those that have a
+    The mean of all is the threshold. The usual way: coverage times the bound of those that have a
     score. K: 0 in the place of each that has none.
     """
     laws = np.array([[1 - threshold - share, share, threshold]])
@@ -286,8 +286,8 @@ def pairs_for(differences: Counts, margin: float) -> int:
     return first(passes, int(differences.size), 10_000)
 
 
-def replaced_pairs_for(lost: int, margin: float) -> int:
-    """Return the same by the replaced bounds, `lost` pairs having lost all."""
+def usual_pairs_for(lost: int, margin: float) -> int:
+    """Return the same by the usual bounds, `lost` pairs having lost all."""
 
     def passes(n: int) -> bool:
         mean = np.array([-lost / n])
@@ -299,9 +299,9 @@ def replaced_pairs_for(lost: int, margin: float) -> int:
 
 def print_errors() -> None:
     """Print the table of errors."""
-    print("| case | replaced: PASS / FAIL | K: PASS / FAIL |\n|---|---:|---:|")
+    print("| case | usual: PASS / FAIL | K: PASS / FAIL |\n|---|---:|---:|")
     for case in CASES:
-        pairs = [case.errors(decide) for decide in (replaced_decisions, decisions)]
+        pairs = [case.errors(decide) for decide in (usual_decisions, decisions)]
         shown = " | ".join(f"{100 * one:.1f} / {100 * two:.1f}" for one, two in pairs)
         print(f"| {case.title} | {shown} |")
     before, after = six_rules(100, 0.9)
@@ -313,14 +313,12 @@ def print_errors() -> None:
 
 def print_powers() -> None:
     """Print the tables of powers."""
-    print(
-        "| scores, truth .95, threshold .9: samples for 80% PASS | replaced | K |\n|---|---:|---:|"
-    )
+    print("| scores, truth .95, threshold .9: samples for 80% PASS | usual | K |\n|---|---:|---:|")
     for law in SCORE_LAWS:
         tooth = 12 if len(law.values) == 2 else 1
         needed = [
             samples_for(lambda n, law=law, by=by: power(SCORES, law, n, 0.9, by), 400, tooth)
-            for by in (replaced_decisions, decisions)
+            for by in (usual_decisions, decisions)
         ]
         print(f"| {law.title} | {needed[0]:,} | {needed[1]:,} |")
     needed = [
@@ -328,10 +326,10 @@ def print_powers() -> None:
         for by_k in (False, True)
     ]
     print(f"| three targets, each found in 95% (simulated) | {needed[0]:,} | {needed[1]:,} |")
-    print("\n| pairs, margin .02 / .05 | replaced | K |\n|---|---:|---:|")
+    print("\n| pairs, margin .02 / .05 | usual | K |\n|---|---:|---:|")
     for title, lost in (("identical", 0), ("one lost", 1)):
         counts = Counts.of([-1.0] * lost)
-        before = [replaced_pairs_for(lost, margin) for margin in (0.02, 0.05)]
+        before = [usual_pairs_for(lost, margin) for margin in (0.02, 0.05)]
         after = [pairs_for(counts, margin) for margin in (0.02, 0.05)]
         print(f"| {title} | {before[0]:,} / {before[1]:,} | {after[0]:,} / {after[1]:,} |")
     for law in CHANGE_LAWS:
@@ -342,7 +340,7 @@ def print_powers() -> None:
                 )
                 for m in (0.02, 0.05)
             ]
-            for by in (replaced_decisions, decisions)
+            for by in (usual_decisions, decisions)
         ]
         shown = " | ".join(f"{small:,} / {large:,}" for small, large in row)
         print(f"| 80% power: {law.title} | {shown} |")

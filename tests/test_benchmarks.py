@@ -400,7 +400,7 @@ def test_powers_are_printed(script: Any) -> None:
     assert script.first(lambda n: n >= 7, 2, 100) == 7
     teeth = {n: 0.9 if n % 5 else n / 50 for n in range(200)}
     assert script.samples_for(teeth.__getitem__, 90, tooth=6) == 36
-    assert script.pairs_for(script.Counts.of([]), 0.05) == script.replaced_pairs_for(0, 0.05) == 59
+    assert script.pairs_for(script.Counts.of([]), 0.05) == script.usual_pairs_for(0, 0.05) == 59
 
 
 @pytest.mark.frameworks
