@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.judges.facts import facts
 
-from fullrecall import ClaimRecall, LLMJudge, SpanRecall
+from fullrecall import SpanRecall
 from fullrecall.judges.falsification import falsified
-from fullrecall.models import ChatRequest
-from fullrecall.testing import ScriptedChatModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -360,28 +358,6 @@ def test_the_engine_s_table_is_made_in_one_run(
     assert rows[0][:3] == ["concurrency", "samples", "wall / floor"]
     assert [row[:2] for row in rows[2:]] == [["1", "3"], ["2", "3"]]
     assert all(float(figure) > 0 for row in rows[2:] for figure in row[2:])
-
-
-@with_script("joint")
-def test_one_request_and_two_give_the_same(script: Any) -> None:
-    """The endpoint's answers are good ones: the same score, for half the requests."""
-    asked: dict[str, list[str]] = {}
-    for split in ("judge", "joint"):
-
-        def reply(request: ChatRequest, split: str = split) -> str:
-            asked.setdefault(split, []).append(request.schema_name)
-            form = {"json_schema": {"name": request.schema_name}}
-            messages = [message._asdict() for message in request.messages]
-            said: str = script.answer({"messages": messages, "response_format": form})
-            return said
-
-        scorer = ClaimRecall(judge=LLMJudge(ScriptedChatModel(reply, echo=False)), split=split)
-        for again in range(2):
-            for sample in script.samples(2, 0, again=again):
-                result = scorer.score(sample)
-                assert (result.score, len(result.findings)) == (1.0, script.SENTENCES)
-    assert asked["judge"] == ["items", "verdicts"] * 2 + ["verdicts"] * 2
-    assert asked["joint"] == ["joint"] * 2 + ["verdicts"] * 2
 
 
 @with_script("verdicts")

@@ -12,7 +12,6 @@ import pytest
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judges import replies
 from fullrecall.judges.flow import Done, advance
-from fullrecall.judges.joint import listed_claims
 from fullrecall.judges.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
 from fullrecall.models import Completion
@@ -339,5 +338,3 @@ def test_what_can_be_read_two_ways_is_not(reply: Any) -> None:
 def test_an_echoed_example_lists_no_claims() -> None:
     """The list that follows the prompt's own example counts, wrapped or not."""
     assert text_items('{"items":["…"]}\n{"result": {"items": ["a"]}}') == ["a"]
-    claims = '{"claims":["…"],"verdicts":[]}\n{"claims":["It is so."],"verdicts":[]}'
-    assert listed_claims(claims) == ["It is so."]

@@ -104,8 +104,7 @@ def evaluate(
       which needs no model.
     - `base_url`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
     - `require_evidence`: claim_recall: require a verified quote for credit.
-    - `split judge|joint|sentences`: claim_recall: who splits a reference; joint asks for claims and
-      verdicts in one request. Default: judge.
+    - `split judge|sentences`: claim_recall: who splits a reference. Default: judge.
     - `price`: Price per million prompt and completion tokens.
 
     Reading the file:

@@ -43,7 +43,6 @@ _IN_PYTHON: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
     (re.compile(r"\bid_key="), "--id-key"),
     (re.compile(r"pass old="), "pass --old"),
     (re.compile(r"choose one by its name"), "choose with --score"),
-    (re.compile(r"split='joint'"), "--split joint"),
     (re.compile(r"\bsplit must be"), "--split must be"),
     (re.compile(r"pass judge=LLMJudge\(…\)"), "pass --judge openai:MODEL"),
     (re.compile(r"\bmin_coverage\b"), "--min-coverage"),

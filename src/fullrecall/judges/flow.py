@@ -13,7 +13,6 @@ from itertools import count
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from fullrecall.judges.judge import Ask, Flow
-from fullrecall.judges.origin import signed
 from fullrecall.models.chat import Completion
 from fullrecall.models.failures import failed
 from fullrecall.models.retries import Retries, sound
@@ -159,7 +158,7 @@ def _limited(side_by_side: int) -> Answer:
             if wait is None:
                 break
             await asyncio.sleep(wait)
-        return counted(ask, completion, sent)
+        return counted(completion, sent)
 
     return answer
 
@@ -171,12 +170,11 @@ def _completed(ask: Ask, retries: Retries) -> Completion:
         if wait is None:
             break
         time.sleep(wait)
-    return counted(ask, completion, sent)
+    return counted(completion, sent)
 
 
-def counted(ask: Ask, completion: Completion, sent: int) -> Completion:
+def counted(completion: Completion, sent: int) -> Completion:
     """Return what the last request brought, with the number of requests that it took."""
-    completion = signed(ask, completion) if ask.kept_as else completion
     return completion if sent == 1 else replace(completion, requests=sent)
 
 

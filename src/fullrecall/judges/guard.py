@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from fullrecall.judges.bearing import Aim
-from fullrecall.judges.exchange import Exchange, Matter, groups_of, is_proven
+from fullrecall.judges.exchange import Exchange, Matter, groups_of
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.hints import seems_to_instruct
 from fullrecall.judges.judge import Flow, Verdict
@@ -134,7 +134,7 @@ class Guard:
         order = list(range(len(texts)))
         chance.shuffle(order)
         shuffled = {n: texts[at] for n, at in enumerate(order, start=1)}
-        matter = self._matter._replace(targets=shuffled, window=window)
+        matter = replace(self._matter, targets=shuffled, window=window)
         numbers_of = {at: number for number, at in enumerate(order, start=1)}
         canary_numbers = [numbers_of[at] for at in range(len(targets), len(texts))]
         by_number = yield from self._exchange.verdicts(
@@ -151,7 +151,7 @@ class Guard:
         }
 
     def _proven(self, number: int, verdict: Verdict, matter: Matter) -> Verdict:
-        if self._must_prove and verdict.helps and not is_proven(matter, number, verdict):
+        if self._must_prove and verdict.helps and not matter.proves(number, verdict):
             return Verdict("not_supported", contested=UNPROVEN)
         return verdict
 

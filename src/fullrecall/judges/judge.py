@@ -17,15 +17,12 @@ class Ask(NamedTuple):
     `accepts` says of a completion whether it holds something of an answer: no other is ever
     stored. None accepts every completion without a failure.
     `known` is the completion where whoever asks has it already: drivers send nothing then.
-    `kept_as` are requests whose answer is part of this one's: it is kept as that of the first,
-    signed (`origin`), once for whoever asks for it; what is kept of another serves as well.
     """
 
     model: ChatModel
     request: ChatRequest
     accepts: Callable[[Completion], bool] | None = None
     known: Completion | None = None
-    kept_as: tuple[ChatRequest, ...] = ()
 
 
 Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Completion], T]
@@ -126,20 +123,6 @@ class QuotingJudge(Protocol):
 
     def requiring_quotes(self) -> Judge:
         """Return the same judge, asking once more for quotes that are not verified."""
-        ...
-
-
-@runtime_checkable
-class JointJudge(Protocol):
-    """A judge that can split a reference and judge its claims in one request."""
-
-    def joint(
-        self, text: str, contexts: Sequence[str], *, question: str | None = None
-    ) -> Flow[tuple[Sequence[str], Sequence[Verdict]]]:
-        """Return the claims of an answer, and one verdict for each, in order.
-
-        The claims of one text are the same whatever the contexts: those that were fixed first.
-        """
         ...
 
 

@@ -9,13 +9,11 @@ from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judges.exchange import Exchange, Matter, is_proven
+from fullrecall.judges.exchange import Exchange, Matter
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.guard import Guard
 from fullrecall.judges.hints import seems_to_instruct, without_hints
-from fullrecall.judges.joint import ClaimList, listing
 from fullrecall.judges.judge import Ask, Flow, Kind, Relation, Verdict
-from fullrecall.judges.origin import digest, parted
 from fullrecall.judges.prompts import RELATIONS, Prompts
 from fullrecall.judges.replies import text_items
 from fullrecall.judges.reviews import Reviews, verified
@@ -125,17 +123,12 @@ class LLMJudge:
 
         Raises `JudgeError` where the model gives none, with the reason.
         """
-        return (yield from self._split(text, kind, question, self.reasks + 1))
-
-    def _split(
-        self, text: str, kind: Kind, question: str | None, attempts: int
-    ) -> Flow[tuple[str, ...]]:
         request = self.prompts.split(text, kind=kind, question=question)
         key = (kind, text, question)
         past = self._splits.get(key, ())
         heard: list[Completion] = []
         problem = ""
-        for again in range(attempts):
+        for again in range(self.reasks + 1):
             answered = past[again] if again < len(past) else None
             attempt = replace(request, again=again) if again else request
             (completion,) = yield [Ask(self.model, attempt, _lists_items, answered)]
@@ -171,91 +164,29 @@ class LLMJudge:
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per target, in order."""
-        return (yield from self._attribute(targets, contexts, question, relation))
-
-    def joint(
-        self, text: str, contexts: Sequence[str], *, question: str | None = None
-    ) -> Flow[tuple[Sequence[str], Sequence[Verdict]]]:
-        """Return the claims of a text, and one verdict for each, in order: by one request.
-
-        The request lists the claims and judges them where the text is met for the first time and
-        the contexts fit in one window; it shows none that seems to instruct the judge, and is not
-        sent with `guard="canaries"`. Its list counts if it is all of the
-        text and nothing else; otherwise the text is split without contexts. From then on the
-        claims of this text are fixed, and are only judged.
-
-        At most this takes as many requests as `split` and `attribute` do, with `reasks=0` one
-        more. Raises `JudgeError` where the text cannot be split.
-        """
-        numbered = dict(enumerate(contexts, start=1))
-        shown = windows(self._judged_together(numbered), self.window)
-        request = self.prompts.split(text, kind="claims", question=question)
-        if len(shown) == 1 and self.guard == "hints":
-            request = replace(
-                self.prompts.split_and_attribution(text, shown[0], question=question),
-                sample=self.sample,
-            )
-        claims, completion = yield from self._fixed(text, question, request)
-        own = parted(completion.text)[1] == digest(request) and len(claims) <= self.claims_per_call
-        heard = completion if own else None
-        return claims, (yield from self._attribute(claims, contexts, question, "claim", heard))
-
-    def _fixed(
-        self, text: str, question: str | None, request: ChatRequest
-    ) -> Flow[tuple[Sequence[str], Completion]]:
-        """Return the claims of a text that count from now on, and the reply that fixed them."""
-        claims = ClaimList(text, question)
-        kept_as = claims.kept_as(self.prompts)
-        key = ("joint", text, question)
-        past = self._splits.get(key) or self._splits.get(("claims", text, question), ())
-        ask = Ask(self.model, request, claims.is_in, past[-1] if past else None, kept_as)
-        (completion,) = yield [ask]
-        if not claims.is_in(completion):
-            # The joint request was the first attempt.
-            items = yield from self._split(text, "claims", question, max(1, self.reasks))
-            (completion,) = yield [ask._replace(known=listing(items))]
-            if not claims.is_in(completion):  # what another version of fullrecall took for a list
-                completion = listing(items)
-        completion = self._remembered(key, [completion])[-1]
-        return claims.of(completion), completion
-
-    def _attribute(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        question: str | None,
-        relation: Relation,
-        heard: Completion | None = None,
-    ) -> Flow[list[Verdict]]:
-        numbered = dict(enumerate(contexts, start=1))
         matter = Matter(
             dict(enumerate(targets, start=1)),
-            numbered,
+            dict(enumerate(contexts, start=1)),
             partial(self.prompts.attribution, question=question, relation=relation),
             RELATIONS[relation]["items"],
             relation,
         )
         exchange = self._exchange
         guard = Guard(exchange, matter, must_prove=self.guard == "hints")
-        together = self._judged_together(numbered)
+        together, apart = self._windows(matter.window, hints=self.guard == "hints")
         by_window = yield from side_by_side(
             [
                 guard.verdicts(window)
                 if self.guard == "canaries"
-                else exchange.verdicts(matter._replace(window=window), heard)
-                for window in windows(together, self.window)
+                else exchange.verdicts(replace(matter, window=window))
+                for window in together
             ]
-            + [
-                _marked(guard.verdicts(window))
-                for number, text in numbered.items()
-                if number not in together
-                for window in windows({number: text}, self.window)
-            ]
+            + [_marked(guard.verdicts(window)) for window in apart]
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
-        heeded = {n: text for n, text in numbered.items() if n not in guard.left_out}
-        reviews = Reviews(matter._replace(window=heeded), exchange)
-        if relation == "claim" and len(numbered) > 1:
+        heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
+        reviews = Reviews(replace(matter, window=heeded), exchange)
+        if relation == "claim" and len(contexts) > 1:
             verdicts |= yield from reviews.denied(verdicts, self.window)
         if len(by_window) > 1:
             verdicts |= yield from reviews.in_parts(verdicts)
@@ -264,11 +195,14 @@ class LLMJudge:
             return judged
         return (yield from verified(judged, targets, contexts, exchange))
 
-    def _judged_together(self, contexts: Mapping[int, str]) -> dict[int, str]:
-        """Return the contexts that are judged together; with hints, others are judged apart."""
-        if self.guard == "canaries":
-            return dict(contexts)
-        return {n: text for n, text in contexts.items() if not seems_to_instruct(text)}
+    def _windows(
+        self, contexts: Mapping[int, str], *, hints: bool = True
+    ) -> tuple[list[dict[int, str]], list[dict[int, str]]]:
+        """Return windows of contexts judged together, and of those that seem to instruct, apart."""
+        suspect = [n for n, text in contexts.items() if hints and seems_to_instruct(text)]
+        together = {n: text for n, text in contexts.items() if n not in suspect}
+        apart = [window for n in suspect for window in windows({n: contexts[n]}, self.window)]
+        return windows(together, self.window), apart
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
@@ -282,18 +216,15 @@ class LLMJudge:
             return Matter(window, window, request, "contexts", "context", on_itself=True)
 
         numbered = dict(enumerate(contexts, start=1))
-        suspect = {n for n, text in numbered.items() if seems_to_instruct(text)}
-        shown = windows({n: t for n, t in numbered.items() if n not in suspect}, self.window)
-        for number in sorted(suspect):  # apart, so that they touch nothing but themselves
-            shown += windows({number: numbered[number]}, self.window)
+        together, apart = self._windows(numbered)
         judged = yield from side_by_side(
-            [self._exchange.verdicts(matter(window)) for window in shown]
+            [self._exchange.verdicts(matter(window)) for window in (*together, *apart)]
         )
         verdicts = {n: merged([each[n] for each in judged if n in each]) for n in numbered}
-        for number in suspect:
+        for number in {number for window in apart for number in window}:
             verdict = verdicts[number]
-            shown_alone = {number: without_hints(numbered[number])}
-            if verdict.helps and not is_proven(matter(shown_alone), number, verdict):
+            shown_alone = matter({number: without_hints(numbered[number])})
+            if verdict.helps and not shown_alone.proves(number, verdict):
                 verdicts[number] = Verdict("not_supported", contested=INSTRUCTED)
         return list(verdicts.values())
 

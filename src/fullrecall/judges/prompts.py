@@ -30,7 +30,6 @@ _WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
 _FOLDER = files("fullrecall.judges")
 _TEXTS: Mapping[str, Any] = tomllib.loads((_FOLDER / "prompts.toml").read_text(encoding="utf-8"))
 _SCHEMAS: Mapping[str, Any] = json.loads((_FOLDER / "schemas.json").read_text(encoding="utf-8"))
-# Models that are held to a schema write in its order: claims before verdicts.
 RELATIONS: Mapping[Relation, Mapping[str, str]] = _TEXTS["relations"]
 """The words that differ by what is asked of a target."""
 
@@ -53,7 +52,6 @@ class Prompts:
     split_claims: str = _TEXTS["split_claims"]
     split_questions: str = _TEXTS["split_questions"]
     split_entities: str = _TEXTS["split_entities"]
-    joint: str = _TEXTS["joint"]
     verify: str = _TEXTS["verify"]
 
     def __post_init__(self) -> None:
@@ -118,14 +116,6 @@ class Prompts:
         before, marker, targets = user.content.rpartition(f"\n{items}:\n")
         content = before + complaint + marker + targets if before else user.content + complaint
         return replace(request, messages=(system, Message("user", content)))
-
-    def split_and_attribution(
-        self, text: str, contexts: Mapping[int, str], *, question: str | None
-    ) -> ChatRequest:
-        """Return the request to list the claims of a text and attribute them to contexts."""
-        question_line = f"question: {quoted(question)}\n" if question else ""
-        user = f"contexts:\n{numbered(contexts)}\n{question_line}reference: {quoted(text)}"
-        return _request(self.joint, user, "joint")
 
     def verification(self, pairs: Mapping[int, tuple[str, str]]) -> ChatRequest:
         """Return the request to judge numbered claims, each by the one quote beside it."""

@@ -80,7 +80,7 @@ class Reviews(NamedTuple):
 
     def _alone(self, number: int, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
         target = {number: self.matter.targets[number]}
-        return self.exchange.verdicts(self.matter._replace(targets=target, window=window))
+        return self.exchange.verdicts(replace(self.matter, targets=target, window=window))
 
 
 def _passages(verdict: Verdict, contexts: Mapping[int, str]) -> dict[int, str]:

@@ -6,7 +6,6 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.models.chat import ChatRequest
 from fullrecall.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
 
@@ -19,27 +18,16 @@ _UNREAD = ("id", "group", "metadata", "reference_context_ids")
 """Fields of a sample that no judged scorer of ours reads."""
 
 
-def completion_key(ask: Ask) -> str:
+def completion_key(ask: Ask, model: str = "") -> str:
     """Return the key of a completion: the model's name and parameters, and all that it is asked.
 
-    Where it is kept as the answer to another request, that one's.
+    `model` is the name of the ask's model where it is known: it takes long to tell.
     """
-    return keys_of(ask, ask.model.name)[0]
-
-
-def keys_of(ask: Ask, model: str) -> list[str]:
-    """Return the key of a completion, and those under which another that serves may be kept.
-
-    `model` is the name of the ask's model, which takes long to tell.
-    """
-    return [_key(model, request) for request in ask.kept_as or (ask.request,)]
-
-
-def _key(model: str, request: ChatRequest) -> str:
+    request = ask.request
     digest = hashlib.sha256(
         _text(
             "completion",
-            model,
+            model or ask.model.name,
             [(message.role, len(message.content)) for message in request.messages],
             request.schema,
             request.schema_name,

@@ -21,7 +21,7 @@ from fullrecall.models.transport import closed
 from fullrecall.run.account import Account
 from fullrecall.run.endpoint import Endpoint
 from fullrecall.run.kept import Results
-from fullrecall.run.keys import keys_of
+from fullrecall.run.keys import completion_key
 from fullrecall.run.limits import Limits
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.scorers.scorer import LATE
@@ -37,7 +37,6 @@ class _Request:
     ask: Ask
     endpoint: Endpoint
     key: str
-    others: list[str]
     failed_before: bool = False
     """Whether an earlier run asked in vain, and others were answered."""
     sent: int = 0
@@ -79,8 +78,7 @@ class Door:
         Raises `NotAsked` where the run sends no more.
         """
         endpoint = self._endpoint(ask.model)
-        key, *others = keys_of(ask, endpoint.name)
-        request = _Request(ask, endpoint, key, others)
+        request = _Request(ask, endpoint, completion_key(ask, endpoint.name))
         left = None if self._limits.deadline is None else self._seconds_left()
         try:
             async with asyncio.timeout(left) as limit:
@@ -169,7 +167,7 @@ class Door:
             request.sent = sent
             try:
                 reply = await self._reply(ask)
-                completion = counted(ask, reply, sent)
+                completion = counted(reply, sent)
                 self._keep(request, completion)
             finally:
                 await account.settle(ask, hold, reply, sent)
@@ -253,14 +251,10 @@ class Door:
     def _free_answer(self, request: _Request, kept: Completion | None) -> Completion | None:
         """Return the answer that is not kept under this key yet, and needs no request."""
         ask, before = request.ask, request.ask.known
-        if before is not None:  # in another run, or in other words
-            mends = kept is not None and not _is_answer(ask, kept) and _is_answer(ask, before)
-            return before if kept is None or mends else None
-        if kept is None:
-            values = (self._ledger.get(key).value for key in request.others)
-            others = (completion_of(value) for value in values if value is not None)
-            return next((other for other in others if _is_answer(ask, other)), None)
-        return None
+        if before is None:
+            return None
+        mends = kept is not None and not _is_answer(ask, kept) and _is_answer(ask, before)
+        return before if kept is None or mends else None
 
     async def _claimed(self, request: _Request) -> Completion | None:
         """Wait until no other run asks the same; return its answer, None where it is our turn."""

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal, get_args
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Target
-from fullrecall.judges.judge import Flow, JointJudge
+from fullrecall.judges.judge import Flow
 from fullrecall.judges.sentences import omitted, statements
 from fullrecall.sample import Claim, Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.scorer import Found, require, require_retrieval, retrieved_texts
 
-Split = Literal["judge", "joint", "sentences"]
+Split = Literal["judge", "sentences"]
 
 _SHOWN = 40  # characters of a part of the reference that is no claim
 _MOST_SHOWN = 5
@@ -28,11 +28,6 @@ class ClaimRecall(JudgedScorer):
     `split="judge"` asks the judge for atomic claims, "sentences" takes its sentences. The claims
     are fixed before anything is judged, and the judge owes one verdict for each: a claim that it
     leaves out is asked for again, and is unscored if it stays out. The denominator never moves.
-
-    `split="joint"` asks a judge that can (`LLMJudge`) for claims and verdicts in one request, half
-    as many as "judge". The model then sees the contexts while it lists the claims: the list counts
-    only if it is all of the reference and nothing else, as far as words tell, and the claims of
-    one reference stay those that were fixed first, whatever is retrieved for it later.
 
     A vital claim has grade 1, an "okay" one (`Claim(text, vital=False)`) 0.5, so that
     `Recall(min_grade=1)` counts the vital ones only. With `partial_credit` 0.0 or 0.5 this gives
@@ -51,11 +46,6 @@ class ClaimRecall(JudgedScorer):
         if self.split not in get_args(Split):
             choices = ", ".join(map(repr, get_args(Split)))
             raise ParameterError(f"split must be one of {choices}, got {self.split!r}")
-        if self.split == "joint" and not isinstance(self.judge, JointJudge):
-            raise ParameterError(
-                "split='joint' needs a judge that lists claims and judges them in one request: "
-                f"pass judge=LLMJudge(…), got {type(self.judge).__name__}"
-            )
 
     def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
         """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
@@ -63,10 +53,6 @@ class ClaimRecall(JudgedScorer):
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)
-        if self.split == "joint" and sample.reference_claims is None:
-            judged = yield from self._jointly(sample)
-            if judged is not None:
-                return judged
         claims = yield from self._claims(sample)
         targets = [Target((claim.text,), grade=1.0 if claim.vital else 0.5) for claim in claims]
         judged = yield from self._attributed(targets, sample, question=sample.user_input)
@@ -84,20 +70,6 @@ class ClaimRecall(JudgedScorer):
         if more:
             shown.append(f"{more} more")
         return f"not claims: {', '.join(shown)}" if shown else ""
-
-    def _jointly(self, sample: Sample) -> Flow[Found | None]:
-        """Return what one request finds; None where there is nothing to ask about."""
-        reference: str = require(sample.reference, "reference_claims or reference")
-        contexts = self._contexts(sample)
-        judge = self._asked_judge
-        if not reference.strip() or not contexts.unique or not isinstance(judge, JointJudge):
-            return None
-        claims, verdicts = yield from judge.joint(
-            reference, contexts.unique, question=sample.user_input
-        )
-        return self._findings_of(
-            [Target((claim,)) for claim in claims], verdicts, contexts, "claim"
-        )
 
     def _claims(self, sample: Sample) -> Flow[Sequence[Claim]]:
         if sample.reference_claims is not None:

@@ -177,17 +177,6 @@ class RecordedJudge:
         """Return the verdict on each context."""
         return _replied(self._verdicts(contexts))
 
-    def joint(
-        self,
-        text: str,  # noqa: ARG002 - protocol
-        contexts: Sequence[str],  # noqa: ARG002 - protocol
-        *,
-        question: str | None = None,  # noqa: ARG002 - protocol
-    ) -> Flow[tuple[Sequence[str], Sequence[Verdict]]]:
-        """Return the claims that were judged, with the verdict on each."""
-        labels = self._labels()
-        return _replied((labels, self._verdicts(labels)))
-
     def _labels(self) -> list[str]:
         self._check_answered()
         return [*self._findings, *self._unmeasured]
