@@ -373,7 +373,11 @@ def _ending(report: Report, run: Run, meter: Meter) -> Iterator[None]:
     try:
         with meter:
             yield
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        # A second Ctrl-C may strike what ends the run, which then fails in ways of its own.
+        if run.interruption.is_repeated or isinstance(error, KeyboardInterrupt):
+            report.stopped = ending(KeyboardInterrupt())
+            raise Interrupted(report) from None
         report.stopped = ending(error)
         with suppress(AttributeError):  # what has slots takes nothing
             error.report = report  # type: ignore[attr-defined]
@@ -382,9 +386,6 @@ def _ending(report: Report, run: Run, meter: Meter) -> Iterator[None]:
                 f"It ended the run. error.report has the {len(report):,} samples so far."
             )
         raise
-    except KeyboardInterrupt as interrupt:
-        report.stopped = ending(interrupt)
-        raise Interrupted(report) from None
     finally:
         report.spent = run.account.so_far()
 

@@ -7,6 +7,7 @@ import contextvars
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
@@ -46,12 +47,21 @@ class EventLoop:
         try:
             return self._runner.run(_marked(coroutine))
         except KeyboardInterrupt:
-            # It left the loop with callbacks to run, maybe the one that ends this call: left
-            # over, it would end the next call.
-            loop = self._runner.get_loop()
-            loop.call_soon(loop.stop)
-            loop.run_forever()
+            self._run_out(self._runner.get_loop())
             raise
+
+    def _run_out(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run the callbacks that an interrupted call left in the loop.
+
+        One of them may be what ends that call: left over, it would end the next one. Ctrl-C may
+        come again meanwhile, and is heard already.
+        """
+        is_empty = False
+        while not is_empty:
+            with suppress(KeyboardInterrupt):
+                loop.call_soon(loop.stop)
+                loop.run_forever()
+                is_empty = True
 
     def soon(self, function: Callable[[], object]) -> None:
         """Call a function in the loop; to be used from signal handlers and other threads."""

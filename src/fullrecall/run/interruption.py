@@ -18,6 +18,8 @@ class Interruption:
 
     def __init__(self) -> None:
         self.is_asked = False
+        self.is_repeated = False
+        """Whether it was pressed again, and cut short what the first press left to be ended."""
         self._listeners: list[Callable[[], object]] = []
 
     def ask(self) -> None:
@@ -60,6 +62,7 @@ def interruptible() -> Iterator[Interruption]:
 
     def ask(number: int, frame: FrameType | None) -> None:
         if interruption.is_asked:
+            interruption.is_repeated = True
             _raise(number, frame)
         interruption.ask()
 
