@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.steps.calls import of_calls
 
 from fullrecall import ClaimRecall, Context, IdRecall, Sample, SpanRecall, TextRecall
-from fullrecall.calls import Call, Stage, calls_of, failures
+from fullrecall.calls import Call, failures
 from fullrecall.context import as_contexts
 from fullrecall.errors import ReportError
 from fullrecall.measures import AP, F1, RR, AllFound, ContextPrecision, Hit, Precision, Recall, nDCG
@@ -130,22 +130,6 @@ def test_stages_are_named_and_ordered() -> None:
     assert [(s.name, ids(s.contexts), s.into) for s in record.stages] == stages
     assert ids(record.at_stage("rerank")) == "a"
     assert record.at_stage("other") is None
-    assert calls_of(record.stages)[0].children[0].source == "x"
-
-
-@pytest.mark.parametrize(
-    ("stages", "why"),
-    [
-        ([Stage("a", ()), Stage("a", ())], "two stages are named 'a'"),
-        ([Stage("a", (), into="b")], "which is not a later stage"),
-        ([Stage("b", ()), Stage("a", (), into="b")], "which is not a later stage"),
-        ([Stage("", ())], "source must be a non-empty str"),
-    ],
-)
-def test_wrong_stages(stages: list[Stage], why: str) -> None:
-    """A stage that cannot be placed is refused, with the reason."""
-    with pytest.raises(ValueError, match=why):
-        calls_of(stages)
 
 
 LONG = "The Seine rises in Burgundy and flows through Paris to Le Havre, where it meets the sea."

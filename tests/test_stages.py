@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.pipelines import calls_of
 
 from fullrecall import (
     ClaimRecall,
@@ -17,7 +18,7 @@ from fullrecall import (
     diagnose,
     evaluate,
 )
-from fullrecall.calls import Call, Stage, calls_of
+from fullrecall.calls import Call, Stage
 from fullrecall.diagnosis.causes import Cause
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.stages import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fullrecall.context import Context, ContextLike, as_contexts
+from fullrecall.context import Context, as_contexts
 from fullrecall.identifiers import as_list, shown
 
 
@@ -78,30 +78,6 @@ class Stage(NamedTuple):
     name: str
     contexts: tuple[Context, ...]
     into: str | None = None
-
-
-def calls_of(
-    stages: Iterable[Stage], contexts: Iterable[ContextLike] | None = None
-) -> tuple[Call, ...]:
-    """Return the calls that these stages were; each stands before the one that it goes into.
-
-    With `contexts`, the final list, they are the stages of one call that returned it. Raises
-    `ValueError` for a name that occurs twice, and for a stage into one that is not later.
-    """
-    stage_list = list(stages)
-    names = [stage.name for stage in stage_list]
-    calls: dict[str | None, list[Call]] = {}
-    for position, (name, brought, into) in enumerate(stage_list):
-        if names.count(name) > 1:
-            raise ValueError(f"two stages are named {name!r}: use unique names")
-        if into is not None and into not in names[position + 1 :]:
-            raise ValueError(f"stage {name!r} goes into {into!r}, which is not a later stage")
-        stage_call = Call(name, contexts=brought, children=tuple(calls.pop(name, ())))
-        calls.setdefault(into, []).append(stage_call)
-    last = tuple(calls.get(None, ()))
-    if contexts is None or not last:
-        return last
-    return (Call("retrieval", contexts=as_contexts(contexts), children=last),)
 
 
 def failures(calls: Iterable[Call]) -> list[Call]:

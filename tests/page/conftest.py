@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.page.window import MEASURES, Opened
+from tests.pipelines import calls_of
 
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, compare
-from fullrecall.calls import Stage, calls_of
+from fullrecall.calls import Stage
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status

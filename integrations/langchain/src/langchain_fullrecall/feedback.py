@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from langsmith.evaluation.evaluator import EvaluationResult
 
-from fullrecall import Context, Retrieval, Sample, records
-from fullrecall.calls import Call
+from fullrecall import Context, Sample, records
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import Measure, Recall
 from fullrecall.records import MethodRecord, plain_method, plain_row
@@ -73,32 +72,8 @@ def _kept(measured: Measured) -> Sample:
     sample = measured.sample
     if measured.ids is None or sample.retrieval is None or sample.retrieval.contexts is None:
         return sample
-    retrieval = sample.retrieval
-    return sample.with_retrieval(
-        Retrieval(
-            _by_id(retrieval.contexts),
-            calls=map(_call_by_id, retrieval.calls),
-            ranks=retrieval.ranks,
-            read=retrieval.read,
-            error=retrieval.error,
-            retrieved=_by_id(retrieval.retrieved),
-            call_numbers=retrieval.call_numbers,
-            seconds=retrieval.seconds,
-            other_ids=retrieval.other_ids,
-        )
-    )
-
-
-def _by_id(contexts: Iterable[Context] | None) -> list[Context] | None:
-    if contexts is None:
-        return None
-    return [Context(id=c.id) if c.id is not None else c for c in contexts]
-
-
-def _call_by_id(call: Call) -> Call:
-    """Return a call and the stages before it without the texts."""
-    contexts = None if call.contexts is None else tuple(_by_id(call.contexts) or ())
-    return replace(call, contexts=contexts, children=tuple(map(_call_by_id, call.children)))
+    by_id = sample.retrieval.changed(lambda each: each if each.id is None else Context(id=each.id))
+    return sample.with_retrieval(replace(by_id, response=None))
 
 
 def row_of(info: object, position: int) -> tuple[Method, Row] | None:
@@ -156,9 +131,3 @@ def _listed(items: Sequence[str]) -> list[str]:
     ]
     more = len(items) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
-
-
-def plain_sample(sample: Sample) -> dict[str, Any]:
-    """Return a sample as plain JSON values, foreign metadata as text."""
-    fields: dict[str, Any] = plain_row(sample, [], default=str)["sample"]
-    return fields

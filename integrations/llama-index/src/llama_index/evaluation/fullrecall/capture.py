@@ -13,7 +13,7 @@ from fullrecall.captured import Captured
 from fullrecall.steps import Step
 from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import Recorder, recording
-from llama_index.evaluation.fullrecall.responses import is_response, response_text
+from llama_index.evaluation.fullrecall.responses import AnyResponse, is_response, response_text
 from llama_index.evaluation.fullrecall.selfcheck import broken
 
 
@@ -124,41 +124,24 @@ def capture_retrievals(**options: Unpack[Options]) -> Iterator[Capture]:
         yield Capture(recorder, reading, calls=calls)
 
 
-_CAPTURE = "_fullrecall_capture"
-"""The attribute under which a response carries its capture."""
-
-
 class _SourceNodes(list[NodeWithScore]):
     """A response's source nodes, with the capture of its call.
 
-    The list goes wherever the response's nodes go: to `get_response()` of a stream, and to
-    `dataclasses.replace`. Pickled and copied, it is a plain list.
+    The list goes wherever the response's nodes go: to `get_response()` of a stream, to copies of
+    the response, and to `dataclasses.replace`.
     """
 
     capture: Capture
 
-    def __reduce__(self) -> tuple[type[list[Any]], tuple[list[NodeWithScore]]]:
-        return list, (list(self),)
 
-    def __reduce_ex__(self, _: Any) -> tuple[type[list[Any]], tuple[list[NodeWithScore]]]:
-        return self.__reduce__()
-
-
-def _carry(response: Any, capture: Capture) -> None:
-    setattr(response, _CAPTURE, capture)
-    if isinstance(response.source_nodes, list):
-        nodes = _SourceNodes(response.source_nodes)
-        nodes.capture = capture
-        response.source_nodes = nodes
+def _carry(response: AnyResponse, capture: Capture) -> None:
+    nodes = _SourceNodes(response.source_nodes or ())
+    nodes.capture = capture
+    response.source_nodes = nodes
 
 
 def capture_of(response: object) -> Capture | None:
     """Return what the call retrieved that returned `response`, None if it was not captured."""
     # Not getattr: a PydanticResponse claims to have every attribute.
-    carried = getattr(response, "__dict__", None)
-    if not isinstance(carried, dict):
-        return None
-    capture = carried.get(_CAPTURE)
-    if capture is None and isinstance(nodes := carried.get("source_nodes"), _SourceNodes):
-        capture = nodes.capture
-    return capture if isinstance(capture, Capture) else None
+    nodes = getattr(response, "__dict__", {}).get("source_nodes")
+    return nodes.capture if isinstance(nodes, _SourceNodes) else None

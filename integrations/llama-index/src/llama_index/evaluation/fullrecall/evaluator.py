@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from textwrap import shorten
@@ -23,7 +22,6 @@ from fullrecall.retrieval import View, as_view
 from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.scorers import Scorer
 from llama_index.evaluation.fullrecall.inputs import Given, read_call, read_texts
-from llama_index.evaluation.fullrecall.prompts import templates, with_templates
 from llama_index.evaluation.fullrecall.record import Options, reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
@@ -80,8 +78,7 @@ class RecallEvaluator(BaseEvaluator):
     `BatchEvalRunner` the whole batch: the result then has `score=None`, `invalid_result=True`
     and the reason, and `result.status` tells an undefined score from an unscored one.
 
-    `get_prompts` shows the prompts of the scorer's judge, and `update_prompts` changes what is
-    asked; without a judge that asks a model there are none.
+    LlamaIndex's `get_prompts` finds none here: a judge's own are `LLMJudge(…, prompts=…)`.
 
     Raises `ParameterError`, naming the parameter, for a configuration that cannot work.
     """
@@ -158,16 +155,10 @@ class RecallEvaluator(BaseEvaluator):
         return await self.aevaluate(query, response, **fields)
 
     def _get_prompts(self) -> PromptDictType:
-        return dict(templates(self.scorer))
+        return {}
 
     def _update_prompts(self, prompts_dict: PromptDictType) -> None:
-        prompts = templates(self.scorer)
-        unknown = sorted(prompts_dict.keys() - prompts.keys())
-        if unknown:
-            has = f"the prompts are {', '.join(prompts)}" if prompts else "its scorer asks no model"
-            warnings.warn(f"no prompt {', '.join(map(repr, unknown))}: {has}", stacklevel=3)
-        changed = {name: prompts_dict[name] for name in prompts if name in prompts_dict}
-        self.scorer = with_templates(self.scorer, changed)
+        """Change nothing: the judge's prompts are its own."""
 
     def _lists(self, sample: Sample) -> dict[_Key, Sample]:
         """Return the sample, and as if it had ended at a stage, each list that differs once."""

@@ -1,0 +1,26 @@
+"""Pipelines written down as their stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fullrecall import Context
+from fullrecall.calls import Call, Stage
+
+
+def calls_of(
+    stages: Iterable[Stage], contexts: tuple[Context, ...] | None = None
+) -> tuple[Call, ...]:
+    """Return the calls that these stages were; each stands before the one that it goes into.
+
+    With `contexts`, the final list, they are the stages of one call that returned it.
+    """
+    calls: dict[str | None, list[Call]] = {}
+    for name, returned, into in stages:
+        calls.setdefault(into, []).append(
+            Call(name, None, returned, None, tuple(calls.pop(name, ())))
+        )
+    last = tuple(calls.get(None, ()))
+    return (
+        last if contexts is None or not last else (Call("retrieval", None, contexts, None, last),)
+    )
