@@ -5,8 +5,8 @@
 Each row of the file is `{claim, contexts, label, dataset, source_id, question}`, label 1 where the
 contexts support the claim. `LexicalJudge` judges those in English, and the mean of their labels is
 taken for the truth. In each round `--samples` rows are drawn with replacement for a report (0: all
-rows, as they are), `--labels` of its claims are labeled, and the judged mean and both corrections
-are compared with the truth. Rows that share a question share a group.
+rows, as they are), `--labels` of its claims are labeled, and the judged mean and the corrected
+one are compared with the truth. Rows that share a question share a group.
 """
 
 from __future__ import annotations
@@ -124,8 +124,6 @@ def measured(
             "judged, as it is": (one.judged, one.judged_interval),
             "prediction-powered, drawn by verdict": one.corrected,
             "prediction-powered, simple random sample": other.corrected,
-            "Rogan-Gladen, drawn by verdict": one.rogan_gladen,
-            "Rogan-Gladen, simple random sample": other.rogan_gladen,
         }
         for title, estimate in tried.items():
             if estimate is not None and estimate[1] is not None:

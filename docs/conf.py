@@ -50,7 +50,6 @@ html_show_sourcelink = False
 
 nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures of what they make
     ("py:class", "fullrecall.calibration.estimation.Design"),
-    ("py:class", "fullrecall.calibration.estimation.Rates"),
     ("py:class", "fullrecall.calibration.judged.JudgedClaims"),
     ("py:class", "fullrecall.corpus.CorpusDocument"),
     ("py:class", "fullrecall.id_levels.OtherField"),

@@ -273,7 +273,6 @@ FACADES = {
     "results.comparisons": "methods show and export several reports",
     "results.slices": "__str__ and _repr_html_ draw slices",
     "results.smallest_k": "_repr_html_ draws what was tested",
-    "calibration.calibration": "methods show a calibration",
     "diagnosis.diagnosis": "methods show a diagnosis",
     "evaluation.run": "evaluate loads its drivers, which share its reading of samples",
 }

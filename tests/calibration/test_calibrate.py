@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Label, Report, calibrate
-from fullrecall.calibration import Calibration, ToLabel, labels_for_width, one_stratum
+from fullrecall.calibration import Calibration, ToLabel
 from fullrecall.errors import InputError, ParameterError, ReportError
 
 MakeReport = Callable[..., Report]
@@ -77,27 +77,22 @@ class TestMeans:
         assert found.labeled == 12
         assert found.claims == 24
         assert found.corrected.value == pytest.approx(0.5)
-        assert found.rogan_gladen is None
 
     def test_labels_that_are_all_alike(self, make_report: MakeReport) -> None:
-        """No rate of the judge follows from them, so no Rogan-Gladen; the mean does follow."""
+        """No rate of the judge follows from them; the mean does."""
         of = make_report(["ss", "sn"] * 10)
         found = calibrate(of, labeled(of, 16, says=lambda _: "supported"))
         assert found.corrected.value == pytest.approx(1)
         assert found.corrected.interval is not None
         assert found.corrected.interval.low < 0.99
-        assert found.rogan_gladen is None
         assert found.agreement.sensitivity is None
-        assert "all labels are of one kind" in " ".join(found.notes())
 
     def test_a_judge_no_better_than_chance(self, make_report: MakeReport) -> None:
-        """Rogan and Gladen's would divide by nothing; the other correction leaves him aside."""
+        """The correction leaves him aside."""
         of = make_report(["ssnn"] * 30)
         labels = all_of(of, {f"q{n}": "snsn" for n in range(15)})
         found = calibrate(of, labels)
-        assert found.rogan_gladen is None
         assert found.corrected.value == pytest.approx(0.5)
-        assert "tell no more than chance" in " ".join(found.notes())
 
     def test_groups_are_counted_together(self, make_report: MakeReport) -> None:
         """Samples of a group are one: there are fewer of them, and less is known."""
@@ -127,12 +122,8 @@ class TestPartialCredit:
         found = calibrate(half, labeled(half))
         assert found.judged == pytest.approx(0.375)
         assert found.corrected.value == pytest.approx(0.375)
-        assert found.graded
-        assert found.rogan_gladen is None
-        assert "gives partial credit" in " ".join(found.notes())
         found = calibrate(strict, labeled(strict))
         assert found.corrected.value == pytest.approx(0.25)
-        assert not found.graded
 
     def test_agreement_is_on_full_support(self, make_report: MakeReport) -> None:
         """Partial is not supported, whoever says so and whatever it is worth."""
@@ -260,7 +251,7 @@ class TestLabels:
         """Labels are of claims in contexts: they serve to calibrate any judge of these."""
         one, other = make_report(["sn", "ss"] * 15), make_report(["ss", "sn"] * 15)
         labels = labeled(one)
-        found = calibrate(other, labels, strata=one_stratum)
+        found = calibrate(other, labels)
         assert found.corrected.value == pytest.approx(0.75)
         assert found.confusion == (30, 15, 15, 0)
 
@@ -284,8 +275,6 @@ class TestRaters:
         yes = 32 / 52, (32 + changed) / 52
         chance = yes[0] * yes[1] + (1 - yes[0]) * (1 - yes[1])
         assert pair.kappa == pytest.approx((1 - changed / 52 - chance) / (1 - chance))
-        assert pair.interval is not None
-        assert pair.interval.low < (pair.kappa or 0) < pair.interval.high <= 1
         assert found.confusion.people_alone == pytest.approx(changed / 2)
         assert f"ann and bob agree on {52 - changed} of 52 claims" in " ".join(found.notes())
 
@@ -346,17 +335,10 @@ class TestWidths:
         assert narrow is not None
         assert wide < narrow <= 225
         assert found.labels_needed(0.001) is None
-        before = [labels_for_width(of, width) for width in (0.3, 0.22, 0.001)]
-        assert before[0] is not None
-        assert before[1] is not None
-        assert before[0] < before[1]
-        assert before[2] is None
 
     @pytest.mark.parametrize("width", [0, 1, -0.1, "wide"])
     def test_of_no_width(self, report: Report, width: Any) -> None:
         """A width lies between 0 and 1."""
-        with pytest.raises(ParameterError, match="width must be a number between 0 and 1"):
-            labels_for_width(report, width)
         with pytest.raises(ParameterError, match="width must be a number between 0 and 1"):
             calibrate(report, labeled(report)).labels_needed(width)
 

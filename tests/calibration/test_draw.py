@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from fullrecall import Context, Label, Report, evaluate
-from fullrecall.calibration import JudgedClaim, ToLabel
-from fullrecall.calibration.sheet import LONGEST_CELL, too_long
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.measures import ContextPrecision
 from fullrecall.result import Method
@@ -70,16 +68,6 @@ class TestDrawing:
         recall = sum(row.results[0].score or 0.0 for row in report)
         assert stood["supported"] == pytest.approx(recall)
         assert stood["not_supported"] == pytest.approx(len(report) - recall)
-
-    def test_strata_are_the_users_choice(self, report: Report) -> None:
-        """Any function of a judged claim parts the claims."""
-
-        def by_size(claim: JudgedClaim) -> str:
-            return "long" if claim.share < 0.5 else "short"
-
-        drawn = report.to_label(4, strata=by_size)
-        sizes = {row.label: len(row.results[0].findings) for row in report}
-        assert Counter(sizes[claim.sample] > 2 for claim in drawn) == {True: 2, False: 2}
 
     def test_what_nothing_was_retrieved_for_needs_no_label(self, make_report: MakeReport) -> None:
         """Nobody has to say that no context supports a claim."""
@@ -214,10 +202,3 @@ class TestFile:
             report.to_label(5, tmp_path / "labels.xlsx")
         with pytest.raises(ParameterError, match="n must be a whole number of at least 1, got 0"):
             report.to_label(0)
-
-    def test_excels_limit_is_known(self, make_report: MakeReport) -> None:
-        """A cell that Excel would tear apart is counted."""
-        long = make_report(["s", "s"], contexts=["x" * LONGEST_CELL]).to_label(2)
-        assert too_long(long) == 2
-        assert too_long(make_report(["s", "s"]).to_label(2)) == 0
-        assert all(isinstance(claim, ToLabel) for claim in long)

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from fullrecall import lazy
 
 if TYPE_CHECKING:
-    from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
+    from fullrecall.calibration.calibration import Calibration, Confusion
     from fullrecall.calibration.correction import calibrate
     from fullrecall.calibration.draw import ToLabel
-    from fullrecall.calibration.estimation import Estimate
-    from fullrecall.calibration.judged import JudgedClaim, Strata, by_verdict, one_stratum
+    from fullrecall.calibration.estimation import Agreement, Estimate
     from fullrecall.calibration.labels import HumanLabels, Label
-    from fullrecall.calibration.needed import labels_for_width
     from fullrecall.calibration.raters import RaterAgreement
 
 __all__ = [
@@ -22,32 +20,22 @@ __all__ = [
     "Confusion",
     "Estimate",
     "HumanLabels",
-    "JudgedClaim",
     "Label",
     "RaterAgreement",
-    "Strata",
     "ToLabel",
-    "by_verdict",
     "calibrate",
-    "labels_for_width",
-    "one_stratum",
 ]
 
 _MODULES = {
-    "Agreement": "calibration",
+    "Agreement": "estimation",
     "Calibration": "calibration",
     "Confusion": "calibration",
     "Estimate": "estimation",
     "HumanLabels": "labels",
-    "JudgedClaim": "judged",
     "Label": "labels",
     "RaterAgreement": "raters",
-    "Strata": "judged",
     "ToLabel": "draw",
-    "by_verdict": "judged",
     "calibrate": "correction",
-    "labels_for_width": "needed",
-    "one_stratum": "judged",
 }
 
 if not TYPE_CHECKING:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from math import sqrt
 from typing import Any, NamedTuple
 
-from fullrecall.calibration.estimation import Estimate
-from fullrecall.calibration.needed import labels_needed
+from fullrecall.calibration.estimation import Agreement, Estimate
 from fullrecall.calibration.raters import RaterAgreement
 from fullrecall.counts import counted
+from fullrecall.parameters import check_share
 from fullrecall.results.bounds import Interval
-from fullrecall.views.sheet import Sheet
+from fullrecall.results.special import t_quantile
+from fullrecall.views.sheet import Section, Sheet, lines_of
 from fullrecall.views.shown import Shown
+from fullrecall.views.text import NOTHING, shown
+
+FEWEST = 10
+"""Samples with labels below which a large-sample interval is not worth its name."""
 
 
 class Confusion(NamedTuple):
@@ -27,34 +34,15 @@ class Confusion(NamedTuple):
     neither: float
 
 
-class Agreement(NamedTuple):
-    """The judge's verdicts against the labels, each claim weighing what it does in the mean.
-
-    Both are about what is supported in full: "partial" is not.
-
-    `sensitivity` is the share found of what people call supported, `specificity` the share not
-    found of what they do not, `balanced_accuracy` the mean of both; all three are None where the
-    labels are of one kind. `kappa` is Cohen's κ, None where chance alone makes both agree.
-    """
-
-    sensitivity: Estimate | None
-    specificity: Estimate | None
-    balanced_accuracy: Estimate | None
-    kappa: Estimate | None
-
-
 @dataclass(frozen=True, repr=False)
 class Calibration(Shown):
     """A judged mean recall beside the same corrected by labels. Prints as a table.
 
     `judged` is the mean as the judge has it, `corrected` by prediction-powered inference, whose
-    tuned `power` in [0, 1] tells how much of the judge it uses, `rogan_gladen` by the judge's
-    rates: None where these are no better than chance, or the judge gives partial credit. Where
-    the labels are drawn by verdict, both corrections are one and the same. `samples` and `claims`
-    count what was judged, `groups` the independent samples among them, `labeled` the claims with
-    a label, `unlabeled` those drawn without. `unscored` samples and
-    `unmeasured` claims are in neither mean; see `bounds` for the first. `graded` says that the
-    judge gives partial credit, `drawn` that the labels came with probabilities.
+    tuned `power` in [0, 1] tells how much of the judge it uses. `samples` and `claims` count what
+    was judged, `groups` the independent samples among them, `labeled` the claims with a label,
+    `unlabeled` those drawn without. `unscored` samples and `unmeasured` claims are in neither
+    mean; see `bounds` for the first. `drawn` says that the labels came with probabilities.
     """
 
     score: str
@@ -63,7 +51,6 @@ class Calibration(Shown):
     judged_interval: Interval | None
     corrected: Estimate
     power: float
-    rogan_gladen: Estimate | None
     agreement: Agreement
     confusion: Confusion
     raters: tuple[RaterAgreement, ...]
@@ -75,7 +62,6 @@ class Calibration(Shown):
     unlabeled: int
     unscored: int
     unmeasured: int
-    graded: bool
     drawn: bool
 
     @property
@@ -96,44 +82,26 @@ class Calibration(Shown):
         Drawn as these were, in all, these included; None if all claims labeled would not do,
         since the samples are too few. Raises `ParameterError` for a width out of (0, 1).
         """
-        return labels_needed(
-            self.corrected, width, self.confidence, labeled=self.labeled, claims=self.claims
-        )
+        check_share(width, "width", whole=False)
+        corrected, claims = self.corrected, self.claims
+        # What is due to the labels shrinks as 1/labels - 1/claims, the rest is the samples' own.
+        fixed = max(0.0, corrected.variance - corrected.sampling)
+        left = 1 / self.labeled - 1 / claims
+        per_label = corrected.sampling / left if left > 0 else 0.0
+
+        def is_narrow(n: int) -> bool:
+            variance = fixed + per_label * (1 / n - 1 / claims)
+            df = max(1.0, corrected.df / self.labeled * n)
+            return 2 * t_quantile(df, self.confidence) * sqrt(variance) <= width
+
+        numbers = range(min(FEWEST, claims), claims + 1)
+        at = bisect_left(numbers, True, key=is_narrow)  # noqa: FBT003 - the first that is
+        return numbers[at] if at < len(numbers) else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "score": self.score,
-            "confidence": self.confidence,
-            "judged": {"value": self.judged, "interval": _interval(self.judged_interval)},
-            "corrected": {**(_estimate(self.corrected) or {}), "power": self.power},
-            "rogan_gladen": _estimate(self.rogan_gladen),
-            "bias": self.bias,
-            "bounds": list(self.bounds),
-            "agreement": {
-                name: _estimate(figure) for name, figure in self.agreement._asdict().items()
-            },
-            "confusion": self.confusion._asdict(),
-            "raters": [
-                {
-                    "raters": list(pair.raters),
-                    "claims": pair.claims,
-                    "agreed": pair.agreed,
-                    "kappa": pair.kappa,
-                    "interval": _interval(pair.interval),
-                }
-                for pair in self.raters
-            ],
-            "samples": self.samples,
-            "groups": self.groups,
-            "claims": self.claims,
-            "labeled": self.labeled,
-            "labeled_samples": self.labeled_samples,
-            "unlabeled": self.unlabeled,
-            "unscored": self.unscored,
-            "unmeasured": self.unmeasured,
-            "drawn": self.drawn,
-        }
+        values = {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
+        return {**values, "bias": self.bias, "bounds": list(self.bounds)}
 
     def notes(self) -> Iterator[str]:
         """Yield one sentence for all that the figures stand on, and for what they leave out."""
@@ -153,15 +121,8 @@ class Calibration(Shown):
                 "claims"
             )
             yield f"λ = {self.power:.2f}: how much of the judge the prediction-powered mean uses"
-        if self.corrected.clipped or (self.rogan_gladen is not None and self.rogan_gladen.clipped):
+        if self.corrected.clipped:
             yield "what lay outside 0 to 1 is cut off there"
-        if self.rogan_gladen is None:
-            why = (
-                "the judge gives partial credit"
-                if self.graded
-                else "the judge's verdicts tell no more than chance, or all labels are of one kind"
-            )
-            yield f"no Rogan-Gladen correction: {why}"
         if self.unscored:
             low, high = self.bounds
             yield (
@@ -181,9 +142,29 @@ class Calibration(Shown):
     @property
     def sheets(self) -> Sequence[Sheet]:
         """The means with the agreement, the confusion of judge and people, and notes."""
-        from fullrecall.calibration.printout import sheets
-
-        return sheets(self)
+        agreement = self.agreement
+        means = [
+            ("judged", _cells(self.judged, self.judged_interval)),
+            ("corrected (prediction-powered)", _estimate(self.corrected)),
+        ]
+        figures = [
+            ("balanced accuracy", _estimate(agreement.balanced_accuracy)),
+            ("Cohen's κ", _estimate(agreement.kappa)),
+            ("sensitivity", _estimate(agreement.sensitivity)),
+            ("specificity", _estimate(agreement.specificity)),
+        ]
+        sections = [
+            Section(f"mean recall, {self.score}", lines_of(means)),
+            Section("judge against people", lines_of(figures)),
+        ]
+        both, judge, people, neither = (f"{count:,g}" for count in self.confusion)
+        verdicts = [("supported", [both, judge]), ("not supported", [people, neither])]
+        confusion = [Section("claims, judge:", lines_of(verdicts))]
+        return [
+            Sheet(["", f"{100 * self.confidence:g}% interval"], sections),
+            Sheet(["people:\nsupported", "people:\nnot supported"], confusion),
+            Sheet([], [], list(self.notes())),
+        ]
 
     def to_markdown(self) -> str:
         """Return the calibration in GitHub's Markdown, for a pull request or a job's summary."""
@@ -195,15 +176,19 @@ class Calibration(Shown):
         return f"Calibration({self.score}, {self.labeled} labels)\n{self}"
 
 
-def _interval(interval: Interval | None) -> dict[str, float] | None:
-    return None if interval is None else interval._asdict()
+def _estimate(estimate: Estimate | None) -> list[str]:
+    return [NOTHING] * 2 if estimate is None else _cells(estimate.value, estimate.interval)
 
 
-def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
-    if estimate is None:
-        return None
-    return {
-        "value": estimate.value,
-        "interval": _interval(estimate.interval),
-        "clipped": estimate.clipped,
-    }
+def _cells(value: float, interval: Interval | None) -> list[str]:
+    ends = NOTHING if interval is None else f"{shown(interval.low)} to {shown(interval.high)}"
+    return [shown(value), ends]
+
+
+def _plain(value: Any) -> Any:
+    """Return a figure as JSON values; of an estimate not the variances, which may be infinite."""
+    if isinstance(value, Estimate):
+        return {name: _plain(getattr(value, name)) for name in ("value", "interval", "clipped")}
+    if isinstance(value, (Agreement, Confusion, Interval, RaterAgreement)):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    return list(map(_plain, value)) if isinstance(value, tuple) else value

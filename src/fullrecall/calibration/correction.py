@@ -5,26 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import fsum
 
-from fullrecall.calibration.assignment import labels_by_item
-from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
-from fullrecall.calibration.estimation import (
-    Design,
-    Labeled,
-    kappa,
-    prediction_powered,
-    rate_estimates,
-    rates,
-    rogan_gladen,
-)
-from fullrecall.calibration.judged import (
-    JudgedClaims,
-    Strata,
-    by_verdict,
-    judged_claims,
-    one_stratum,
-)
+from fullrecall.calibration.calibration import FEWEST, Calibration, Confusion
+from fullrecall.calibration.estimation import Design, Labeled, agreement, prediction_powered
+from fullrecall.calibration.judged import JudgedClaims, judged_claims, labels_by_item
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
-from fullrecall.calibration.needed import FEWEST
 from fullrecall.calibration.raters import rater_agreements
 from fullrecall.calibration.spread import mean_interval, spread_of
 from fullrecall.counts import counted
@@ -40,7 +24,6 @@ def calibrate(
     *,
     score: str | None = None,
     confidence: float = CONFIDENCE,
-    strata: Strata = by_verdict,
 ) -> Calibration:
     """Return how far a judge's verdicts agree with people's labels, and the mean recall corrected.
 
@@ -54,8 +37,8 @@ def calibrate(
     over questions like these: over the samples that have a score, each with its own claims, in
     the weights that they have in the score. What the judge did not judge is no part of it, and is
     counted. Labels of a drawing by `Report.to_label` weigh what they stand for, and are made to
-    add up in each of the `strata`; a claim drawn and left without a label counts as one like the
-    others of its stratum. Labels without a probability are taken for a simple random sample of
+    add up for each verdict; a claim drawn and left without a label counts as one like the others
+    of its verdict. Labels without a probability are taken for a simple random sample of
     the claims: if they were picked by any other rule, the figures are wrong.
 
     Raises `InputError` for labels that are no part of the report or contradict each other, and
@@ -73,27 +56,20 @@ def calibrate(
         )
     worth = float(judged.method.parameters.get("partial_credit", 0.0))
     by_item = labels_by_item(judged, listed)
-    strata = strata if any(drawn) else one_stratum
-    design = design_of(judged, by_item, worth, strata)
-    _check_enough(design, strata)
-    in_full = design_of(judged, by_item, 0.0, strata) if 0 < worth < 1 else design
+    design = design_of(judged, by_item, worth)
+    _check_enough(design)
+    in_full = design_of(judged, by_item, 0.0) if 0 < worth < 1 else design
     corrected, power = prediction_powered(design, confidence)
-    judge_rates = rates(design)
-    graded = any(0 < claim.credit < 1 for claim in judged.claims)
-    raw = spread_of(judged.credits, judged.groups)
     return Calibration(
         score=judged.method.name,
         confidence=confidence,
         judged=fsum(judged.credits) / len(judged.credits),
-        judged_interval=mean_interval(raw, confidence),
+        judged_interval=mean_interval(spread_of(judged.credits, judged.cluster), confidence),
         corrected=corrected,
         power=power,
-        rogan_gladen=(
-            None if judge_rates is None or graded else rogan_gladen(design, judge_rates, confidence)
-        ),
-        agreement=_agreement(in_full, confidence),
+        agreement=agreement(in_full, confidence),
         confusion=_confusion(in_full),
-        raters=rater_agreements(by_item, judged, confidence),
+        raters=rater_agreements(by_item),
         samples=len(judged.rows),
         groups=len(set(judged.cluster)),
         claims=len(judged.claims),
@@ -102,36 +78,34 @@ def calibrate(
         unlabeled=sum(all(label.label is None for label in group) for group in by_item.values()),
         unscored=judged.unscored,
         unmeasured=judged.unmeasured,
-        graded=graded,
         drawn=any(drawn),
     )
 
 
-def design_of(
-    judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth: float, strata: Strata
-) -> Design:
-    """Return the claims with the labels' values; `worth` is that of a partial one."""
+def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth: float) -> Design:
+    """Return the claims with the labels' values; `worth` is that of a partial one.
+
+    Labels with probabilities are in strata by verdict; a simple random sample has one stratum.
+    """
     value = {"supported": 1.0, "partial": worth, "not_supported": 0.0}
-    can = [(at, claim) for at, claim in enumerate(judged.claims) if not claim.needs_no_label]
-    shares: dict[str, dict[int, float]] = {}
-    for _, claim in can:
-        of = shares.setdefault(strata(claim), {})
-        of[claim.row] = of.get(claim.row, 0.0) + claim.share
     values_of = {
         item: [value[label.label] for label in group if label.label is not None]
         for item, group in labels.items()
     }
-    count = sum(bool(values_of.get(claim.item)) for _, claim in can)
+    drawn = any(label.probability is not None for group in labels.values() for label in group)
+    can = judged.to_be_labeled
+    chance = sum(bool(values_of.get(claim.item)) for claim in can) / max(1, len(can))
+    shares: dict[str, dict[int, float]] = {}
     labeled = []
-    for at, claim in can:
+    for claim in can:
+        stratum = claim.stratum if drawn else "all"
+        of = shares.setdefault(stratum, {})
+        of[claim.row] = of.get(claim.row, 0.0) + claim.share
         if values := values_of.get(claim.item):
-            drawn = labels[claim.item][0].probability
-            chance = count / len(can) if drawn is None else drawn
+            probability = labels[claim.item][0].probability or chance
             mean = fsum(values) / len(values)
-            labeled.append(Labeled(at, claim, strata(claim), mean, claim.share / chance, chance))
-    if any(label.probability is not None for group in labels.values() for label in group):
-        labeled = _answered(labeled, shares)
-    return Design(judged, labeled, shares)
+            labeled.append(Labeled(claim, stratum, mean, claim.share / probability, probability))
+    return Design(judged, _answered(labeled, shares) if drawn else labeled, shares)
 
 
 def _answered(
@@ -157,39 +131,26 @@ def _answered(
     ]
 
 
-def _check_enough(design: Design, strata: Strata) -> None:
+def _check_enough(design: Design) -> None:
     """Raise `InputError` where the labels are too few, with how many are needed and of what."""
+    if not design.labeled:
+        raise InputError("no claim is labeled: fill in the column label")
+    can = design.judged.to_be_labeled
     problems = []
     for stratum in design.shares:
-        all_claims = [
-            claim
-            for claim in design.judged.claims
-            if not claim.needs_no_label and strata(claim) == stratum
-        ]
-        needed = min(2, len(all_claims))
+        size = sum(stratum in (claim.stratum, "all") for claim in can)
         have = sum(labeled.stratum == stratum for labeled in design.labeled)
-        if have < needed:
+        if have < min(2, size):
             problems.append(
-                f"{counted(needed, 'label')} of the {counted(len(all_claims), 'claim')} judged "
+                f"{counted(min(2, size), 'label')} of the {counted(size, 'claim')} judged "
                 f"{stratum!r}, got {have}"
             )
-    samples = len({claim.row for claim in design.judged.claims if not claim.needs_no_label})
-    fewest = min(FEWEST, samples)
+    fewest = min(FEWEST, len({claim.row for claim in can}))
     have = len({labeled.claim.row for labeled in design.labeled})
     if have < fewest:
         problems.append(f"labels in {counted(fewest, 'sample')}, got {have}")
-    if problems and not design.labeled:
-        raise InputError("no claim is labeled: fill in the column label")
     if problems:
         raise InputError(f"too few labels to calibrate: expected {'; '.join(problems)}")
-
-
-def _agreement(design: Design, confidence: float) -> Agreement:
-    by_chance = kappa(design, confidence)
-    judge_rates = rates(design)
-    if judge_rates is None:
-        return Agreement(None, None, None, by_chance)
-    return Agreement(*rate_estimates(design, judge_rates, confidence), by_chance)
 
 
 def _confusion(design: Design) -> Confusion:

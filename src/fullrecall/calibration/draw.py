@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import fsum, sqrt
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from fullrecall.calibration.assignment import labels_by_item
+from fullrecall.calibration import sheet
 from fullrecall.calibration.judged import (
     JudgedClaim,
     JudgedClaims,
-    Strata,
-    by_verdict,
     judged_claims,
     judged_contexts,
+    labels_by_item,
 )
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
 from fullrecall.parameters import check_k
@@ -58,19 +59,21 @@ class Drawn(NamedTuple):
 def to_label(
     report: Report,
     n: int,
+    path: str | Path | None = None,
     *,
     seed: int = 0,
     score: str | None = None,
-    strata: Strata = by_verdict,
     show_verdicts: bool = False,
     labels: HumanLabels = (),
 ) -> tuple[ToLabel, ...]:
     """Return `n` claims to label, or all if there are fewer; see `Report.to_label`."""
     check_k(n, "n")
+    if path is not None:
+        sheet.check(path)
     judged = judged_claims(report, score)
     labels_of = labels_by_item(judged, as_labels(labels))
     to_label = []
-    for claim, probability in draw(judged, n, seed=seed, strata=strata):
+    for claim, probability in draw(judged, n, seed=seed):
         row, result = judged.rows[claim.row], judged.results[claim.row]
         answers = [label for label in labels_of.get(claim.item, ()) if label.label is not None]
         to_label += [
@@ -88,12 +91,27 @@ def to_label(
             )
             for label in answers or [Label(claim.sample, claim.target, None)]
         ]
+    if path is not None:
+        sheet.write(path, _cells(to_label), (claim.to_dict() for claim in to_label))
     return tuple(to_label)
 
 
-def draw(
-    judged: JudgedClaims, n: int, *, seed: int = 0, strata: Strata = by_verdict
-) -> list[Drawn]:
+def _cells(drawn: Sequence[ToLabel]) -> list[Sequence[object]]:
+    """Return a head and one line for each claim, each context in a column of its own."""
+    most = max((len(claim.contexts) for claim in drawn), default=0)
+    contexts = [f"context_{rank + 1}" for rank in range(most)]
+    verdict = ["verdict"] if any(claim.verdict for claim in drawn) else []
+    names = ("rater", "sample", "score", "item", "probability")
+    rows: list[Sequence[object]] = [["label", "claim", "question", *contexts, *verdict, *names]]
+    for claim in drawn:
+        texts = [*claim.contexts, *[""] * (most - len(claim.contexts))]
+        shown = [claim.verdict] if verdict else []
+        rest = [getattr(claim, name) for name in names]
+        rows.append([claim.label, claim.claim, claim.question, *texts, *shown, *rest])
+    return rows
+
+
+def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[Drawn]:
     """Return `n` of the claims, or all if there are fewer, stratum by stratum.
 
     Pareto sampling, whose chances are those asked for but for a few per cent in strata of a few
@@ -102,7 +120,10 @@ def draw(
     alone, so that a larger drawing has nearly all claims of a smaller one: Ohlsson, "Coordination
     of samples using permanent random numbers", in "Business Survey Methods", Wiley, 1995.
     """
-    parts = list(in_strata(judged, strata).values())
+    by_stratum: defaultdict[str, list[JudgedClaim]] = defaultdict(list)
+    for claim in judged.to_be_labeled:
+        by_stratum[claim.stratum].append(claim)
+    parts = [claims for _, claims in sorted(by_stratum.items())]
     sizes = [fsum(claim.share for claim in claims) for claims in parts]
     chosen: list[Drawn] = []
     for claims, count in zip(parts, allocation(sizes, list(map(len, parts)), n), strict=True):
@@ -112,15 +133,6 @@ def draw(
         chosen += [Drawn(claim, chances[claim.item]) for claim in first]
     # By sample, so that contexts are read once; within it by no order that tells the verdict.
     return sorted(chosen, key=lambda each: (each.claim.row, each.claim.item))
-
-
-def in_strata(judged: JudgedClaims, strata: Strata) -> dict[str, list[JudgedClaim]]:
-    """Return the claims that can be drawn, by stratum, in the order of the strata's names."""
-    parts: dict[str, list[JudgedClaim]] = {}
-    for claim in judged.claims:
-        if not claim.needs_no_label:
-            parts.setdefault(strata(claim), []).append(claim)
-    return dict(sorted(parts.items()))
 
 
 def allocation(sizes: Sequence[float], most: Sequence[int], n: int) -> list[int]:

@@ -17,7 +17,7 @@ from math import fsum, sqrt
 from typing import NamedTuple, TypeVar
 
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.calibration.spread import Spread, mean_interval, spread_of
+from fullrecall.calibration.spread import mean_interval, spread_of
 from fullrecall.results.bounds import Interval
 from fullrecall.results.special import t_quantile
 
@@ -25,13 +25,12 @@ K = TypeVar("K")
 
 
 class Labeled(NamedTuple):
-    """A labeled claim: `at` is its place among the judged, `label` in [0, 1] what people say.
+    """A labeled claim: `label` in [0, 1] is what people say of it.
 
     `probability` is its chance to be labeled, `weight` how much of the mean it stands for before
     strata are made to add up.
     """
 
-    at: int
     claim: JudgedClaim
     stratum: str
     label: float
@@ -60,6 +59,22 @@ class Estimate(NamedTuple):
     sampling: float
     df: float
     clipped: bool = False
+
+
+class Agreement(NamedTuple):
+    """The judge's verdicts against the labels, each claim weighing what it does in the mean.
+
+    Both are about what is supported in full: "partial" is not.
+
+    `sensitivity` is the share found of what people call supported, `specificity` the share not
+    found of what they do not, `balanced_accuracy` the mean of both; all three are None where the
+    labels are of one kind. `kappa` is Cohen's κ, None where chance alone makes both agree.
+    """
+
+    sensitivity: Estimate | None
+    specificity: Estimate | None
+    balanced_accuracy: Estimate | None
+    kappa: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -119,49 +134,43 @@ class Design:
         """Return the estimate of what the values of the labeled come to over all claims."""
         return fsum(w * value for w, value in zip(self.weights, values, strict=True))
 
+    def _means(self, values: Sequence[float]) -> dict[str, float]:
+        """Return the mean of each stratum, by the values of its labeled claims."""
+        sums = _sums(
+            (labeled.stratum, w * value)
+            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
+        )
+        return {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
+
+    def _residuals(self, values: Sequence[float]) -> list[float]:
+        """Return what each labeled claim differs by from its stratum's mean, weighted."""
+        means = self._means(values)
+        return [
+            self._corrections[labeled.stratum] * w * (value - means[labeled.stratum])
+            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
+        ]
+
     def expanded(self, values: Sequence[float]) -> list[float]:
         """Return one value for each row, whose mean estimates the same as `mean`.
 
         A row has the means of its claims' strata, and what its own labeled claims differ by.
         """
-        sums = _sums(
-            (labeled.stratum, w * value)
-            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
-        )
-        means = {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
+        means = self._means(values)
         parts: list[list[float]] = [[] for _ in self.judged.rows]
         for stratum, of in self.shares.items():
             for row, share in of.items():
                 parts[row].append(share * means[stratum])
-        for row, residual in self._residuals(values, means):
-            parts[row].append(residual * len(self.judged.rows))
+        for labeled, residual in zip(self.labeled, self._residuals(values), strict=True):
+            parts[labeled.claim.row].append(residual * len(self.judged.rows))
         return [fsum(part) for part in parts]
 
     def sampling(self, values: Sequence[float]) -> float:
         """Return the variance of their mean that is due to which claims were labeled."""
-        sums = _sums(
-            (labeled.stratum, w * value)
-            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
+        by_group = _sums(
+            (self.judged.cluster[labeled.claim.row], residual * sqrt(1 - labeled.probability))
+            for labeled, residual in zip(self.labeled, self._residuals(values), strict=True)
         )
-        means = {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
-        by_group: dict[int, float] = {}
-        residuals = self._residuals(values, means)
-        for labeled, (row, residual) in zip(self.labeled, residuals, strict=True):
-            group = self.judged.cluster[row]
-            missing = residual * sqrt(1 - labeled.probability)
-            by_group[group] = by_group.get(group, 0.0) + missing
         return fsum(value * value for value in by_group.values())
-
-    def _residuals(
-        self, values: Sequence[float], means: Mapping[str, float]
-    ) -> list[tuple[int, float]]:
-        return [
-            (
-                labeled.claim.row,
-                self._corrections[labeled.stratum] * w * (value - means[labeled.stratum]),
-            )
-            for labeled, w, value in zip(self.labeled, self.weights, values, strict=True)
-        ]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
         """Return the variance that few labels may hide, of a mean of `parts`.
@@ -192,25 +201,28 @@ class Design:
 
 def estimate(
     design: Design,
-    rows: Sequence[float],
     parts: Sequence[Linear],
     confidence: float,
     *,
+    rows: Sequence[float] | None = None,
     value: float | None = None,
     least: float = 0.0,
     of_judge: bool = False,
 ) -> Estimate:
-    """Return the estimate whose line is `rows` for each row and `parts` for each labeled claim.
+    """Return the estimate whose line is `rows` (else 0) for each row, `parts` for each label.
 
     Its value is their mean, or `value` where the line only tells how it varies. The interval is
     Student's, clipped to the range from `least` to 1; with all claims labeled it is that of any
     mean. `of_judge` says that the estimate is not of the mean, but of who judged.
     """
-    lines = [part.base + part.slope * labeled.label for labeled, part in _zip(design, parts)]
-    values = [row + more for row, more in zip(rows, design.expanded(lines), strict=True)]
-    spread = spread_of(values, design.judged.groups)
-    if spread is None:  # there is a row: `judged_claims` refuses reports without any
-        spread = Spread(0.0, 0.0, 0.0, 0)
+    lines = [
+        part.base + part.slope * labeled.label
+        for labeled, part in zip(design.labeled, parts, strict=True)
+    ]
+    values = design.expanded(lines)
+    if rows is not None:
+        values = [row + more for row, more in zip(rows, values, strict=True)]
+    spread = spread_of(values, design.judged.cluster)
     shown = spread.mean if value is None else value
     hidden = design.unseen(parts, of_judge=of_judge)
     variance = spread.variance + hidden
@@ -251,91 +263,32 @@ def prediction_powered(design: Design, confidence: float) -> tuple[Estimate, flo
     )
     parts = [Linear(-power * labeled.claim.credit, 1.0) for labeled in design.labeled]
     rows = [power * credit for credit in credits_]
-    return estimate(design, rows, parts, confidence), power
+    return estimate(design, parts, confidence, rows=rows), power
 
 
-class Rates(NamedTuple):
-    """The judge's sensitivity and specificity, and how far each labeled claim moves them."""
-
-    sensitivity: float
-    specificity: float
-    supported: float
-    """What of the mean is supported, by the labels alone."""
-    not_supported: float
-
-
-def rates(design: Design) -> Rates | None:
-    """Return the judge's rates; None where the labels are all of one kind."""
+def agreement(design: Design, confidence: float) -> Agreement:
+    """Return the judge's sensitivity, specificity and balanced accuracy, and κ."""
+    by_chance = kappa(design, confidence)
     yes = design.mean(labeled.label for labeled in design.labeled)
     no = design.mean(1 - labeled.label for labeled in design.labeled)
     if yes <= 0 or no <= 0:
-        return None
+        return Agreement(None, None, None, by_chance)
     hits = design.mean(labeled.label * labeled.claim.is_supported for labeled in design.labeled)
     missed = design.mean(
         (1 - labeled.label) * (not labeled.claim.is_supported) for labeled in design.labeled
     )
-    return Rates(hits / yes, missed / no, yes, no)
+    sense, spec = hits / yes, missed / no
 
+    def estimated(of_yes: float, of_no: float) -> Estimate:
+        parts = []
+        for labeled in design.labeled:
+            from_yes = of_yes / yes * (labeled.claim.is_supported - sense)
+            from_no = of_no / no * ((not labeled.claim.is_supported) - spec)
+            parts.append(Linear(from_no, from_yes - from_no))
+        value = of_yes * sense + of_no * spec
+        return estimate(design, parts, confidence, value=value, of_judge=True)
 
-def rogan_gladen(design: Design, judge_rates: Rates, confidence: float) -> Estimate | None:
-    """Return the corrected mean by the judge's rates; None where these are no better than chance.
-
-    (judged mean + specificity - 1) / (sensitivity + specificity - 1): Rogan and Gladen,
-    "Estimating prevalence from the results of a screening test", American Journal of Epidemiology
-    107(1), 1978. The interval is by the delta method, with the labels' and the samples' part and
-    what they share, and with the pseudo-labels of Lang and Reiczigel, "Confidence limits for
-    prevalence of disease adjusted for estimated sensitivity and specificity", Preventive
-    Veterinary Medicine 113(1), 2014. Claims of samples without any context are known to be 0.
-    """
-    sense, spec, yes, no = judge_rates
-    power = sense + spec - 1
-    if power <= 0:
-        return None
-    rows = len(design.judged.rows)
-    credits_ = [0.0] * rows
-    can = [0.0] * rows
-    for claim in design.judged.claims:
-        if not claim.needs_no_label:
-            credits_[claim.row] += claim.share * claim.is_supported
-            can[claim.row] += claim.share
-    share, whole = fsum(credits_) / rows, design.whole
-    mean = (share - (1 - spec) * whole) / power
-    line = [
-        mean + ((f - share) - (1 - spec) * (c - whole)) / power
-        for f, c in zip(credits_, can, strict=True)
-    ]
-    parts = [
-        _of_rates(
-            labeled.claim.is_supported,
-            judge_rates,
-            -mean / power / yes,
-            (whole - mean) / power / no,
-        )
-        for labeled in design.labeled
-    ]
-    return estimate(design, line, parts, confidence, value=mean)
-
-
-def rate_estimates(
-    design: Design, judge_rates: Rates, confidence: float
-) -> tuple[Estimate, Estimate, Estimate]:
-    """Return sensitivity, specificity and balanced accuracy with their intervals."""
-    still = [0.0] * len(design.judged.rows)
-
-    def estimated(value: float, of_yes: float, of_no: float) -> Estimate:
-        parts = [
-            _of_rates(
-                labeled.claim.is_supported,
-                judge_rates,
-                of_yes / judge_rates.supported,
-                of_no / judge_rates.not_supported,
-            )
-            for labeled in design.labeled
-        ]
-        return estimate(design, still, parts, confidence, value=value, of_judge=True)
-
-    sense, spec = judge_rates.sensitivity, judge_rates.specificity
-    return estimated(sense, 1, 0), estimated(spec, 0, 1), estimated((sense + spec) / 2, 0.5, 0.5)
+    return Agreement(estimated(1, 0), estimated(0, 1), estimated(0.5, 0.5), by_chance)
 
 
 def kappa(design: Design, confidence: float) -> Estimate | None:
@@ -348,12 +301,11 @@ def kappa(design: Design, confidence: float) -> Estimate | None:
     whole = design.whole
     yes = design.mean(labeled.label for labeled in design.labeled) / whole
     supported = design.mean(labeled.claim.is_supported for labeled in design.labeled) / whole
-    agreed = (
-        design.mean(
-            _agreed(labeled.claim.is_supported, labeled.label) for labeled in design.labeled
-        )
-        / whole
+    alike = (
+        labeled.label if labeled.claim.is_supported else 1 - labeled.label
+        for labeled in design.labeled
     )
+    agreed = design.mean(alike) / whole
     chance = yes * supported + (1 - yes) * (1 - supported)
     if chance >= 1:
         return None
@@ -367,19 +319,7 @@ def kappa(design: Design, confidence: float) -> Estimate | None:
         slope = (2 * judged - 1) * (1 - chance) - (1 - agreed) * (2 * supported - 1)
         scale = (1 - chance) ** 2 * whole
         parts.append(Linear(base / scale, slope / scale))
-    still = [0.0] * len(design.judged.rows)
-    return estimate(design, still, parts, confidence, value=value, least=-1.0, of_judge=True)
-
-
-def _of_rates(is_supported: bool, judge_rates: Rates, of_yes: float, of_no: float) -> Linear:  # noqa: FBT001
-    """Return how a labeled claim moves `of_yes` · sensitivity + `of_no` · specificity."""
-    yes = of_yes * (is_supported - judge_rates.sensitivity)
-    no = of_no * ((not is_supported) - judge_rates.specificity)
-    return Linear(no, yes - no)
-
-
-def _agreed(is_supported: bool, label: float) -> float:  # noqa: FBT001 - a verdict
-    return label if is_supported else 1 - label
+    return estimate(design, parts, confidence, value=value, least=-1.0, of_judge=True)
 
 
 def _power(labels: Sequence[float], gaps: Sequence[float]) -> float:
@@ -401,7 +341,3 @@ def _sums(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
     for key, value in pairs:
         sums[key] = sums.get(key, 0.0) + value
     return sums
-
-
-def _zip(design: Design, parts: Sequence[Linear]) -> Iterable[tuple[Labeled, Linear]]:
-    return zip(design.labeled, parts, strict=True)

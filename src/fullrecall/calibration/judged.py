@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from math import fsum
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from fullrecall.errors import ReportError
+from fullrecall.calibration.labels import Label
+from fullrecall.errors import InputError, ReportError
 from fullrecall.findings import Finding
 from fullrecall.measures import Recall
 from fullrecall.report.report import Report
@@ -51,62 +52,45 @@ class JudgedClaim(NamedTuple):
             return "supported"
         return "partial" if self.credit or self.finding.verdict == "partial" else "not_supported"
 
+    @property
+    def stratum(self) -> str:
+        """The verdict, and whether its quotes are really there.
 
-Strata: TypeAlias = Callable[[JudgedClaim], str]
-"""Which stratum a claim is drawn from; see `by_verdict`."""
-
-
-def by_verdict(claim: JudgedClaim) -> str:
-    """Return the judge's verdict, and whether its quotes are really there.
-
-    Claims on which the judge is wrong for the same reason are best drawn together.
-    """
-    evidence = claim.finding.evidence
-    if evidence and any(item.verified is False for item in evidence):
-        return f"{claim.verdict}, a quote not found"
-    return claim.verdict
-
-
-def one_stratum(_: JudgedClaim) -> str:
-    """Return the same for all claims: a simple random sample has no strata."""
-    return "all"
+        Claims on which the judge is wrong for the same reason are best drawn together.
+        """
+        if any(item.verified is False for item in self.finding.evidence or ()):
+            return f"{self.verdict}, a quote not found"
+        return self.verdict
 
 
 @dataclass(frozen=True)
 class JudgedClaims:
     """The judged claims of one score: `rows` are the samples that have any, in the report's order.
 
+    `cluster` numbers the group that each row belongs to; rows without one have their own.
     `unscored` counts samples without a score, `unmeasured` claims without a verdict in the others.
     """
 
     method: Method
     rows: Sequence[Row]
-    groups: Sequence[str | None]
+    cluster: Sequence[int]
     results: Sequence[Result]
     claims: Sequence[JudgedClaim]
     unscored: int
     unmeasured: int
 
     @cached_property
-    def cluster(self) -> Sequence[int]:
-        """The number of the group that each row belongs to; rows without one have their own."""
-        numbers: dict[object, int] = {}
-        return [
-            numbers.setdefault(at if group is None else group, len(numbers))
-            for at, group in enumerate(self.groups)
-        ]
-
-    @cached_property
     def credits(self) -> list[float]:
         """The judged recall of each row, in [0, 1]."""
-        return self.per_row(claim.share * claim.credit for claim in self.claims)
-
-    def per_row(self, values: Iterator[float]) -> list[float]:
-        """Return the sum over each row of one value for each claim."""
         parts: list[list[float]] = [[] for _ in self.rows]
-        for claim, value in zip(self.claims, values, strict=True):
-            parts[claim.row].append(value)
+        for claim in self.claims:
+            parts[claim.row].append(claim.share * claim.credit)
         return [fsum(part) for part in parts]
+
+    @cached_property
+    def to_be_labeled(self) -> list[JudgedClaim]:
+        """The claims that people can label: something was retrieved for them."""
+        return [claim for claim in self.claims if not claim.needs_no_label]
 
 
 def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
@@ -119,30 +103,33 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
     method = report.methods[score_index]
     if method.headline != Recall:
         raise ReportError(f"{method.name} is not a recall: it judges contexts, not missing targets")
-    pairs = [(row, row.results[score_index]) for row in report.rows]
-    scored = [(row, result) for row, result in pairs if result.status is Status.SCORED]
-    groups = [
-        group
-        for (_, result), group in zip(pairs, report.groups, strict=True)
+    results = [row.results[score_index] for row in report.rows]
+    scored = [
+        (row, result, group)
+        for row, result, group in zip(report.rows, results, report.groups, strict=True)
         if result.status is Status.SCORED
     ]
-    if not any(result.retrieved for _, result in scored):
+    if not any(result.retrieved for _, result, _ in scored):
         raise ReportError(
             f"no sample has a claim that {method.name} judged by a context: nothing to calibrate"
         )
+    numbers: dict[object, int] = {}
+    cluster = [
+        numbers.setdefault(at if group is None else group, len(numbers))
+        for at, (_, _, group) in enumerate(scored)
+    ]
+    claims: list[JudgedClaim] = []
     claim_counts: Counter[str] = Counter()
+    for row_index, (row, result, _) in enumerate(scored):
+        claims += _claims(row_index, row, result, claim_counts)
     return JudgedClaims(
         method,
-        [row for row, _ in scored],
-        groups,
-        [result for _, result in scored],
-        [
-            claim
-            for row_index, (row, result) in enumerate(scored)
-            for claim in _claims(row_index, row, result, claim_counts)
-        ],
-        sum(result.status is Status.UNSCORED for _, result in pairs),
-        sum(len(result.unmeasured) for _, result in scored),
+        [row for row, _, _ in scored],
+        cluster,
+        [result for _, result, _ in scored],
+        claims,
+        sum(result.status is Status.UNSCORED for result in results),
+        sum(len(result.unmeasured) for _, result, _ in scored),
     )
 
 
@@ -154,25 +141,30 @@ def judged_contexts(row: Row, result: Result) -> list[str]:
 
 def _claims(
     row_index: int, row: Row, result: Result, claim_counts: Counter[str]
-) -> Iterator[JudgedClaim]:
+) -> list[JudgedClaim]:
+    claims = []
     texts = judged_contexts(row, result)
     for finding in result.findings:
-        target = finding.target.label
-        content = json.dumps([row.label, target, texts])
+        content = json.dumps([row.label, finding.target.label, texts])
         claim_counts[content] += 1
         if claim_counts[content] > 1:
             content += str(claim_counts[content])
-        yield JudgedClaim(
-            # A letter in front, so that no spreadsheet takes it for a number.
-            f"c{sha256(content.encode()).hexdigest()[:16]}",
-            row_index,
-            row.label,
-            target,
-            1 / len(result.findings),
-            finding.credit_at(),
-            finding,
-            result.retrieved == 0,
+        # A letter in front, so that no spreadsheet takes it for a number.
+        item = f"c{sha256(content.encode()).hexdigest()[:16]}"
+        share, needs_no_label = 1 / len(result.findings), result.retrieved == 0
+        claims.append(
+            JudgedClaim(
+                item,
+                row_index,
+                row.label,
+                finding.target.label,
+                share,
+                finding.credit_at(),
+                finding,
+                needs_no_label,
+            )
         )
+    return claims
 
 
 def _judged_score(report: Report) -> str:
@@ -190,3 +182,38 @@ def _judged_score(report: Report) -> str:
         )
     names = ", ".join(method.name for method in report.methods)
     raise ReportError(f"no judged recall score: the report has {names}")
+
+
+def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, list[Label]]:
+    """Return the labels of each claim; raise `InputError` for those of none, and for doubles."""
+    items_named: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for claim in judged.claims:
+        items_named[claim.sample, claim.target].append(claim.item)
+    by_item: dict[str, list[Label]] = {claim.item: [] for claim in judged.claims}
+    strangers = []
+    for label in labels:
+        items = [label.item] if label.item else items_named[label.sample, label.target]
+        if len(items) > 1:
+            raise InputError(
+                f"the sample {label.sample!r} has the claim {label.target!r} more than once: "
+                "set the label's item, as Report.to_label does"
+            )
+        if not items or items[0] not in by_item:
+            strangers.append(label)
+            continue
+        others = by_item[items[0]]
+        if any(other.rater == label.rater for other in others):
+            who = f" by {label.rater}" if label.rater else ""
+            raise InputError(
+                f"the claim {label.target!r} of the sample {label.sample!r} is labeled{who} "
+                "twice: keep one, or name its rater"
+            )
+        others.append(label)
+    if strangers:
+        raise InputError(
+            f"{len(strangers):,} of {len(labels):,} labels match no claim that "
+            f"{judged.method.name} judged by the same contexts, such as {strangers[0].target!r} "
+            f"of the sample {strangers[0].sample!r}: they are of another report, or of another "
+            "score"
+        )
+    return {item: labels for item, labels in by_item.items() if labels}

@@ -6,7 +6,7 @@ every distribution; its intervals are measured, not proved (docs/formulas.md has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import fsum, inf, sqrt
 from typing import NamedTuple
 
@@ -30,8 +30,8 @@ class Spread(NamedTuple):
     groups: int
 
 
-def spread_of(values: Sequence[float], groups: Sequence[str | None] | None = None) -> Spread | None:
-    """Return the spread of the mean of `values`; None if there are none.
+def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None) -> Spread:
+    """Return the spread of the mean of `values`, of which there must be one.
 
     `groups` names the group of each value, None for one that stands for itself. The variance is
     the cluster-robust CR2 (Bell and McCaffrey, "Bias reduction in standard errors for linear
@@ -40,12 +40,9 @@ def spread_of(values: Sequence[float], groups: Sequence[str | None] | None = Non
     n - 1.
     """
     n = len(values)
-    if not n:
-        return None
     mean = fsum(values) / n
     members: dict[object, list[float]] = {}
-    for position, value in enumerate(values):
-        group = None if groups is None else groups[position]
+    for position, (value, group) in enumerate(zip(values, groups or [None] * n, strict=True)):
         members.setdefault(position if group is None else group, []).append(value)
     if len(members) < _ENOUGH:
         return Spread(mean, inf, 0.0, len(members))
@@ -54,7 +51,7 @@ def spread_of(values: Sequence[float], groups: Sequence[str | None] | None = Non
     return Spread(mean, variance, _satterthwaite([size for _, size in off], n), len(members))
 
 
-def mean_interval(spread: Spread | None, confidence: float = CONFIDENCE) -> Interval | None:
+def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | None:
     """Return the interval of a mean of values in [0, 1]; None below two groups.
 
     Wilson's score interval at the effective sample size: the variance is taken to shrink towards
@@ -64,7 +61,7 @@ def mean_interval(spread: Spread | None, confidence: float = CONFIDENCE) -> Inte
     Methodology 24(2), 1998. Where all groups are equal: Clopper and Pearson, Biometrika 26, 1934,
     for no exception among them.
     """
-    if spread is None or spread.groups < _ENOUGH:
+    if spread.groups < _ENOUGH:
         return None
     mean, share = spread.mean, spread.mean * (1 - spread.mean)
     if not (spread.variance > 0 and share > 0):

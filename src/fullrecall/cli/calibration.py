@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from fullrecall.calibration import ToLabel, labels_for_width, sheet
+from fullrecall.calibration import ToLabel
 from fullrecall.calibration import calibrate as calibration_of
-from fullrecall.calibration.needed import FEWEST
-from fullrecall.calibration.printout import sheets
-from fullrecall.cli.console import fail, show, write_json
-from fullrecall.cli.exits import wrong
+from fullrecall.calibration.calibration import FEWEST
+from fullrecall.cli.console import show, write_json
 from fullrecall.cli.options import Positive, Share
+from fullrecall.cli.outputs import check_output
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.errors import InputError
 from fullrecall.read import read_labels
 from fullrecall.report import Report
 from fullrecall.views import terminal
@@ -27,8 +24,7 @@ from fullrecall.views import terminal
 def label(
     report: Path,
     *,
-    n: Positive | None = None,
-    width: Share | None = None,
+    n: Positive,
     output: Path,
     labels: list[Path] | None = None,
     **drawing: Any,
@@ -41,41 +37,25 @@ def label(
 
     Examples:
       fullrecall judge label report.jsonl -n 100 --output labels.csv
-      fullrecall judge label report.jsonl --width 0.1 --output labels.csv
       fullrecall judge label report.jsonl -n 200 --labels labels.csv -o more.csv
 
     - `n`: Number of claims.
-    - `width`: Instead of -n: enough for an interval this wide (estimate).
     - `output`: Write them here: .csv for a spreadsheet, or .jsonl. No file is replaced.
     - `labels`: Copy the labels of this earlier file; repeatable.
     - `show_verdicts`: Write the judge's verdicts too.
     """
-    if (n is None) == (width is None):
-        raise typer.BadParameter("expected either -n or --width")
-    try:
-        sheet.check(output)
-    except ParameterError as error:
-        raise wrong("--output", str(error)) from None
-    if not output.parent.is_dir():
-        raise wrong("--output", f"no directory {output.parent}")
+    check_output(output, endings=[".csv", ".jsonl"])
     loaded = Report.load(report)
-    if width is not None:
-        n = labels_for_width(loaded, width, score=drawing["score"])
-        if n is None:
-            fail(
-                f"No number of labels makes the interval {width:g} wide",
-                "Too few samples: even with all claims labeled, it would be wider.",
-            )
     earlier = read_labels(*labels) if labels else ()
     try:
-        drawn = loaded.to_label(n or 1, output, labels=earlier, **drawing)
+        drawn = loaded.to_label(n, output, labels=earlier, **drawing)
     except InputError as error:
         raise error.at(path=", ".join(map(str, labels or ()))) from None
     show(*_next_steps(drawn, len(loaded), report, output))
 
 
 def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path) -> list[str]:
-    """Return what was written, what a spreadsheet will do to it, and what comes next."""
+    """Return what was written, and what comes next."""
     claims = len({claim.item for claim in drawn})
     samples = len({claim.sample for claim in drawn})
     share = f"{samples:,} of {counted(total, 'sample')}"
@@ -85,12 +65,6 @@ def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path
         lines.append(f"{labeled:,} of them are labeled already.")
     if samples < min(FEWEST, total):
         lines.append(f"Note: calibrate needs labels in at least {FEWEST} samples.")
-    too_long = sheet.too_long(drawn)
-    if too_long and output.suffix == ".csv":
-        lines.append(
-            f"Note: {too_long:,} have a text of more than {sheet.LONGEST_CELL:,} characters, which "
-            "Excel splits: use LibreOffice, or .jsonl."
-        )
     return [
         *lines,
         "",
@@ -132,7 +106,7 @@ def calibrate(
             as_values["labels_needed"] = {"width": width, "labels": needed}
         write_json(as_values)
         return
-    show(*terminal.parts(*sheets(calibration)))
+    show(*terminal.parts(*calibration.sheets))
     if width is not None:
         enough = f"{counted(needed, 'label')} in all" if needed else ""
         more = "more samples: more labels do not help"

@@ -27,7 +27,7 @@ from fullrecall.usage import Spent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fullrecall.calibration import HumanLabels, Strata, ToLabel
+    from fullrecall.calibration import HumanLabels, ToLabel
     from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.measures.budgets import Cut, Unit
     from fullrecall.results.slices import By, Slices
@@ -326,42 +326,35 @@ class Report:
         *,
         seed: int = 0,
         score: str | None = None,
-        strata: Strata | None = None,
         show_verdicts: bool = False,
         labels: HumanLabels = (),
     ) -> tuple[ToLabel, ...]:
         """Return `n` claims for people to label, drawn at random, and write them to `path`.
 
-        All claims if there are fewer, and two of each stratum at least. `path` ends in .csv, for a
+        All claims if there are fewer, and two of each verdict at least. `path` ends in .csv, for a
         spreadsheet, or in .jsonl; there must be no such file yet, since it may hold labels. The
         column `label` is to be filled with "supported", "not_supported" or "partial", by what the
         contexts say; then `fullrecall.read.read_labels` and `calibrate` take it from there.
 
-        Claims are drawn within `strata` (`fullrecall.calibration.by_verdict` if None, a function
-        of a `JudgedClaim`), with chances that are kept beside them. `score` may be left out where
-        a judge has made one score only. The judge's verdicts are hidden, so that they do not sway
-        people, unless `show_verdicts`. `labels` that there are already are filled in: the same
-        `seed` with a larger `n` draws nearly all of the same claims again, and more.
+        Claims are drawn verdict by verdict, with chances that are kept beside them. `score` may be
+        left out where a judge has made one score only. The judge's verdicts are hidden, so that
+        they do not sway people, unless `show_verdicts`. `labels` that there are already are filled
+        in: the same `seed` with a larger `n` draws nearly all of the same claims again, and more.
 
         Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
         `ReportError` where no judge made a recall of it.
         """
-        from fullrecall.calibration import by_verdict, draw, sheet
+        from fullrecall.calibration import draw
 
-        if path is not None:
-            sheet.check(path)
-        drawn = draw.to_label(
+        return draw.to_label(
             self,
             n,
+            path,
             seed=seed,
             score=score,
-            strata=strata or by_verdict,
             show_verdicts=show_verdicts,
             labels=labels,
         )
-        if path is not None:
-            sheet.write(drawn, path)
-        return drawn
 
     def to_frame(self, *measures: Measure, backend: Backend = "pandas") -> Any:
         """Return a data frame: one row per sample and one column per measure of each score.
