@@ -133,3 +133,11 @@ def test_what_it_links_and_runs_is_there() -> None:
         assert f'"{marker}: ' in settings
     for extra in re.findall(r'-e "\.\[(\w+)\]"', TEXT):
         assert f"\n{extra} = [" in settings
+
+
+def test_what_the_gate_runs_is_there() -> None:
+    """A test file that is renamed or removed shows before the gate trips over it."""
+    gate = (ROOT / ".ci" / "run").read_text("utf-8")
+    paths = re.findall(r"(?:tests|integrations|bench)/[\w/.-]+", gate)
+    assert len(paths) >= 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
