@@ -18,7 +18,6 @@ from fullrecall import IdRecall, Report, TextRecall, evaluate
 from fullrecall.errors import InputError, Interrupted
 from fullrecall.results.files import parquet
 from fullrecall.results.files.row_groups import RowGroup
-from fullrecall.table.part import MemoryPart
 
 
 def ids(count: int) -> Iterator[dict[str, Any]]:
@@ -51,8 +50,6 @@ def test_the_report_is_that_of_memory(name: str, by: Any, tmp_path: Path) -> Non
         if name == "r.parquet":
             assert all(isinstance(part, RowGroup) for part in report.table.parts)
             assert len(report.table.parts) > 1
-        else:
-            assert not any(isinstance(part, MemoryPart) for part in report.table.parts)
 
 
 @pytest.mark.parametrize("largest", [7, 64, 999])

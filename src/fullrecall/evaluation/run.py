@@ -129,9 +129,10 @@ def evaluate(
     - `budget`: what the run may spend; beyond it, samples are unscored.
     - `progress`: show a bar on standard error or, where that is no terminal, a line each
       `log_every` seconds. `on_progress` is called with a `Progress` after each sample.
-    - `output`: rows are written here as they come, and the report is that of the file: for more
-      samples than memory holds. A name that ends in ".parquet" becomes a directory of Parquet
-      files, one that ends in ".jsonl" is one file; a killed run leaves what it had written.
+    - `output`: rows are written here as they come, and the report is that of the file; a killed
+      run leaves what it had written. A name that ends in ".parquet" becomes a directory of Parquet
+      files, for more samples than memory holds; one that ends in ".jsonl" is one file, which is
+      read into memory in the end.
     - `sink`: called with each sample's `Row`, in order, as soon as the rows before it are there.
     - `corpus`: what the retriever searches: whatever `fullrecall.read.documents_of` takes (a
       folder, a file, documents, contexts), or a `CorpusIndex` of it. It is read once, before

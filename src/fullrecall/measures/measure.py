@@ -188,16 +188,6 @@ class Measure:
         return self.of_sample or isinstance(self.k, Budget)
 
     @cached_property
-    def counts_columns(self) -> bool:
-        """Whether rows in which the same was found have the same value, worked out at once.
-
-        A user's own measure may look at anything.
-        """
-        kind = type(self)
-        is_own = kind.__module__.startswith(_OWN)
-        return is_own and not self.reads_sample and kind.formula is not Measure.formula
-
-    @cached_property
     def top(self) -> int | None:
         """The `k` of a cut by ranks; None for a budget, and for all that was retrieved."""
         return self.k if isinstance(self.k, int) else None

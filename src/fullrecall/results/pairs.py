@@ -80,12 +80,8 @@ def paired(before: Table, after: Table) -> Pairing:
     Raises `ReportError` where that is ambiguous: an ID twice in one report, IDs on some samples
     only, other questions at the same position, or lists of different length without IDs.
     """
-    if before.repeats(after, "id") and before.has_distinct_ids:
-        pairing = Pairing.row_by_row("id", len(before))
-    else:
-        pairing = _matched(before, after)
-    if not (pairing.is_row_by_row and before.repeats(after, "user_input")):
-        _warn_of_other_questions(before, after, pairing)
+    pairing = _matched(before, after)
+    _warn_of_other_questions(before, after, pairing)
     return pairing
 
 
@@ -123,8 +119,6 @@ class ScorePairs:
         (before, after), (score, other) = self._tables, self._scores
         old, new = self._statuses
         rows = self._pairing
-        if rows.is_row_by_row and before.has_targets_of(after, score, other):
-            return {}
         unlike = (
             before.target_digests(score)[rows.before] != (after.target_digests(other)[rows.after])
         )
@@ -368,6 +362,8 @@ def _check_distinct(ids: Sequence[str | None], report: str) -> None:
 
 def _warn_of_other_questions(before: Table, after: Table, pairing: Pairing) -> None:
     ours, theirs = before.questions, after.questions
+    if pairing.is_row_by_row and ours == theirs:
+        return
     reworded = [
         row
         for row, other in zip(pairing.before.tolist(), pairing.after.tolist(), strict=True)

@@ -28,8 +28,7 @@ from fullrecall.results.totals import Totals
 from fullrecall.rewrites import Rewrite, rewrites
 from fullrecall.sample import Sample
 from fullrecall.table.funnel import funnel_of
-from fullrecall.table.lists import Integers
-from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED, Measured
+from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
 from fullrecall.views.sheet import Sheet
 from fullrecall.views.shown import Shown
@@ -411,9 +410,9 @@ def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
     finds_any = False
     for rows, part, measured in table.by_part(score, measures):
         codes = None if groups is None else groups[rows]
-        for nth, own in enumerate(measured):
-            totals[nth].append(_totals(own, codes))
-            undefined[nth] += own.undefined
+        for nth, (values, due) in enumerate(measured):
+            totals[nth].append(Totals.of(values, due=due, groups=codes))
+            undefined[nth] += int((np.isnan(values) & ~due).sum())
         columns = part.columns(score)
         row_counts.update(dict(enumerate(np.bincount(columns.status).tolist())))
         notes.update(part.notes(score, np.flatnonzero(columns.status == UNSCORED)))
@@ -423,12 +422,6 @@ def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
         for measure, parts, count in zip(measures, totals, undefined, strict=True)
     }
     return _Content(estimates, row_counts, notes, finds_any)
-
-
-def _totals(measured: Measured, groups: Integers | None) -> Totals:
-    if groups is None:
-        return Totals.of(measured.values, due=measured.due, frequencies=measured.frequencies)
-    return Totals.of(measured.of_rows, due=measured.due_rows, groups=groups)
 
 
 def _estimate(measure: Measure, totals: Totals, undefined: int) -> Estimate:

@@ -54,23 +54,18 @@ class Totals:
         *,
         due: NDArray[np.bool_],
         groups: Integers | None = None,
-        frequencies: Integers | None = None,
     ) -> Totals:
         """Return the totals of values, NaN where a sample has none.
 
         `due` says which samples should have a value; `groups` has the number of each one's group,
-        -1 for one that stands for itself, or is None where all do. Without groups `frequencies` may
-        say how many samples each value is of; None: of one.
+        -1 for one that stands for itself, or is None where all do.
         """
         valued = ~np.isnan(values)
         gaps = due & ~valued
         if groups is None:
             none = np.zeros(0, np.int64)
-            if frequencies is None:
-                distinct, counts = np.unique(values[valued], return_counts=True)
-                return cls(distinct, counts, int(gaps.sum()), none, (), none)
-            distinct, counts = _counted(values[valued], frequencies[valued])
-            return cls(distinct, counts, int(frequencies[gaps].sum()), none, (), none)
+            distinct, counts = np.unique(values[valued], return_counts=True)
+            return cls(distinct, counts, int(gaps.sum()), none, (), none)
         alone = groups < 0
         distinct, frequencies = np.unique(values[valued & alone], return_counts=True)
         grouped = valued & ~alone

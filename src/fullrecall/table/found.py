@@ -34,12 +34,6 @@ from fullrecall.table.lists import (
 _EVERYWHERE = 2**31 - 1
 """A cut beyond all positions."""
 
-_LARGEST = 2**60
-"""A bound of the numbers that stand for rows."""
-
-_MOST_TARGETS = 60
-"""Targets of a row beyond which rows are not told apart: each target takes a pass over all rows."""
-
 
 @dataclass(frozen=True)
 class Steps:
@@ -186,31 +180,6 @@ class FoundColumns:
             "grade": None if self.grade is None else self.grade[targets],
             "size": None if self.size is None else self.size[targets],
         }
-
-    def row_codes(self) -> tuple[Integers, int] | None:
-        """Return a number for each row, equal where rows are, and a bound that all are below.
-
-        None where more is known of a target than its first position, or where rows have so many
-        targets that the numbers would overflow, or that few rows would be alike.
-        """
-        more = (self.supports, self.steps, self.grade, self.size, self.ranks)
-        if any(column is not None for column in more) or not len(self):
-            return None
-        if self.targets.max() > _MOST_TARGETS:
-            return None
-        most, least = int(self.targets.max()), int(self.targets.min())
-        deepest, shallowest = int(self.retrieved.max()), int(self.retrieved.min())
-        width = int(self.first.values.max(initial=0)) + 1
-        bound = (deepest - shallowest + 1) * (most - least + 1) * width**most
-        if bound >= _LARGEST:
-            return None
-        codes: Integers = (self.retrieved - shallowest).astype(np.int64)
-        codes = codes * (most - least + 1) + self.targets - least
-        for nth in range(most):
-            codes *= width
-            rows = slice(None) if nth < least else np.flatnonzero(self.targets > nth)
-            codes[rows] += self.first.values[self.first.offsets[:-1][rows] + nth]
-        return codes, bound
 
     def graded(self, min_grade: float) -> FoundColumns:
         """Return the columns of the targets whose grade is at least `min_grade`."""

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-_ODD = 0x9E3779B97F4A7C15
-"""An odd number near 2^64 over the golden ratio: its powers have no pattern."""
 
 _Key = tuple[bool, str]
 """Whether it is a group's name or a sample's ID, and the name."""
@@ -42,49 +38,10 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[s
 
 def may_repeat(ids: Iterable[str | None]) -> bool:
     """Return whether an ID occurs twice; in rare cases also where only their hashes do."""
-    return may_repeat_hashes([hashes_of(name for name in ids if name is not None)])
-
-
-def may_lack_or_repeat(ids: Iterable[str | None]) -> bool:
-    """Return whether an ID is missing or occurs twice; in rare cases also where hashes do."""
-    hashes = hashes_of(ids)
-    return may_repeat_hashes([hashes]) or bool((hashes == hash(None)).any())
-
-
-def hashes_of(ids: Iterable[str | None]) -> NDArray[np.int64]:
-    """Return the hash of each ID: 8 bytes, where a set takes some 100; reports have millions."""
-    return np.fromiter(map(hash, ids), np.int64)
-
-
-def may_repeat_hashes(parts: Sequence[NDArray[Any]]) -> bool:
-    """Return whether a hash occurs twice."""
-    hashes = np.concatenate([np.zeros(0, np.uint64), *(part.view(np.uint64) for part in parts)])
+    # 8 bytes for each, where a set takes some 100: reports have millions.
+    hashes = np.fromiter((hash(name) for name in ids if name is not None), np.int64)
     hashes.sort()
     return bool((hashes[1:] == hashes[:-1]).any())
-
-
-def stored_hashes(texts: Any) -> NDArray[np.uint64]:
-    """Return a hash of each text of an Arrow array without nulls, without an object for each.
-
-    Each byte counts by an odd factor for its position, modulo 2^64.
-    """
-    import pyarrow as pa
-
-    encoded = texts.cast(pa.large_binary())
-    _, ends, content = encoded.buffers()
-    offsets = np.frombuffer(ends, np.int64)[encoded.offset :][: len(encoded) + 1]
-    if not len(encoded) or content is None:
-        return np.zeros(len(encoded), np.uint64)
-    codes = np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]].astype(np.uint64)
-    lengths = np.diff(offsets)
-    positions = np.arange(len(codes)) - np.repeat(offsets[:-1] - offsets[0], lengths)
-    factors = np.multiply.accumulate(np.full(lengths.max() + 1, _ODD, np.uint64))
-    codes += np.uint64(1)  # a text is not that with zeros behind it
-    codes *= factors[positions]
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(codes)])
-    bounds = offsets - offsets[0]
-    hashes: NDArray[np.uint64] = sums[bounds[1:]] - sums[bounds[:-1]]
-    return hashes
 
 
 def codes_of(groups: Sequence[str | None]) -> NDArray[np.int64] | None:

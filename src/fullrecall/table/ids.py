@@ -149,17 +149,6 @@ class IdPart(MemoryPart):
         """The question of each sample."""
         return self._samples.questions or [None] * len(self)
 
-    def content(self, name: str) -> object:
-        """Return the IDs, the questions, or the reference IDs; None for another column."""
-        if name == "reference_context_ids":
-            references = self._samples.references
-            return references.names, references.offsets.tolist()
-        return super().content(name)
-
-    def has_ids_for_targets(self, score: int) -> bool:  # noqa: ARG002 - of each score
-        """Return true: targets are reference IDs."""
-        return True
-
     def selected(self, rows: Integers) -> IdPart:
         """Return these rows, in the order given."""
         return IdPart(self._samples.selected(rows), *self.chosen_scores(rows))

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +18,12 @@ from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.funnel import funnel_counts
-from fullrecall.table.lists import Floats, Integers, offsets_of
+from fullrecall.table.lists import Integers, offsets_of
 
 Statuses: TypeAlias = NDArray[np.int8]
 
 SCORED, UNDEFINED, UNSCORED = range(3)
 """How a status stands in a column."""
-
-_SPARSE = 16
-"""Codes for each row up to which rows are told apart by a table of all codes, not by sorting."""
 
 CODES = {Status.SCORED: SCORED, Status.UNDEFINED: UNDEFINED, Status.UNSCORED: UNSCORED}
 
@@ -71,83 +67,6 @@ class ScoreColumns:
     def selected(self, rows: Integers) -> ScoreColumns:
         """Return the columns of these rows, in the order given."""
         return ScoreColumns(self.status[rows], self.outcomes.selected(rows))
-
-    def kinds(self) -> Kinds | None:
-        """Return the distinct rows; None where most rows differ, or where it cannot be told."""
-        coded = self.outcomes.row_codes()
-        if coded is None:
-            return None
-        codes, bound = coded[0] * len(CODES) + self.status, coded[1] * len(CODES)
-        if bound <= _SPARSE * len(codes):
-            row_of_code = np.full(bound, -1)
-            row_of_code[codes] = np.arange(len(codes))
-            present = row_of_code >= 0
-            rows, index = row_of_code[present], (np.cumsum(present) - 1)[codes]
-        else:
-            _, rows, index = np.unique(codes, return_index=True, return_inverse=True)
-        if 2 * len(rows) > len(codes):
-            return None
-        return Kinds(self.selected(rows), index.astype(np.min_scalar_type(len(rows))))
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """The distinct rows among some rows, and for each row the index of its own among them.
-
-    Short lists of a few targets take few forms, and a formula is worked out once for each of them.
-    """
-
-    columns: ScoreColumns
-    index: NDArray[np.unsignedinteger[Any]]
-
-    @cached_property
-    def frequencies(self) -> Integers:
-        """How many rows are of each kind."""
-        return np.bincount(self.index, minlength=len(self.columns.status))
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A measure of some rows: of each kind of them, or of each row where `kinds` is None.
-
-    `values` are NaN where there is none; `due` says which should have one.
-    """
-
-    values: Floats
-    due: NDArray[np.bool_]
-    kinds: Kinds | None = None
-
-    @property
-    def of_rows(self) -> Floats:
-        """The value of each row."""
-        return self.values if self.kinds is None else self.values[self.kinds.index]
-
-    @property
-    def due_rows(self) -> NDArray[np.bool_]:
-        """Which rows should have a value."""
-        return self.due if self.kinds is None else self.due[self.kinds.index]
-
-    @property
-    def frequencies(self) -> Integers | None:
-        """How many rows have each value; None: one each."""
-        return None if self.kinds is None else self.kinds.frequencies
-
-    @property
-    def undefined(self) -> int:
-        """How many rows have no value, and should have none."""
-        lacking = np.isnan(self.values) & ~self.due
-        return int(lacking.sum() if self.kinds is None else self.kinds.frequencies[lacking].sum())
-
-    def of_row(self, row: int) -> float | None:
-        """Return the value of one row; None where it has none."""
-        value = float(self.values[row if self.kinds is None else self.kinds.index[row]])
-        return None if isnan(value) else value
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of its arrays, as if no other measure shared them."""
-        index = 0 if self.kinds is None else self.kinds.index.nbytes
-        return self.values.nbytes + self.due.nbytes + index
 
 
 @dataclass(frozen=True)
@@ -241,18 +160,6 @@ class Part(ABC):
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         return retrievals_of(self.samples())
 
-    def stored(self, name: str) -> Any:  # noqa: ARG002 - files look at it
-        """Return a column as an Arrow array where it lies so in a file, else None."""
-        return None
-
-    def content(self, name: str) -> object:  # noqa: ARG002 - each kind of part has its own
-        """Return what has the cells of a column, where that is at hand: equal only if they are."""
-        return None
-
-    def has_ids_for_targets(self, score: int) -> bool:  # noqa: ARG002 - files look at it
-        """Return whether it is known at once that all targets are reference IDs, of grade 1."""
-        return False
-
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
         return digests_of([result.findings for result in self.results(score)])
@@ -289,10 +196,6 @@ class MemoryPart(Part):
         """Return the result of a row."""
         kept = self.kept[score]
         return kept.score(self.sample(row)) if isinstance(kept, Rescored) else kept[row]
-
-    def content(self, name: str) -> object:
-        """Return the IDs or the questions; None for another column."""
-        return {"id": self.ids, "user_input": self.questions}.get(name)
 
     def selected(self, rows: Integers) -> MemoryPart:
         """Return these rows, in the order given."""

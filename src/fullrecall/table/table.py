@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import chain
+from dataclasses import replace
+from functools import partial
+from math import isnan
 from typing import overload
 
 import numpy as np
@@ -19,24 +19,10 @@ from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import Forbidden
-from fullrecall.table.groups import (
-    codes_of,
-    groups_of,
-    may_lack_or_repeat,
-    may_repeat,
-    may_repeat_hashes,
-    stored_hashes,
-)
+from fullrecall.table.found import FoundColumns
+from fullrecall.table.groups import codes_of, groups_of, may_repeat
 from fullrecall.table.lists import Floats, Integers
-from fullrecall.table.part import (
-    UNSCORED,
-    Kinds,
-    Measured,
-    MemoryPart,
-    Part,
-    ScoreColumns,
-    Statuses,
-)
+from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Statuses
 from fullrecall.table.row import Row
 
 _MOST_BYTES = 2**24
@@ -47,19 +33,6 @@ _MOST_PENDING = 4_096
 
 _MOST_VIEWS = 10_000
 """Rows of a table whose views are kept: pages and diagnoses look at each of them several times."""
-
-
-@dataclass(frozen=True)
-class _LastRead:
-    """The columns of the part that was read last."""
-
-    key: tuple[int, int]
-    columns: ScoreColumns
-
-    @cached_property
-    def kinds(self) -> Kinds | None:
-        """The distinct rows."""
-        return self.columns.kinds()
 
 
 class Table:
@@ -78,7 +51,7 @@ class Table:
         self._forbidden: dict[int, Forbidden] = {}
         self._costs: dict[int, Costs] = {}
         self._views: dict[int, Row] = {}
-        self._last: _LastRead | None = None
+        self._last: tuple[tuple[int, int], FoundColumns] | None = None
         self._stand_alone: bool | None = None
         self._groups: list[str | None] | None = None
         self._group_codes: Integers | None = None
@@ -113,16 +86,19 @@ class Table:
         """Return a measure of each row in [0, 1], NaN where a row has none."""
         owners = range(len(self.parts))
         return np.concatenate(
-            [np.zeros(0), *(self._read(owner, score, measure).of_rows for owner in owners)]
+            [np.zeros(0), *(self._read(owner, score, measure) for owner in owners)]
         )
 
     def by_part(
         self, score: int, measures: Sequence[Measure]
-    ) -> Iterator[tuple[slice, Part, list[Measured]]]:
-        """Yield the rows of each part, the part, and measures; what these share is made once."""
+    ) -> Iterator[tuple[slice, Part, list[tuple[Floats, NDArray[np.bool_]]]]]:
+        """Yield the rows of each part, the part, and of each measure its values and its gaps."""
         for owner, part in enumerate(self.parts):
             start = self._starts[owner]
-            measured = [self._read(owner, score, measure) for measure in measures]
+            measured = [
+                (self._read(owner, score, measure), self._gaps(owner, score, measure))
+                for measure in measures
+            ]
             yield slice(start, start + len(part)), part, measured
 
     def status(self, score: int) -> Statuses:
@@ -136,9 +112,8 @@ class Table:
 
         A row that forbids nothing has nothing to leak, whether or not it was scored.
         """
-        owners = enumerate(self.parts)
-        due = [self._due(owner, part.columns(score), measure) for owner, part in owners]
-        return np.concatenate([np.zeros(0, np.bool_), *due])
+        gaps = [self._gaps(owner, score, measure) for owner in range(len(self.parts))]
+        return np.concatenate([np.zeros(0, np.bool_), *gaps])
 
     def costs(self, part: int) -> Costs:
         """Return what the contexts of a part cost."""
@@ -208,40 +183,6 @@ class Table:
         """The question of each sample."""
         return [question for part in self.parts for question in part.questions]
 
-    def repeats(self, other: Table, name: str) -> bool:
-        """Return whether a column is known to be another table's, row by row.
-
-        In files without an object for a row, and mostly without decoding.
-        """
-        if len(self) != len(other) or not len(self):
-            return False
-        if self._has_content_of(other, name):
-            return True
-        ours, theirs = ([part.stored(name) for part in table.parts] for table in (self, other))
-        if any(column is None for column in (*ours, *theirs)):
-            return False
-        import pyarrow as pa
-
-        return bool(pa.chunked_array(ours).equals(pa.chunked_array(theirs)))
-
-    def _has_content_of(self, other: Table, name: str) -> bool:
-        """Return whether a column is at hand as another table's is, part by part."""
-        if list(map(len, self.parts)) != list(map(len, other.parts)):
-            return False
-        for ours, theirs in zip(self.parts, other.parts, strict=True):
-            content = ours.content(name)
-            if content is None or content != theirs.content(name):
-                return False
-        return True
-
-    def has_targets_of(self, other: Table, score: int, other_score: int) -> bool:
-        """Return whether each scored row has another table's targets, if that is told at once."""
-        return (
-            all(part.has_ids_for_targets(score) for part in self.parts)
-            and all(part.has_ids_for_targets(other_score) for part in other.parts)
-            and self.repeats(other, "reference_context_ids")
-        )
-
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row: equal where the targets are, in any order.
 
@@ -250,14 +191,6 @@ class Table:
         return np.concatenate(
             [np.zeros(0, np.uint64), *(part.target_digests(score) for part in self.parts)]
         )
-
-    @property
-    def has_distinct_ids(self) -> bool:
-        """Whether it is known at once that each sample has an ID, and each another one."""
-        stored = [part.stored("id") for part in self.parts]
-        if any(column is None for column in stored):
-            return not may_lack_or_repeat(chain.from_iterable(part.ids for part in self.parts))
-        return not (any(column.null_count for column in stored) or self._may_repeat_ids())
 
     @property
     def groups(self) -> list[str | None]:
@@ -332,28 +265,20 @@ class Table:
         self._settle()
         if self._stand_alone is None:
             names_any = any(part.names_groups for part in self._parts)
-            self._stand_alone = not (names_any or self._may_repeat_ids())
+            self._stand_alone = not (names_any or may_repeat(self.ids))
         return self._stand_alone
 
-    def _may_repeat_ids(self) -> bool:
-        stored = [part.stored("id") for part in self._parts]
-        if any(column is None for column in stored):
-            return may_repeat(self.ids)
-        return may_repeat_hashes([stored_hashes(column.drop_null()) for column in stored])
-
-    def _read(self, owner: int, score: int, measure: Measure) -> Measured:
+    def _read(self, owner: int, score: int, measure: Measure) -> Floats:
         """Return a measure of the rows of a part."""
-        measured: Measured = self._values.get(
+        values: Floats = self._values.get(
             (owner, score, measure), lambda: self._measured(owner, score, measure), _bytes
         )
-        return measured
+        return values
 
-    def _measured(self, owner: int, score: int, measure: Measure) -> Measured:
+    def _measured(self, owner: int, score: int, measure: Measure) -> Floats:
         part = self._parts[owner]
-        last = self._last_read(owner, score, part.columns(score))
-        kinds = last.kinds if measure.counts_columns else None
-        columns = last.columns if kinds is None else kinds.columns
-        outcomes = columns.outcomes
+        columns = part.columns(score)
+        outcomes = self._outcomes(owner, score, columns)
         if measure.of_sample:
             outcomes = replace(outcomes, forbidden=self._forbidden_of(owner))
         if measure.unit is not None:
@@ -361,26 +286,25 @@ class Table:
         values = measure.values(outcomes, lambda row: part.result(row, score).ranked)
         if not measure.of_sample:
             values[columns.status == UNSCORED] = np.nan
-        return Measured(values, self._due(owner, columns, measure), kinds)
+        return values
 
-    def _due(self, owner: int, columns: ScoreColumns, measure: Measure) -> NDArray[np.bool_]:
-        """Return which rows should have a value and could not be scored; see `gaps`."""
-        unscored: NDArray[np.bool_] = columns.status == UNSCORED
+    def _gaps(self, owner: int, score: int, measure: Measure) -> NDArray[np.bool_]:
+        """Return which rows of a part should have a value and could not be scored; see `gaps`."""
+        unscored: NDArray[np.bool_] = self._parts[owner].columns(score).status == UNSCORED
         if not measure.of_sample:
             return unscored
         forbidden = self._forbidden_of(owner)
         return np.zeros_like(unscored) if forbidden is None else unscored & forbidden.forbids
 
-    def _last_read(self, owner: int, score: int, columns: ScoreColumns) -> _LastRead:
+    def _outcomes(self, owner: int, score: int, columns: ScoreColumns) -> FoundColumns:
         """Return a copy of a part's columns; of the part that was read last it is the same one.
 
         What its measures share stays with the copy, and goes with it.
         """
         last = self._last  # another thread may read another part meanwhile
-        if last is None or last.key != (owner, score):
-            copy = ScoreColumns(columns.status, replace(columns.outcomes))
-            last = self._last = _LastRead((owner, score), copy)
-        return last
+        if last is None or last[0] != (owner, score):
+            last = self._last = (owner, score), replace(columns.outcomes)
+        return last[1]
 
     def _forbidden_of(self, owner: int) -> Forbidden | None:
         """Return what the samples of a part forbid; None where they forbid nothing."""
@@ -396,7 +320,8 @@ class Table:
         return result.read_by(partial(self._value, owner, index, score))
 
     def _value(self, owner: int, index: int, score: int, measure: Measure) -> float | None:
-        return self._read(owner, score, measure).of_row(index)
+        value = float(self._read(owner, score, measure)[index])
+        return None if isnan(value) else value
 
     def _row(self, owner: int, index: int) -> Row:
         """Return the view of a row; of a table that is small, the same one each time."""
@@ -430,8 +355,8 @@ class Table:
             self.add(MemoryPart.of(samples, results))
 
 
-def _bytes(measured: Measured) -> int:
-    return measured.nbytes
+def _bytes(values: Floats) -> int:
+    return values.nbytes
 
 
 class Rows(Sequence[Row]):

@@ -18,19 +18,18 @@ import pyarrow.parquet as pq
 from fullrecall.errors import ReportError
 from fullrecall.report.report import Report, check_parts
 from fullrecall.report.signature import KIND, MANIFEST
-from fullrecall.result import Method, Result
+from fullrecall.result import Method
 from fullrecall.results.files import columns
 from fullrecall.results.files.json_lines import methods_of
-from fullrecall.results.files.plain import parsed, parsed_mapping
+from fullrecall.results.files.plain import changed, parsed, parsed_mapping
 from fullrecall.results.files.plan import assembled
 from fullrecall.results.files.proof import proofs_of
 from fullrecall.results.files.proven_columns import prove
 from fullrecall.results.files.row_groups import Files, RowGroup
 from fullrecall.results.files.row_writer import Writer
 from fullrecall.results.origin import UNKNOWN, Origin
-from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import BAD_ROW
-from fullrecall.table.part import MemoryPart, Part
+from fullrecall.table.part import Part
 from fullrecall.table.table import Table
 
 GROUP_ROWS = 24_576
@@ -38,9 +37,6 @@ GROUP_ROWS = 24_576
 
 _GROUP_BYTES = 64 * 2**20
 """Bytes from which on a row group is written though it has fewer rows."""
-
-_AT_ONCE = 1_024
-"""Rows that become columns together."""
 
 _AT_A_TIME = 2**20
 """Bytes that are hashed together."""
@@ -52,7 +48,9 @@ _NO_END = "its directory has no end: the run was killed or is still running"
 
 
 class _GroupWriter(Writer):
-    """Writes rows in row groups: `put` takes one whenever there are enough."""
+    """Writes rows in row groups: `put_group` takes one whenever there are enough."""
+
+    together = 1_024
 
     def __init__(
         self,
@@ -62,13 +60,11 @@ class _GroupWriter(Writer):
         *,
         default: columns.Default = None,
     ) -> None:
+        super().__init__(methods, default)
         self._path = Path(path)
-        self._methods = methods
-        self._default = default
         self._count = 0  # rows that came so far
         self._tables: list[pa.Table] = []
         self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
-        self._waiting: list[tuple[Sample, Sequence[Result]]] = []
         self._end = {"head": columns.head(methods), **origin.to_dict()}
         self.begin()
 
@@ -77,38 +73,24 @@ class _GroupWriter(Writer):
         """Make what rows are written to."""
 
     @abstractmethod
-    def put(self, table: pa.Table) -> None:
+    def put_group(self, table: pa.Table) -> None:
         """Write a row group."""
 
-    def add(self, part: Part) -> None:
-        """Write rows that were scored together."""
-        self._settle()
+    def put(self, part: Part) -> None:
+        """Write rows in pieces of at most `GROUP_ROWS`."""
         for piece in _slices(part):
             self._convert(piece)
 
-    def write(self, sample: Sample, results: Sequence[Result]) -> None:
-        """Write one row."""
-        self._waiting.append((sample, results))
-        if len(self._waiting) >= _AT_ONCE:
-            self._settle()
-
     def finish(self) -> None:
         """Write what waits; a report without rows has an empty row group."""
-        self._settle()
         if not self._count:
-            self._tables = [columns.schema(self._methods).empty_table()]
+            self._tables = [columns.schema(self.methods).empty_table()]
         if self._tables:
             self._put_first(self._rows)
 
-    def _settle(self) -> None:
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            samples, results = zip(*waiting, strict=True)
-            self._convert(MemoryPart.of(samples, results))
-
     def _convert(self, part: Part) -> None:
         rows = range(self._count, self._count + len(part))
-        table = columns.arrow_table(part, self._methods, rows, self._default)
+        table = columns.arrow_table(part, self.methods, rows, self.default)
         self._tables.append(table)
         self._rows += table.num_rows
         self._bytes += table.nbytes
@@ -121,7 +103,7 @@ class _GroupWriter(Writer):
     def _put_first(self, rows: int) -> None:
         """Write so many of the rows that wait, the first ones."""
         waiting = pa.concat_tables(self._tables)
-        self.put(waiting.slice(0, rows).combine_chunks())
+        self.put_group(waiting.slice(0, rows).combine_chunks())
         rest = waiting.slice(rows)
         self._tables = [rest] if rest.num_rows else []
         self._rows, self._bytes = rest.num_rows, rest.nbytes
@@ -163,9 +145,9 @@ class FileWriter(_GroupWriter):
     def begin(self) -> None:
         """Open the file."""
         self._file = _Hashed(self._path)
-        self._writer = _writer(self._file, self._methods)
+        self._writer = _writer(self._file, self.methods)
 
-    def put(self, table: pa.Table) -> None:
+    def put_group(self, table: pa.Table) -> None:
         """Write a row group."""
         self._writer.write_table(table, row_group_size=max(1, table.num_rows))
 
@@ -219,11 +201,11 @@ class DirectoryWriter(_GroupWriter):
         self._path.mkdir()
         self._manifest(_NO_END)
 
-    def put(self, table: pa.Table) -> None:
+    def put_group(self, table: pa.Table) -> None:
         """Write a file of one row group."""
         name = f"part-{len(self._files):05}.parquet"
         hidden = self._path / f".{name}"
-        with _writer(hidden, self._methods) as writer:
+        with _writer(hidden, self.methods) as writer:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
         digest = sha256(hidden.read_bytes()).hexdigest()
         hidden.replace(self._path / name)
@@ -339,12 +321,12 @@ class _Located:
                 self._check_seal(name)
             return
         if self._manifest.get("sha256") != _seal(sha256(), self._manifest):
-            raise _changed(f"{self._path}/{MANIFEST}")
+            raise changed(f"{self._path}/{MANIFEST}")
         listed = self._manifest.get("files")
         for each, name in zip(listed or (), self.names, strict=False):
             with self.filesystem.open_input_file(name) as file:
                 if _hashed(file, file.size()).hexdigest() != each["sha256"]:
-                    raise _changed(name)
+                    raise changed(name)
 
     def _check_seal(self, name: str) -> None:
         """Raise `ReportError` where the rows of a file, or its end, are not those of its digest."""
@@ -357,19 +339,12 @@ class _Located:
             rows = _hashed(file, size - 8 - int.from_bytes(file.read(4), "little"))
         end = parsed(metadata[_END].decode())
         if not isinstance(end, dict) or end.get("sha256") != _seal(rows, end):
-            raise _changed(name)
+            raise changed(name)
 
     @property
     def head(self) -> str | None:
         """What the manifest says of the report."""
         return None if self._manifest is None else self._manifest.get("head")
-
-
-def _changed(name: str) -> ReportError:
-    return ReportError(
-        f"{name} was changed after it was written, as its digest tells: evaluate again, or take "
-        "the file that was written"
-    )
 
 
 def _hashed(file: Any, size: int) -> Any:

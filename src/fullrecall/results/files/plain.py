@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import ReportError
@@ -78,12 +79,21 @@ def as_line(content: object) -> str:
     return line
 
 
-def parsed(line: str) -> Any:
-    """Return the plain values of a line of JSON.
+def changed(name: str | Path) -> ReportError:
+    """Return the error of a file whose digest is not that of what it holds."""
+    return ReportError(
+        f"{name} was changed after it was written, as its digest tells: evaluate again, or take "
+        "the file that was written"
+    )
+
+
+def parsed(text: str | bytes) -> Any:
+    """Return the plain values of a text of JSON.
 
     Raises `ReportError` for what JSON does not have or names twice, and for numbers beyond all
     floats; `ValueError` for no JSON.
     """
+    line = text if isinstance(text, str) else text.decode()
     try:
         return _DECODER.decode(line)
     except RecursionError:
@@ -97,7 +107,7 @@ def parsed(line: str) -> Any:
 def parsed_mapping(text: str | bytes) -> dict[str, Any]:
     """Return a JSON object; `ReportError` for anything else."""
     try:
-        content = parsed(text if isinstance(text, str) else text.decode())
+        content = parsed(text)
     except ValueError as error:
         raise ReportError(f"expected a JSON object, got {shown(text)}: {error}") from None
     if type(content) is not dict:

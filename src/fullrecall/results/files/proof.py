@@ -8,13 +8,9 @@ the scorer that made them; see `fullrecall.scorers.derived`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import isclose
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall.errors import ReportError
 from fullrecall.identifiers import shown
@@ -25,8 +21,7 @@ from fullrecall.results.origin import Origin
 from fullrecall.sample import Sample
 from fullrecall.scorers.derived import Derivation
 from fullrecall.scorers.ids import IdRecall, id_columns
-from fullrecall.table.lists import Integers
-from fullrecall.table.part import MemoryPart, Rescored, ScoreColumns
+from fullrecall.table.part import MemoryPart, Rescored, Results, ScoreColumns
 
 Plain = dict[str, Any]
 
@@ -37,21 +32,6 @@ class Contradiction(ReportError):  # noqa: N818 - what a reader makes a `ReportE
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(problem)
         self.row = row
-
-
-@dataclass(frozen=True)
-class Proven:
-    """One score of some rows, as far as it can be derived; see `LinePart`."""
-
-    columns: ScoreColumns
-    digests: NDArray[np.uint64]
-    """A number for the targets of each row; see `Table.target_digests`."""
-    judged: bool
-    """Whether any row has verdicts, or targets without one."""
-
-    def selected(self, rows: Integers) -> Proven:
-        """Return these rows."""
-        return Proven(self.columns.selected(rows), self.digests[rows], self.judged)
 
 
 class Proof:
@@ -85,7 +65,9 @@ class Proof:
                 raise Contradiction(row, str(error)) from None
         return MemoryPart.of(samples, results) if results else MemoryPart([], [_NO_ROWS], [[]])
 
-    def lines(self, samples: Sequence[Sample], saved: Sequence[Any]) -> Proven:
+    def score(
+        self, samples: Sequence[Sample], saved: Sequence[Any]
+    ) -> tuple[ScoreColumns, Results]:
         """Return the score of rows of which a file has plain values.
 
         Raises `Contradiction` for the first row that is no result or does not follow.
@@ -98,14 +80,7 @@ class Proof:
             problem = difference(content, expected, "") if content != expected else None
             if problem is not None:
                 raise Contradiction(row, problem)
-        judged = part.judged(0) and any(result.is_judged for result in part.results(0))
-        return Proven(part.columns(0), part.target_digests(0), judged)
-
-    def proven(self, sample: Sample, content: Any) -> Result:
-        """Return the result of a row that was proven."""
-        if not self._derivation.asks_nobody:
-            return self._read(content)
-        return self._result(sample, content.get("status"), lambda: self._read(content))
+        return part.columns(0), part.kept[0]
 
     def _result(self, sample: Sample, status: object, saved: Callable[[], Result]) -> Result:
         if self._derivation.asks_nobody and status in _GIVEN:

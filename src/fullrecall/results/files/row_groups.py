@@ -50,30 +50,13 @@ class Files:
         return file
 
     def heads(self, path: str) -> list[str]:
-        """Return what the rows of a file say of its report: the same, mostly, as in other files."""
-        metadata = self.file(path).metadata
-        groups = map(metadata.row_group, range(metadata.num_row_groups))
-        index = _paths(metadata).index(columns.HEAD)
-        content = tuple(self.bytes_of(path, group.column(index)) for group in groups)
-        heads: list[str] = self.kept.get(
-            content, lambda: self._decoded_heads(path), lambda _: sum(map(len, content))
-        )
-        return heads
-
-    def _decoded_heads(self, path: str) -> list[str]:
+        """Return what the rows of a file say of its report: the same, mostly."""
         column = self.file(path).read(columns=[columns.HEAD], use_threads=False).column(0)
         is_encoded = pa.types.is_dictionary(column.type)
         chunks: list[Any] = column.chunks if is_encoded else [column.cast(pa.string())]
         distinct = [chunk.dictionary if is_encoded else chunk.unique() for chunk in chunks]
         heads = [head for each in distinct for head in each.to_pylist()]
         return list(dict.fromkeys(filter(None, heads)))
-
-    def bytes_of(self, path: str, chunk: pq.ColumnChunkMetaData) -> bytes:
-        """Return the bytes of a column of a row group as they are in its file."""
-        start = chunk.dictionary_page_offset or chunk.data_page_offset
-        with self._filesystem.open_input_file(path) as source:
-            content: bytes = source.read_at(chunk.total_compressed_size, start)
-        return content
 
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
@@ -218,43 +201,11 @@ class RowGroup(Part):
             return Counter()
         return super().retrievals()
 
-    def stored(self, name: str) -> Any:
-        """Return a column as an Arrow array; None where some of its cells are elsewhere."""
-        if self._rows is not None or not self.is_null(columns.SAMPLE):
-            return None
-        kind: Any = self._types[name]
-        column = self.column(name)
-        return pa.nulls(self._all, kind) if column is None else column
-
-    def content(self, name: str) -> list[bytes] | None:
-        """Return the bytes of a column with what they are read by; None as for `stored`.
-
-        Files with the same cells mostly have the same bytes, which need not be decoded.
-        """
-        if self._rows is not None or not self.is_null(columns.SAMPLE):
-            return None
-        file = self._files.file(self._path)
-        group = file.metadata.row_group(self._group)
-        chunks = []
-        for index in range(group.num_columns):
-            chunk = group.column(index)
-            if chunk.path_in_schema.partition(".")[0] == name:
-                own = file.schema.column(index)
-                levels = own.max_definition_level, own.max_repetition_level, own.logical_type
-                form = (chunk.physical_type, chunk.compression, chunk.num_values, *levels)
-                chunks.append(repr((chunk.path_in_schema, *map(str, form))).encode())
-                chunks.append(self._files.bytes_of(self._path, chunk))
-        return chunks
-
-    def has_ids_for_targets(self, score: int) -> bool:
-        """Return whether all targets are reference IDs, of grade 1."""
-        name = self._methods[score].name
-        special = (f"{name}_details", f"{name}_grade", "references", columns.SAMPLE)
-        return all(map(self.is_null, special))
-
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
-        if not self.has_ids_for_targets(score):
+        name = self._methods[score].name
+        special = (f"{name}_details", f"{name}_grade", "references", columns.SAMPLE)
+        if not all(map(self.is_null, special)):
             return super().target_digests(score)
         references = self.column("reference_context_ids")
         if references is None:

@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import Self
 
 from fullrecall.report.text import ending
-from fullrecall.result import Result
+from fullrecall.result import Method, Result
+from fullrecall.results.files.plain import Default
 from fullrecall.sample import Sample
-from fullrecall.table.part import Part
+from fullrecall.table.part import MemoryPart, Part
 
 
 class Writer(ABC):
@@ -23,18 +24,39 @@ class Writer(ABC):
     """
 
     stopped: str | None = None
+    together = 1
+    """Rows that come one by one and are written together."""
 
-    @abstractmethod
+    def __init__(self, methods: Sequence[Method], default: Default) -> None:
+        self.methods = methods
+        self.default = default
+        self._waiting: list[tuple[Sample, Sequence[Result]]] = []
+
     def add(self, part: Part) -> None:
         """Write rows that were scored together."""
+        self.settle()
+        self.put(part)
 
-    @abstractmethod
     def write(self, sample: Sample, results: Sequence[Result]) -> None:
         """Write one row."""
+        self._waiting.append((sample, results))
+        if len(self._waiting) >= self.together:
+            self.settle()
+
+    def settle(self) -> None:
+        """Write the rows that wait."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            samples, results = zip(*waiting, strict=True)
+            self.put(MemoryPart.of(samples, results))
+
+    @abstractmethod
+    def put(self, part: Part) -> None:
+        """Write rows."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Write what waits, and the end."""
+        """Write the end."""
 
     @abstractmethod
     def close(self) -> None:
@@ -55,6 +77,7 @@ class Writer(ABC):
         with suppress(OSError) if error is not None else nullcontext():
             try:
                 if not isinstance(error, OSError):  # half a row may stand there
+                    self.settle()
                     self.finish()
             finally:
                 self.close()
