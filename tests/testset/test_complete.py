@@ -13,7 +13,7 @@ import pytest
 from fullrecall import Context, IdRecall, Sample, SpanRecall
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.judges import Citation, Verdict
-from fullrecall.testset import acomplete, complete, unjudged
+from fullrecall.testset import complete, unjudged
 
 QUESTIONS, DOCUMENTS = 40, 300
 
@@ -407,8 +407,8 @@ def test_contexts_without_a_verdict_are_holes(world: World) -> None:
     assert "without a verdict: silent" in str(alone)
 
 
-def test_async_retrievers_and_an_event_loop(world: World) -> None:
-    """A coroutine function retrieves as well, and `acomplete` gives the same."""
+def test_async_retrievers(world: World) -> None:
+    """A coroutine function retrieves as well."""
 
     def asynchronous(search: Any) -> Any:
         async def found(question: str) -> Any:
@@ -420,9 +420,6 @@ def test_async_retrievers_and_an_event_loop(world: World) -> None:
     expected = [one.item for one in done(world).judged]
     world.searches = {name: asynchronous(search) for name, search in world.searches.items()}
     assert [one.item for one in done(world).judged] == expected
-    sizes = {"depth": 10, "progress": False}
-    there = asyncio.run(acomplete(world.samples, world.searches, world.judge, **sizes))
-    assert [one.item for one in there.judged] == expected
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

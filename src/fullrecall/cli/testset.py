@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 INVALID = 1
 
 
-@taking(test_set_of, "n difficulty closed_book seed")
+@taking(test_set_of, "n seed")
 @taking(Options, "store max_concurrency")
 @taking(Budget, "calls", prefix="budget_")
 def generate(
@@ -78,8 +78,6 @@ def generate(
     - `kind KIND=SHARE`: Share of a kind of question; repeatable. Default: one_fact=0.7,
       several_facts=0.2, across_documents=0.1.
     - `queries`: What your users ask: one a line, or a file of samples.
-    - `difficulty LEVEL`: Keep only easy, medium, or hard ones.
-    - `closed_book`: Mark questions that the model answers without documents.
     - `rejected`: Save rejected drafts (.jsonl).
     """
     check_output(output, endings=[".jsonl"])

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from fullrecall.testset.acceptance import lower_bound, reviews_needed
     from fullrecall.testset.audit import Audit, Issue, check
     from fullrecall.testset.completed import CompletedSet
-    from fullrecall.testset.completion import acomplete, complete
+    from fullrecall.testset.completion import complete
     from fullrecall.testset.content import Problem
     from fullrecall.testset.draft import Defect, Draft
     from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
     from fullrecall.testset.gain import Unjudged, unjudged
-    from fullrecall.testset.generation import TestSet, agenerate, generate
+    from fullrecall.testset.generation import TestSet, generate
     from fullrecall.testset.pair_labels import PairToLabel
     from fullrecall.testset.review import Review, apply_review, to_review
 
@@ -33,8 +33,6 @@ __all__ = [
     "Review",
     "TestSet",
     "Unjudged",
-    "acomplete",
-    "agenerate",
     "anchor",
     "apply_review",
     "check",
@@ -63,8 +61,6 @@ _MODULES = {
     "Review": "review",
     "TestSet": "generation",
     "Unjudged": "gain",
-    "acomplete": "completion",
-    "agenerate": "generation",
     "apply_review": "review",
     "check": "audit",
     "complete": "completion",

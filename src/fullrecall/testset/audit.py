@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from fullrecall.context import Context
 from fullrecall.errors import ParameterError
@@ -23,7 +23,7 @@ from fullrecall.testset.acceptance import at_least_by_chance
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Problem
 from fullrecall.testset.draft import difficulty_of
-from fullrecall.testset.execution import ModelOptions, Unpack, carried_out, check_options
+from fullrecall.testset.execution import ModelOptions, carried_out, check_options
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.seeds import Passage
 from fullrecall.testset.vocabulary import words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, Unpack
 
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
@@ -16,15 +16,8 @@ from fullrecall.run.budget import models_of
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.testset.assessment import Assessed, Judged, assessed
 from fullrecall.testset.completed import CompletedSet
-from fullrecall.testset.execution import (
-    ModelOptions,
-    Plan,
-    Unpack,
-    acarried_out,
-    carried_out,
-    check_options,
-)
-from fullrecall.testset.pool import Pair, Pool, aretrieved, retrieved
+from fullrecall.testset.execution import ModelOptions, Plan, carried_out, check_options
+from fullrecall.testset.pool import Pair, Pool, retrieved
 
 
 def complete(
@@ -53,22 +46,6 @@ def complete(
     work = _Work(samples, retrievers, judge, depth, seed, options)
     lists = [retrieved(asker, work.samples, depth) for asker in work.askers.values()]
     outcomes, spent = carried_out(work.plan(lists), work.models, options)
-    return replace(outcomes, spent=spent)
-
-
-async def acomplete(
-    samples: Iterable[SampleLike],
-    retrievers: Sequence[RetrieverLike] | Mapping[str, RetrieverLike],
-    judge: Judge,
-    *,
-    depth: int = 20,
-    seed: int = 0,
-    **options: Unpack[ModelOptions],
-) -> CompletedSet:
-    """Return what `complete` does, without blocking the event loop."""
-    work = _Work(samples, retrievers, judge, depth, seed, options)
-    lists = [await aretrieved(asker, work.samples, depth) for asker in work.askers.values()]
-    outcomes, spent = await acarried_out(work.plan(lists), work.models, options)
     return replace(outcomes, spent=spent)
 
 

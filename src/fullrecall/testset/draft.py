@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from fullrecall.context import Context
 from fullrecall.sample import Claim, Sample
@@ -17,19 +16,10 @@ QuestionKind: TypeAlias = Literal[
 ]
 """What a question asks for, or how it is put."""
 
-KINDS: tuple[QuestionKind, ...] = (
-    "one_fact",
-    "several_facts",
-    "across_documents",
-    "keywords",
-    "conversational",
-    "unanswerable",
-)
+KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
 Difficulty: TypeAlias = Literal["easy", "medium", "hard"]
 """How far down BM25 ranks the passage: at rank 1, to 10, below."""
-
-DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "medium", "hard")
 
 
 def difficulty_of(rank: int | None) -> Difficulty:
@@ -50,7 +40,6 @@ class Defect(StrEnum):
     QUOTE = "quote not in the document"
     COPIED = "copied words"
     POINTS = "points at the text"
-    DIFFICULTY = "another difficulty"
     SCRIPT = "another script than the document's"
     UNCLEAR = "does not stand alone"
     UNANSWERED = "not answered by the document"
@@ -72,9 +61,9 @@ class Quote(NamedTuple):
     end: int
     text: str
 
-    def context(self) -> Context:
-        """Return it as a reference context with offsets."""
-        return Context(self.text, source=self.source, start=self.start, end=self.end)
+    def meets(self, other: Quote) -> bool:
+        """Return whether both have words of a document in common."""
+        return self.source == other.source and self.start < other.end and other.start < self.end
 
 
 class Backed(NamedTuple):
@@ -101,8 +90,8 @@ class Draft:
     """One question as the model wrote it and the checks left it.
 
     `made_from` names the documents of its seed. `flags` are hints for a reviewer that reject
-    nothing. `rank` is where BM25 finds its first passage among `ranked` of the collection, None
-    where it does not.
+    nothing. `rank` is where BM25 finds its first passage in the collection, None where it does
+    not.
     """
 
     question: str
@@ -110,12 +99,9 @@ class Draft:
     answer: str = ""
     claims: tuple[Backed, ...] = ()
     made_from: tuple[str, ...] = ()
-    weight: int = 1
     rejection: Rejection | None = None
     flags: tuple[str, ...] = ()
     rank: int | None = None
-    ranked: int = 0
-    known_without: bool | None = None
 
     @property
     def id(self) -> str:
@@ -123,32 +109,25 @@ class Draft:
         text = "\n".join((self.question, *self.made_from))
         return f"q-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
-    @property
-    def difficulty(self) -> Difficulty:
-        """How far down BM25 ranks the passage: easy at rank 1, medium to 10, else hard."""
-        return difficulty_of(self.rank)
-
     def sample(self, made_by: Mapping[str, Any]) -> Sample:
         """Return the question as a sample; `made_by` goes into its metadata."""
-        groups = [
-            [quote.context() for quote in (backed.quote, *backed.elsewhere)]
-            for backed in self.claims
-        ]
-        origin: dict[str, Any] = {"kind": self.kind, **made_by, "weight": self.weight}
+        groups = [(backed.quote, *backed.elsewhere) for backed in self.claims]
+        origin: dict[str, Any] = {"kind": self.kind, **made_by}
         if self.kind != "unanswerable":
-            origin |= {"difficulty": self.difficulty, "bm25_rank": self.rank, "ranked": self.ranked}
+            origin |= {"difficulty": difficulty_of(self.rank), "bm25_rank": self.rank}
         if self.flags:
             origin["flags"] = list(self.flags)
-        if self.known_without is not None:
-            origin["answered_without_documents"] = self.known_without
         return Sample(
             id=self.id,
             user_input=self.question,
             reference=self.answer,
             reference_claims=[Claim(backed.claim) for backed in self.claims],
-            reference_contexts=groups,
+            reference_contexts=[
+                [Context(q.text, source=q.source, start=q.start, end=q.end) for q in group]
+                for group in groups
+            ],
             reference_context_ids=[
-                list(dict.fromkeys(str(context.source) for context in group)) for group in groups
+                list(dict.fromkeys(quote.source for quote in group)) for group in groups
             ],
             answerable=False if self.kind == "unanswerable" else None,
             group=self.made_from[0] if self.made_from else None,
@@ -169,27 +148,4 @@ class Draft:
         }
         if self.rejection is not None:
             values |= {"rejected": str(self.rejection.defect), "detail": self.rejection.detail}
-        if self.flags:
-            values["flags"] = list(self.flags)
         return values
-
-
-@dataclass(frozen=True)
-class Yield:
-    """How many drafts each check let through, in the order of the checks."""
-
-    drafts: int
-    accepted: int
-    rejected: Mapping[Defect, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, drafts: Sequence[Draft]) -> Yield:
-        """Count drafts."""
-        counts = Counter(draft.rejection.defect for draft in drafts if draft.rejection)
-        ordered = {defect: counts[defect] for defect in Defect if counts[defect]}
-        return cls(len(drafts), len(drafts) - counts.total(), ordered)
-
-    def __str__(self) -> str:
-        lines = [f"{self.accepted:,} of {self.drafts:,} drafts accepted"]
-        lines += [f"  {count:>6,}  {defect}" for defect, count in self.rejected.items()]
-        return "\n".join(lines)

@@ -1,18 +1,17 @@
 """Flows through the engine of `evaluate`: its store, budget, limits, progress and resume.
 
 The one module of this package that knows the engine. A plan is a generator that yields batches of
-flows and receives what became of each: one algorithm, with an event loop and without.
+flows and receives what became of each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, Unpack
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from fullrecall.errors import JudgeError, ParameterError, RunStopped
-from fullrecall.evaluation import aevaluate, evaluate
+from fullrecall.evaluation import evaluate
 from fullrecall.judges.flow import run as run_flow
 from fullrecall.judges.judge import Flow
 from fullrecall.models.chat import ChatModel
@@ -26,6 +25,8 @@ from fullrecall.usage import Spent
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_NOT_SENT = "the run's budget or deadline left nothing for it"
 
 
 class ModelOptions(LimitOptions, total=False):
@@ -46,24 +47,6 @@ Plan: TypeAlias = Generator[Sequence[Flow[T]], Sequence[Outcome[T]], R]
 """What is asked, batch by batch, of which a later one may depend on an earlier one."""
 
 
-@dataclass
-class Expenses:
-    """What a plan has sent and paid, in all of its batches."""
-
-    spent: Spent = field(default_factory=Spent)
-
-    def add(self, other: Spent | None) -> None:
-        """Add what a batch cost."""
-        if other is None:
-            return
-        costs = [cost for cost in (self.spent.cost, other.cost) if cost is not None]
-        sums: dict[str, Any] = {
-            part.name: (getattr(self.spent, part.name) or 0) + (getattr(other, part.name) or 0)
-            for part in fields(Spent)
-        }
-        self.spent = Spent(**{**sums, "cost": sum(costs) if costs else None})
-
-
 def carried_out(
     plan: Plan[T, R], models: Sequence[ChatModel], options: ModelOptions
 ) -> tuple[R, Spent]:
@@ -72,58 +55,31 @@ def carried_out(
     A budget and a deadline hold for all batches together. Where a model answers nobody, what was
     to rest on it has that problem. Raises what `evaluate` raises for options out of range.
     """
-    expenses = Expenses()
+    spent = Spent()
     try:
         batch = next(plan)
         while True:
             tasks = _Tasks(batch, tuple(models))
-            allowed = _left(options, expenses.spent)
-            try:
-                report = None if allowed is None else evaluate(tasks.samples, tasks, **allowed)
-            except RunStopped as stopped:
-                report = stopped.report
-            expenses.add(report.spent if report else None)
+            allowed, report = _left(options, spent), None
+            if allowed is not None:
+                try:
+                    report = evaluate(tasks.samples, tasks, **allowed)
+                except RunStopped as stopped:
+                    report = stopped.report
+            if report is not None and report.spent is not None:
+                spent = _sum(spent, report.spent)
             batch = plan.send(tasks.outcomes(report))
     except StopIteration as end:
-        return end.value, expenses.spent
+        return end.value, spent
     finally:
         plan.close()
 
 
-async def acarried_out(
-    plan: Plan[T, R], models: Sequence[ChatModel], options: ModelOptions
-) -> tuple[R, Spent]:
-    """Return what `carried_out` does, without blocking the event loop."""
-    import asyncio
-
-    expenses = Expenses()
-    try:
-        step = await asyncio.to_thread(_step, partial(next, plan))
-        while not isinstance(step, _End):
-            tasks = _Tasks(step, tuple(models))
-            allowed = _left(options, expenses.spent)
-            try:
-                awaitable = None if allowed is None else aevaluate(tasks.samples, tasks, **allowed)
-                report = None if awaitable is None else await awaitable
-            except RunStopped as stopped:
-                report = stopped.report
-            expenses.add(report.spent if report else None)
-            step = await asyncio.to_thread(_step, partial(plan.send, tasks.outcomes(report)))
-        return step.value, expenses.spent
-    finally:
-        plan.close()
-
-
-class _End(NamedTuple):
-    value: Any
-
-
-def _step(advance: Any) -> Any:
-    """Return the next batch or the end; a thread cannot raise `StopIteration`."""
-    try:
-        return advance()
-    except StopIteration as end:
-        return _End(end.value)
+def _sum(first: Spent, second: Spent) -> Spent:
+    costs = [spent.cost for spent in (first, second) if spent.cost is not None]
+    counts = [part.name for part in fields(Spent) if part.name != "cost"]
+    sums = {name: getattr(first, name) + getattr(second, name) for name in counts}
+    return Spent(**sums, cost=sum(costs) if costs else None)
 
 
 @dataclass
@@ -156,8 +112,7 @@ class _Tasks:
 
     def outcomes(self, report: Report | None) -> list[Outcome[Any]]:
         """Return what became of each flow."""
-        rows = list(report.rows) if report is not None else []
-        reasons = [row.results[0].reason for row in rows]
+        reasons = [row.results[0].reason for row in report.rows] if report is not None else []
         reasons += [_NOT_SENT] * (len(self.flows) - len(reasons))
         return [
             Outcome(self.values[number])
@@ -165,9 +120,6 @@ class _Tasks:
             else Outcome(None, self.problems.get(number, reason))
             for number, reason in enumerate(reasons)
         ]
-
-
-_NOT_SENT = "the run's budget or deadline left nothing for it"
 
 
 def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
@@ -181,8 +133,7 @@ def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
     budget = options.get("budget")
     if isinstance(budget, Budget):
         calls = None if budget.calls is None else budget.calls - spent.calls
-        used = spent.prompt_tokens + spent.completion_tokens
-        tokens = None if budget.tokens is None else budget.tokens - used
+        tokens = None if budget.tokens is None else budget.tokens - spent.tokens
         cost = None if budget.cost is None else budget.cost - (spent.cost or 0.0)
         if any(bound is not None and bound <= 0 for bound in (calls, tokens, cost)):
             return None
@@ -196,6 +147,3 @@ def check_options(options: ModelOptions) -> None:
     if unknown:
         known_options = ", ".join(ModelOptions.__annotations__)
         raise ParameterError(f"unknown option {min(unknown)!r}: choose one of {known_options}")
-
-
-__all__ = ["ModelOptions", "Outcome", "Plan", "Unpack", "acarried_out", "carried_out"]

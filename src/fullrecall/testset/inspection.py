@@ -31,9 +31,7 @@ def _inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) 
     free = kind_written in KINDS and kind_written != "across_documents" and len(seed.passages) == 1
     kind: QuestionKind = kind_written if free and kind_written is not None else planned_kind
     sources = tuple(dict.fromkeys(passage.source for passage in seed.passages))
-    draft = Draft(
-        _text(item, "question"), kind, _text(item, "answer"), (), sources, weight=seed.weight
-    )
+    draft = Draft(_text(item, "question"), kind, _text(item, "answer"), (), sources)
     problem = _form(draft, item)
     if problem:
         return replace(draft, rejection=Rejection(Defect.FORM, problem))

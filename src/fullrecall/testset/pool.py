@@ -42,11 +42,6 @@ def retrieved(asker: Asker, samples: Sequence[Sample], k: int) -> list[Ranked]:
     return [Ranked.of(sample, k) for sample in asker.asked(samples)]
 
 
-async def aretrieved(asker: Asker, samples: Sequence[Sample], k: int) -> list[Ranked]:
-    """Return the same, without blocking the event loop."""
-    return [Ranked.of(sample, k) async for sample in asker.aasked(samples)]
-
-
 class Targets:
     """What one sample's references name, target by target.
 

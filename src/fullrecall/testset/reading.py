@@ -13,7 +13,7 @@ from fullrecall.testset.draft import Backed, Defect, Draft, Quote, Rejection
 from fullrecall.testset.execution import Plan
 from fullrecall.testset.seeds import Passage
 from fullrecall.testset.vectors import hashed
-from fullrecall.testset.verification import Check, reply, same_verdicts
+from fullrecall.testset.verification import Check, same_verdicts
 
 Finding: TypeAlias = tuple[int, Rejection]
 """A sample's number, and what is wrong with it."""
@@ -33,75 +33,57 @@ def plan(
     numbers = [at for at, sample in enumerate(samples) if sample.user_input and passages[at]]
     findings: list[Finding] = []
     for batch in (numbers[:_FIRST], numbers[_FIRST:]):
-        flows = [_read(model, samples, at, passages[at], near[at]) for at in batch]
-        outcomes = yield flows
+        outcomes = yield [_read(model, samples[at], passages[at], near[at]) for at in batch]
         silent = 0
         for at, outcome in zip(batch, outcomes, strict=True):
             rejections = outcome.value
             if rejections is None:
                 rejections = [Rejection(Defect.UNCHECKED, outcome.problem)]
-            silent += any(refused.defect is Defect.UNCHECKED for refused in rejections)
+            silent += any(rejection.defect is Defect.UNCHECKED for rejection in rejections)
             findings += [(at, rejection) for rejection in rejections]
-        if batch and silent == len(batch):
+        if silent == len(batch):
             break
     return findings
 
 
 def _read(
-    model: ChatModel,
-    samples: Sequence[Sample],
-    at: int,
-    passages: Sequence[Passage],
-    near: Sequence[int],
+    model: ChatModel, sample: Sample, passages: Sequence[Passage], near: Sequence[str]
 ) -> Flow[list[Rejection]]:
-    sample = samples[at]
-    draft = Draft(sample.user_input or "", "one_fact", sample.reference or "", _backed(sample))
-    check = Check.of([draft], passages)
-    text, problem = yield from reply(model, check.request, lambda text: check.missing(text) == 0)
-    if problem:
-        return [Rejection(Defect.UNCHECKED, problem)]
-    (read,) = check.verdicts(text)
-    rejections = [] if read.rejection is None else [read.rejection]
-    if near:
-        others = [samples[other].user_input or "" for other in near]
-        request = instructions.same(draft.question, others)
-        text, _ = yield from reply(
-            model, request, lambda text: len(same_verdicts(text)) == len(others)
-        )
-        verdicts = same_verdicts(text)
-        twice = [other for n, other in enumerate(others, start=1) if verdicts.get(n)]
-        rejections += [Rejection(Defect.DUPLICATE, twice[0])] if twice else []
+    """Return what is wrong with a sample; `near` are earlier questions that may ask the same."""
+    groups, claims = sample.reference_contexts or (), sample.reference_claims or ()
+    backed = [
+        Backed(claim.text, Quote(first.source or "", first.start or 0, first.end or 0, first.text))
+        for claim, (first, *_) in zip(claims, groups, strict=False)
+        if first.text and len(groups) == len(claims)
+    ]
+    draft = Draft(sample.user_input or "", "one_fact", sample.reference or "", tuple(backed))
+    (checked,) = yield from Check([draft], passages).flow(model)
+    rejections = [] if checked.rejection is None else [checked.rejection]
+    if near and not any(rejection.defect is Defect.UNCHECKED for rejection in rejections):
+        request = instructions.same(draft.question, near)
+        verdicts = yield from same_verdicts(model, request, len(near))
+        twice = [other for n, other in enumerate(near, start=1) if verdicts.get(n)]
+        rejections += [Rejection(Defect.DUPLICATE, other) for other in twice[:1]]
     return rejections
 
 
-def _backed(sample: Sample) -> tuple[Backed, ...]:
-    """Return the claims with their quotes, where the references have one for each."""
-    groups, claims = sample.reference_contexts or (), sample.reference_claims or ()
-    if len(groups) != len(claims):
-        return ()
-    return tuple(
-        Backed(claim.text, Quote(first.source or "", first.start or 0, first.end or 0, first.text))
-        for claim, (first, *_) in zip(claims, groups, strict=True)
-        if first.text
-    )
-
-
-def _near(samples: Sequence[Sample]) -> list[list[int]]:
-    """Return for each question the earlier ones that may ask the same, by their words."""
+def _near(samples: Sequence[Sample]) -> list[list[str]]:
+    """Return for each question the earlier ones that may ask the same, by words or references."""
     import numpy as np
 
-    if not samples:
-        return []
-    vectors = hashed([sample.user_input or "" for sample in samples])
-    names = [_names(sample) for sample in samples]
-    clusters: list[list[int]] = []
+    questions = [sample.user_input or "" for sample in samples]
+    vectors = hashed(questions)
+    names = [
+        {name for reference in sample.reference_context_ids or () for name in reference.any_of}
+        for sample in samples
+    ]
+    near = []
     for at in range(len(samples)):
         alike = vectors[:at] @ vectors[at]
-        shared = [bool(names[at] & names[other]) for other in range(at)]
-        near = [n for n in np.argsort(-alike).tolist() if alike[n] >= _ALIKE or shared[n]]
-        clusters.append(near[:_MOST_ALIKE])
-    return clusters
-
-
-def _names(sample: Sample) -> frozenset[str]:
-    return frozenset(n for r in sample.reference_context_ids or () for n in r.any_of)
+        close = [
+            questions[other]
+            for other in np.argsort(-alike).tolist()
+            if alike[other] >= _ALIKE or names[at] & names[other]
+        ]
+        near.append(close[:_MOST_ALIKE])
+    return near

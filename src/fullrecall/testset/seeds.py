@@ -39,7 +39,9 @@ _ROUNDS = 12
 _RARE = range(2, 9)
 """Passages that share a name belong together if it stands in so many of them."""
 
-_EXAMPLES = 10
+EXAMPLES = 10
+"""Questions of users that a request shows, at most."""
+
 _NAME = re.compile(r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")  # noqa: RUF001 - an apostrophe
 
 _BLOCK = re.compile(r"\n[^\S\n]*\n\s*")
@@ -63,12 +65,11 @@ class Passage(NamedTuple):
 class Seed:
     """What one request is about: one passage, or two of different documents that share a name.
 
-    `weight` is the number of passages of the collection's sample that it stands for; `term` the
-    name that two share; `examples` are questions of users, the first of which finds the passage.
+    `term` is the name that two share; `examples` are questions of users, the first of which finds
+    the passage.
     """
 
     passages: tuple[Passage, ...]
-    weight: int = 1
     term: str = ""
     examples: tuple[str, ...] = ()
 
@@ -174,7 +175,7 @@ class Collection:
             for members in clusters:
                 if turn < len(members):
                     passage = self.passages[members[turn]]
-                    single = Seed((passage,), len(members))
+                    single = Seed((passage,))
                     if passages_taken[passage.source] < most:
                         passages_taken[passage.source] += 1
                         yield single
@@ -227,8 +228,8 @@ class Collection:
 
 
 def _examples(query: str, queries: Sequence[str], draw: random.Random) -> tuple[str, ...]:
-    others = draw.sample(queries, min(_EXAMPLES, len(queries)))
-    return tuple(dict.fromkeys([query, *others] if query else others))[:_EXAMPLES]
+    others = draw.sample(queries, min(EXAMPLES, len(queries)))
+    return tuple(dict.fromkeys([query, *others] if query else others))[:EXAMPLES]
 
 
 def _names(text: str) -> Iterator[str]:
