@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
+from sign_flips import sign_flip_p
 
 from fullrecall.results.accounts import Accounts
 from fullrecall.results.bounds import Counts, mean_above, mean_below
 from fullrecall.results.race import LOOKS
-from fullrecall.results.sign_flips import sign_flip_p
 
 ALPHA = 0.05
 

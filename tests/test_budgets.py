@@ -196,7 +196,7 @@ def test_two_agents_are_told_apart() -> None:
     """A target of the 20th call is worth less than one of the first, within three calls."""
     early, late = _report(1), _report(20)
     comparison = compare(early, late, Recall @ 1, Recall @ calls(3))
-    words = [str(verdict_of(one)) for one in comparison["id_recall"].differences.values()]
+    words = [verdict_of(one).text for one in comparison["id_recall"].values()]
     assert [word.lower() for word in words] == ["unchanged", "worse"]
     gate = Gate(Recall @ calls(3) >= 0.9)
     assert gate.check(early).outcome == "pass"

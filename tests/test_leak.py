@@ -347,7 +347,7 @@ def test_more_leaks_are_worse() -> None:
     )
     one = compare(before, after, Leak)["id_recall"][Leak]
     assert (one.difference, one.wins, one.losses) == (1.0, 0, 60)
-    assert str(verdict_of(one)).lower() == "worse"
+    assert verdict_of(one).text.lower() == "worse"
     assert str(one.outcome) == "worse"
     other = compare(after, before, Leak)["id_recall"][Leak]
     assert (other.difference, str(other.outcome), other.wins) == (-1.0, "better", 60)

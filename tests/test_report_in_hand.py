@@ -170,7 +170,7 @@ class TestRuns:
         runs = Comparisons({"May": report, "June": better, "July": report})
         june, july = runs.changes("id_recall", Recall).values()
         assert june.difference == pytest.approx(0.25)
-        assert june.p_adjusted == pytest.approx(min(1.0, 2 * june.change.p_mean))
+        assert june.p_adjusted == pytest.approx(min(1.0, 2 * june.p))
         assert july.difference == 0
         assert [len(row) for row in runs.rows] == [3] * 60
         assert "June" in str(runs)

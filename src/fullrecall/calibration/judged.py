@@ -17,7 +17,7 @@ from fullrecall.findings import Finding
 from fullrecall.measures import Recall
 from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
-from fullrecall.results.scores import index_of
+from fullrecall.results.named import index_of
 from fullrecall.table.row import Row
 
 
@@ -99,7 +99,7 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
     Raises `ReportError` where it is ambiguous which is meant, where the report does not have it or
     keeps no rows, and where it is no recall or has no claim that was judged by any context.
     """
-    score_index = index_of(report, _judged_score(report) if score is None else score)
+    score_index = index_of(report.methods, _judged_score(report) if score is None else score)
     method = report.methods[score_index]
     if method.headline != Recall:
         raise ReportError(f"{method.name} is not a recall: it judges contexts, not missing targets")

@@ -148,10 +148,10 @@ class Report:
         if it is None; `score` may be left out where there is one. Raises `ReportError` for a field
         that no sample has.
         """
-        from fullrecall.results.scores import index_of
+        from fullrecall.results.named import index_of
         from fullrecall.results.slices import slices_of
 
-        index = index_of(self, score)
+        index = index_of(self.methods, score)
         measure = measure or self.methods[index].headline
         return slices_of(self.table, by, index, measure, confidence)
 
@@ -192,10 +192,10 @@ class Report:
         of arrays by their names, such as `id_recall@5`. `score` may be left out where there is
         one. Raises `ReportError` for a score that the report does not have.
         """
-        from fullrecall.results.scores import index_of
+        from fullrecall.results.named import index_of
         from fullrecall.results.summary import default_measures
 
-        index, measures = index_of(self, score), as_measures(measures)
+        index, measures = index_of(self.methods, score), as_measures(measures)
         if len(measures) == 1:
             return self.table.values(index, measures[0])
         method = self.methods[index]
@@ -306,12 +306,12 @@ class Report:
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
         out of range.
         """
-        from fullrecall.results.scores import index_of
+        from fullrecall.results.named import index_of
         from fullrecall.results.smallest_k import smallest_k
 
         return smallest_k(
             self.table,
-            index_of(self, score),
+            index_of(self.methods, score),
             target,
             measure,
             confidence=confidence,

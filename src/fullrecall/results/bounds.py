@@ -24,21 +24,35 @@ nonnegative random variables", arXiv:2607.08415, 2026.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import exp, fsum, inf, isfinite, log, sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.errors import ParameterError
 from fullrecall.results.gamma_sum import log_probability_below_zero
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 """The default confidence of an interval."""
 
 MOST_GROUPS = 10_000_000
 """`groups_needed` advises no more than these."""
+
+MOST_VALUES = 4_096
+"""More distinct values than these are rounded, downwards for `low`, upwards for `high`."""
+
+
+_FINEST = 60
+"""Binary digits that values are never rounded to: two floats may differ by less."""
 
 
 _ROOT_DIGITS = 1e-14
@@ -108,10 +122,46 @@ class Counts:
         """Return the same values in the same proportions, `factor` times as many."""
         return Counts(self.values, tuple(count * factor for count in self.counts))
 
-    def with_values(self, value: float, count: float) -> Counts:
-        """Return these and `count` more of `value`, such as the worst for what has no score."""
-        counted = dict(zip(self.values, self.counts, strict=True))
-        return Counts.of({**counted, value: counted.get(value, 0) + count}) if count else self
+
+class Bracket(NamedTuple):
+    """Values from below and from above; they differ where there are too many to keep apart."""
+
+    low: Counts
+    high: Counts
+
+
+def bracketed(
+    values: Floats, counts: Floats | None = None, *, least: float, most: float
+) -> Bracket:
+    """Return counts of values that are nowhere above `values`, and nowhere below.
+
+    Both are exact for at most `MOST_VALUES` distinct values. More are rounded outwards to the
+    finest multiples of a power of 2 that leave no more, in [`least`, `most`].
+    """
+    import numpy as np
+
+    exact = _counted(values, counts)
+    if len(exact.values) <= MOST_VALUES:
+        return Bracket(exact, exact)
+    distinct, frequencies = np.array(exact.values), np.array(exact.counts)
+
+    def kept_apart(bits: int) -> int:
+        return len(np.unique(np.floor(distinct * 2.0**bits)))
+
+    bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
+    low = np.floor(distinct * 2.0**bits) / 2.0**bits
+    high = np.minimum(low + 2.0**-bits, most)
+    return Bracket(_counted(np.maximum(low, least), frequencies), _counted(high, frequencies))
+
+
+def _counted(values: Floats, counts: Floats | None) -> Counts:
+    import numpy as np
+
+    distinct, position = np.unique(values, return_inverse=True)
+    frequencies = np.bincount(position.ravel(), weights=counts, minlength=len(distinct))
+    present = frequencies > 0
+    frequencies = frequencies[present].astype(float)
+    return Counts(tuple(distinct[present].tolist()), tuple(frequencies.tolist()))
 
 
 def mean_above(counts: Counts, mean: float, *, least: float = 0.0) -> float:
@@ -155,7 +205,7 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
         return target - sqrt(-_log_k(counts, mean, least))
 
     at_the_mean = (counts.mean, target - sqrt(log(2)))
-    return _root(beyond, least, counts.values[-1], _normal_bound(counts, alpha), at_the_mean)
+    return root(beyond, least, counts.values[-1], _normal_bound(counts, alpha), at_the_mean)
 
 
 def upper_bound(counts: Counts, alpha: float, *, most: float = 1.0) -> float:
@@ -165,20 +215,6 @@ def upper_bound(counts: Counts, alpha: float, *, most: float = 1.0) -> float:
     """
     _check_range(counts, most=most)
     return -lower_bound(counts.mirrored, alpha, least=-most)
-
-
-def interval(
-    counts: Counts, confidence: float = CONFIDENCE, *, least: float = 0.0, most: float = 1.0
-) -> Interval:
-    """Return the interval that has the true mean in it with probability `confidence` at least.
-
-    Both bounds, each at half of what is left. Without values it is all from `least` to `most`.
-    """
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must be between 0 and 1, got {confidence!r}")
-    alpha = (1 - confidence) / 2
-    low, high = lower_bound(counts, alpha, least=least), upper_bound(counts, alpha, most=most)
-    return Interval(low, high, confidence)
 
 
 def groups_needed(
@@ -196,8 +232,10 @@ def groups_needed(
         counts, threshold, least = counts.mirrored, -threshold, -most
     target, share = sqrt(-log(alpha)), 1 / counts.size if counts.values else 1.0
 
-    def beyond(root: float) -> float:
-        return sqrt(-_log_k(counts.scaled(share * root * root), threshold, least)) - target
+    def beyond(size_root: float) -> float:
+        return (
+            sqrt(-_log_k(counts.scaled(share * size_root * size_root), threshold, least)) - target
+        )
 
     def decided(groups: int) -> bool:
         return _log_k(counts.scaled(share * groups), threshold, least) <= log(alpha)
@@ -205,13 +243,29 @@ def groups_needed(
     if not decided(MOST_GROUPS):
         return None
     # The square root of -ln K is about linear in that of n.
-    root = _root(beyond, 1.0, sqrt(MOST_GROUPS), sqrt(counts.size), (0.0, -target))
-    needed = max(1, round(root * root))
+    square_root = root(beyond, 1.0, sqrt(MOST_GROUPS), sqrt(counts.size), (0.0, -target))
+    needed = max(1, round(square_root * square_root))
     while not decided(needed):
         needed += 1
     while needed > 1 and decided(needed - 1):
         needed -= 1
     return needed
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number; any of them may be rejected at its face value.
+
+    Of all true hypotheses, any is rejected with probability alpha at most, however the p-values
+    depend on each other. Source: Holm, "A simple sequentially rejective multiple test procedure",
+    Scandinavian Journal of Statistics 6(2), 1979.
+    """
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for rejected, position in enumerate(order):
+        largest = max(largest, min(1.0, p_values[position] * (len(p_values) - rejected)))
+        adjusted[position] = largest
+    return adjusted
 
 
 def _log_k(counts: Counts, mean: float, least: float) -> float:
@@ -237,7 +291,7 @@ def _normal_bound(counts: Counts, alpha: float) -> float:
     return mean + NormalDist().inv_cdf(alpha) * sqrt(squares + 1) / size
 
 
-def _root(
+def root(
     function: Callable[[float], float],
     low: float,
     high: float,

@@ -2,8 +2,7 @@
 
 The interval is Gaffke's, two-sided, of paired differences (`fullrecall.results.bounds`): it holds
 for every distribution of the differences and every number of independent groups. Better and worse
-are said where it leaves out 0, and nowhere else. The p-value beside it has another null hypothesis:
-see `fullrecall.results.sign_flips`.
+are said where it leaves out 0, and nowhere else.
 """
 
 from __future__ import annotations
@@ -11,24 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from fullrecall.errors import ParameterError
 from fullrecall.parameters import check_share
 from fullrecall.results.bounds import (
     CONFIDENCE,
-    Counts,
     Interval,
     alpha_of,
+    bracketed,
     groups_needed,
+    holm,
     lower_bound,
     mean_above,
     mean_below,
     upper_bound,
 )
-from fullrecall.results.brackets import bracketed
-from fullrecall.results.multiplicity import holm
-from fullrecall.results.sign_flips import sign_flip_p
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,33 +50,30 @@ class Direction(StrEnum):
         return "CANNOT TELL" if self is Direction.CANNOT_TELL else self.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """The mean of paired differences, after less before, and what it shows.
 
     `interval` has the true mean in it with probability `interval.confidence` at least. `outcome` is
     better or worse where it leaves out 0. `needed` is how many groups with these differences would
-    settle it where it is CANNOT TELL; None where no number would. `p` is the sign-flip p-value of
-    "before and after are exchangeable". `p_mean` is the p-value of "the mean did not change" that
-    belongs to the interval; `p_adjusted` the same by Holm's method for all changes that
-    `corrected` took together, which then decides `outcome`. `non_inferior` says whether a drop of
-    more than the margin is ruled out; None without a margin. `mean` is None without groups.
+    settle it where it is CANNOT TELL; None where no number would. `p` is the p-value of "the mean
+    did not change" that belongs to the interval; `p_adjusted` the same by Holm's method for all
+    changes that `corrected` took together, which then decides `outcome`. `non_inferior` says
+    whether a drop of more than the margin is ruled out; None without a margin. Without groups
+    `difference`, `interval`, and `p` are None.
     """
 
-    mean: float | None
-    interval: Interval
-    outcome: Direction
-    groups: int
-    needed: int | None
-    p: float
-    p_mean: float
-    p_adjusted: float
+    difference: float | None = None
+    interval: Interval | None = None
+    outcome: Direction = Direction.CANNOT_TELL
+    groups: int = 0
+    needed: int | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
     non_inferior: bool | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        values = {**self.__dict__, "outcome": str(self.outcome)}
-        return {**values, "interval": self.interval._asdict()}
+
+_Change = TypeVar("_Change", bound=Change)
 
 
 def change(
@@ -103,47 +97,52 @@ def change(
     import numpy as np
 
     check_share(confidence, "confidence", whole=False)
+    if margin is not None:
+        check_share(margin, "margin")
     if not 0 < range <= 1:
         raise ParameterError(f"range must be above 0 and at most 1, got {range!r}")
     values = _checked(np.asarray(differences, dtype=np.float64).ravel(), range)
     frequencies = None if counts is None else np.asarray(counts, dtype=np.float64).ravel()
     if not len(values):
-        whole = Interval(-range, range, confidence)
-        return Change(None, whole, Direction.CANNOT_TELL, 0, None, 1.0, 1.0, 1.0, None)
+        return Change()
     low, high = bracketed(values, frequencies, least=-range, most=range)
-    alpha = alpha_of(confidence) / 2
-    bounds = Interval(
-        lower_bound(low, alpha, least=-range), upper_bound(high, alpha, most=range), confidence
-    )
     mean = float(np.average(values, weights=frequencies))
-    outcome = _outcome(bounds)
+    alpha = alpha_of(confidence)
+    interval = Interval(
+        lower_bound(low, alpha / 2, least=-range),
+        upper_bound(high, alpha / 2, most=range),
+        confidence,
+    )
     needed = None
-    if outcome is Direction.CANNOT_TELL and mean:
-        needed = groups_needed(low if mean > 0 else high, 0.0, alpha, least=-range, most=range)
+    if interval.low <= 0 <= interval.high and mean:
+        side = low if mean > 0 else high
+        needed = groups_needed(side, 0.0, alpha / 2, least=-range, most=range)
     sides = mean_above(low, 0.0, least=-range), mean_below(high, 0.0, most=range)
-    p_mean = min(1.0, 2 * min(sides))
+    non_inferior = None
+    if margin is not None:
+        non_inferior = margin >= range or mean_above(low, -margin, least=-range) <= alpha
     return Change(
-        mean,
-        bounds,
-        outcome,
-        round(low.size),
-        needed,
-        sign_flip_p(values, frequencies),
-        p_mean,
-        p_mean,
-        None if margin is None else _non_inferior(low, margin, range, alpha_of(confidence)),
+        difference=mean,
+        interval=interval,
+        outcome=_outcome(interval),
+        groups=round(low.size),
+        needed=needed,
+        p=min(1.0, 2 * min(sides)),
+        non_inferior=non_inferior,
     )
 
 
-def corrected(changes: Sequence[Change]) -> list[Change]:
+def corrected(changes: Sequence[_Change]) -> list[_Change]:
     """Return changes that are shown together with one error rate for all of them.
 
     By Holm's method: any is called better or worse in error with probability 1 - confidence at
     most, however they depend on each other. Each interval remains that of its change alone.
     """
-    adjusted = holm([each.p_mean for each in changes])
+    adjusted = holm([1.0 if each.p is None else each.p for each in changes])
     return [
-        replace(
+        each
+        if each.interval is None
+        else replace(
             each,
             p_adjusted=p,
             outcome=each.outcome
@@ -170,8 +169,3 @@ def _outcome(interval: Interval) -> Direction:
     if interval.low > 0:
         return Direction.BETTER
     return Direction.WORSE if interval.high < 0 else Direction.CANNOT_TELL
-
-
-def _non_inferior(low: Counts, margin: float, largest: float, alpha: float) -> bool:
-    check_share(margin, "margin")
-    return margin >= largest or mean_above(low, -margin, least=-largest) <= alpha

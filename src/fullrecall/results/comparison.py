@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -14,17 +14,15 @@ from fullrecall.counts import counted
 from fullrecall.dataframes import Backend
 from fullrecall.garbage import uncollected
 from fullrecall.measures import Measure, as_measures
-from fullrecall.parameters import check_k, check_share
+from fullrecall.parameters import check_share
 from fullrecall.report.report import Report, check_report, diagnosed
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.change import corrected
-from fullrecall.results.difference import Difference, PairedValues, Settings, difference
-from fullrecall.results.draws import drawn_places
+from fullrecall.results.difference import Difference, difference
 from fullrecall.results.named import ByMeasure, ByName
-from fullrecall.results.pairs import PairedBy, ScorePairs, paired, same_methods
+from fullrecall.results.pairs import ScorePairs, paired, same_methods
 from fullrecall.results.question_cost import QuestionCost, question_cost
-from fullrecall.results.sign_flips import NULL
 from fullrecall.results.summary import default_measures
 from fullrecall.results.totals import Totals
 from fullrecall.table.groups import codes_of
@@ -52,14 +50,9 @@ class ScoreComparison(ByMeasure[Difference]):
     kind: ClassVar[str] = "comparison"
 
     method: Method
-    differences: Mapping[Measure, Difference]
+    measured: Mapping[Measure, Difference]
     unpaired: Mapping[str, int]
     differing: int
-
-    @property
-    def measured(self) -> Mapping[Measure, Difference]:
-        """The differences."""
-        return self.differences
 
     def __repr__(self) -> str:
         main = self.main
@@ -91,7 +84,7 @@ class ScoreComparison(ByMeasure[Difference]):
         """Return plain JSON values."""
         return {
             "name": self.name,
-            "differences": [difference.to_dict() for difference in self.differences.values()],
+            "differences": [difference.to_dict() for difference in self.values()],
             "unpaired": dict(self.unpaired),
             "differing": self.differing,
         }
@@ -100,7 +93,7 @@ class ScoreComparison(ByMeasure[Difference]):
 class Comparison(Shown, ByName[ScoreComparison]):
     """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
 
-    Prints as a table. `before` and `after` are the reports, `pairs` their rows side by side,
+    Prints as a table. `before` and `after` are the reports, `rows` their samples side by side,
     `paired_by` says how; `only_before` and `only_after` are the labels of the samples that one
     report alone has, `unmatched` the names of such scores.
     """
@@ -121,25 +114,31 @@ class Comparison(Shown, ByName[ScoreComparison]):
         self.confidence = check_share(confidence, "confidence", whole=False)
         self.margin = None if margin is None else check_share(margin, "margin")
         self.range = range
-        common, unmatched = same_methods(before.methods, after.methods)
+        self.score_indices, self.unmatched = same_methods(before.methods, after.methods)
         self.pairing = paired(before.table, after.table)
-        self.paired_by: PairedBy = self.pairing.by
-        self.unmatched = tuple(unmatched)
-        self.score_indices: Mapping[str, tuple[int, int]] = {
-            before.methods[score].name: (score, other) for score, other in common
-        }
-        """The index of each score before and after."""
+        self.paired_by = self.pairing.by
         self._pairs = {
             name: ScorePairs(before.table, after.table, self.pairing, scores)
             for name, scores in self.score_indices.items()
         }
-        scores = [self._compared(name) for name in self.score_indices]
-        self.scores = adjusted(scores, all_asked=bool(measures))
+        scores = [self._compared(name, pairs) for name, pairs in self._pairs.items()]
+        self.named = {score.name: score for score in adjusted(scores, all_asked=bool(measures))}
 
-    @property
-    def named(self) -> Mapping[str, ScoreComparison]:
-        """The scores by their names."""
-        return {score.name: score for score in self.scores}
+    def _compared(self, name: str, pairs: ScorePairs) -> ScoreComparison:
+        method = self.before.methods[self.score_indices[name][0]]
+        groups = self._groups
+        differences = {
+            measure: difference(
+                measure,
+                pairs,
+                None if groups is None else groups[: len(self.pairing.before)],
+                confidence=self.confidence,
+                margin=self.margin,
+                range=self.range,
+            )
+            for measure in self.measures or default_measures(method)
+        }
+        return ScoreComparison(method, differences, pairs.unpaired(), pairs.differing)
 
     @cached_property
     def costs(self) -> tuple[QuestionCost | None, QuestionCost | None]:
@@ -149,7 +148,27 @@ class Comparison(Shown, ByName[ScoreComparison]):
     @property
     def drift(self) -> tuple[str, ...]:
         """What differs beside the retriever, a sentence each: corpus, view, references."""
-        return tuple(drift(self))
+        before, after = self.before, self.after
+        beside = "what changed is not the retriever alone; evaluate"
+        sentences = []
+        if None not in (before.corpus, after.corpus) and before.corpus != after.corpus:
+            sentences.append(
+                f"the corpora differ: {before.corpus} before, {after.corpus} after: {beside} the "
+                "one before again on the other's corpus"
+            )
+        if before.view != after.view:
+            sentences.append(
+                f"the lists differ: view={before.view} before, {after.view} after: {beside} one "
+                "of them again"
+            )
+        for score in self:
+            changed = score.differing + score.unpaired["no_common_targets"]
+            if changed:
+                sentences.append(
+                    f"the references of {counted(changed, 'sample')} differ in {score.name}: only "
+                    "those that both reports have are compared"
+                )
+        return tuple(sentences)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -166,11 +185,6 @@ class Comparison(Shown, ByName[ScoreComparison]):
         return self.before.table.tokenizers, self.after.table.tokenizers
 
     @property
-    def pairs(self) -> Sequence[tuple[Row, Row]]:
-        """The rows of the samples that both reports have, side by side."""
-        return Pairs(self)
-
-    @property
     def only_before(self) -> Sequence[str]:
         """The labels of the samples that only the report before has."""
         return tuple(map(self.before.table.label, self.pairing.only_before.tolist()))
@@ -183,19 +197,14 @@ class Comparison(Shown, ByName[ScoreComparison]):
     @property
     def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
         """Every sample as before and after: the pairs, then those of one report alone."""
-        yield from self.pairs
-        for row in self.pairing.only_before.tolist():
-            yield self.before.table.row(row), None
-        for row in self.pairing.only_after.tolist():
-            yield None, self.after.table.row(row)
-
-    def drawn(self, n: int, *, seed: int = 0) -> Iterator[tuple[Row, Row]]:
-        """Yield `n` of the pairs, drawn at random, in their order; all if there are fewer.
-
-        Raises `ParameterError` for an `n` below 1.
-        """
-        pairs = self.pairs
-        return (pairs[pair] for pair in drawn_places(len(pairs), check_k(n, "n"), seed))
+        before, after = self.before.table.row, self.after.table.row
+        pairing = self.pairing
+        for row, other in zip(pairing.before.tolist(), pairing.after.tolist(), strict=True):
+            yield before(row), after(other)
+        for row in pairing.only_before.tolist():
+            yield before(row), None
+        for row in pairing.only_after.tolist():
+            yield None, after(row)
 
     def changes(self, score: str, measure: Measure) -> tuple[Totals, Totals]:
         """Return the changes of a measure with what is not measured at its worst and at its best.
@@ -205,14 +214,29 @@ class Comparison(Shown, ByName[ScoreComparison]):
         """
         ends = self._pairs[score].ends(measure)
         due = np.zeros(len(ends[0]), np.bool_)
-        low, high = (Totals.of(end, due=due, groups=self._groups_of_ends) for end in ends)
+        low, high = (Totals.of(end, due=due, groups=self._groups) for end in ends)
         return low, high
+
+    @cached_property
+    def _groups(self) -> Integers | None:
+        """The number of the group of each pair, then of each sample that only the first has.
+
+        None where no sample names a group.
+        """
+        tables = self.before.table, self.after.table
+        if not any(part.names_groups for table in tables for part in table.parts):
+            return None
+        before, after = (table.named_groups for table in tables)
+        rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
+        names = [before[row] if before[row] is not None else after[other] for row, other in rows]
+        return codes_of(names + [before[row] for row in self.pairing.only_before.tolist()])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
+        before, after = (None if cost is None else cost.to_dict() for cost in self.costs)
         return {
             "paired_by": self.paired_by,
-            "pairs": len(self.pairs),
+            "pairs": len(self.pairing.before),
             "only_before": list(self.only_before),
             "only_after": list(self.only_after),
             "unmatched": list(self.unmatched),
@@ -220,12 +244,8 @@ class Comparison(Shown, ByName[ScoreComparison]):
             "confidence": self.confidence,
             "margin": self.margin,
             "range": self.range,
-            "p_null": NULL,
             "sentences": list(self.sentences),
-            "costs": {
-                which: None if cost is None else cost.to_dict()
-                for which, cost in zip(("before", "after"), self.costs, strict=True)
-            },
+            "costs": {"before": before, "after": after},
             "scores": [score.to_dict() for score in self],
         }
 
@@ -319,109 +339,15 @@ class Comparison(Shown, ByName[ScoreComparison]):
 
         return [comparison_sheet(self)]
 
-    @cached_property
-    def _group_names(self) -> list[str | None]:
-        """The group of each pair, then of each sample that only the report before has.
-
-        Empty where no sample names a group.
-        """
-        tables = self.before.table, self.after.table
-        if not any(part.names_groups for table in tables for part in table.parts):
-            return []
-        before, after = (table.named_groups for table in tables)
-        rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
-        names = [before[row] if before[row] is not None else after[other] for row, other in rows]
-        return names + [before[row] for row in self.pairing.only_before.tolist()]
-
-    @cached_property
-    def _groups_of_ends(self) -> Integers | None:
-        return codes_of(self._group_names)
-
-    @cached_property
-    def _groups(self) -> Integers | None:
-        return codes_of(self._group_names[: len(self.pairing.before)])
-
-    def _compared(self, name: str) -> ScoreComparison:
-        method = self.before.methods[self.score_indices[name][0]]
-        pairs = self._pairs[name]
-        settings = Settings(self.confidence, self.margin, self.range)
-        differences = {}
-        for measure in self.measures or default_measures(method):
-            values = PairedValues(
-                measure, *pairs.values(measure), self.before.table, self.pairing, pairs
-            )
-            differences[measure] = difference(values, self._groups, settings)
-        return ScoreComparison(method, differences, pairs.unpaired(), pairs.differing)
-
-
-class Pairs(Sequence[tuple[Row, Row]]):
-    """The samples that two reports have, as rows side by side: views."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        self._comparison = comparison
-
-    def __len__(self) -> int:
-        return len(self._comparison.pairing.before)
-
-    @overload
-    def __getitem__(self, key: int) -> tuple[Row, Row]: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[tuple[Row, Row]]: ...
-    def __getitem__(self, key: int | slice) -> tuple[Row, Row] | list[tuple[Row, Row]]:
-        if isinstance(key, slice):
-            return [self[pair] for pair in range(len(self))[key]]
-        pair, comparison = range(len(self))[key], self._comparison
-        return (
-            comparison.before.table.row(int(comparison.pairing.before[pair])),
-            comparison.after.table.row(int(comparison.pairing.after[pair])),
-        )
-
-
-def drift(comparison: Comparison) -> Iterator[str]:
-    """Yield what differs between two reports beside the retriever: corpus, view, references."""
-    before, after = comparison.before, comparison.after
-    if None not in (before.corpus, after.corpus) and before.corpus != after.corpus:
-        yield (
-            f"the corpora differ: {before.corpus} before, {after.corpus} after: what changed is "
-            "not the retriever alone; evaluate the one before again on the other's corpus"
-        )
-    if before.view != after.view:
-        yield (
-            f"the lists differ: view={before.view} before, {after.view} after: what changed is "
-            "not the retriever alone; evaluate one of them again"
-        )
-    for score in comparison:
-        changed = score.differing + score.unpaired["no_common_targets"]
-        if changed:
-            yield (
-                f"the references of {counted(changed, 'sample')} differ in {score.name}: only "
-                "those that both reports have are compared"
-            )
-
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
     """Return the comparisons with one error rate for all that was asked, or each's main one."""
-    entries = [
-        (nth, each.measure, each.change)
-        for nth, score in enumerate(scores)
-        for each in (score.values() if all_asked else [score.main])
-    ]
-    together = corrected([change for _, _, change in entries])
-    changes = {
-        (nth, measure): change for (nth, measure, _), change in zip(entries, together, strict=True)
-    }
-
-    def replaced(nth: int, each: Difference) -> Difference:
-        change = changes.get((nth, each.measure))
-        if change is None:
-            return each
-        p = change.p_adjusted if each.samples else None
-        return replace(each, change=change, p_adjusted=p)
-
+    asked = [list(score.values()) if all_asked else [score.main] for score in scores]
+    together = iter(corrected([each for of_score in asked for each in of_score]))
     return tuple(
         replace(
             score,
-            differences={measure: replaced(nth, each) for measure, each in score.items()},
+            measured={**score.measured, **{each.measure: next(together) for each in of_score}},
         )
-        for nth, score in enumerate(scores)
+        for score, of_score in zip(scores, asked, strict=True)
     )

@@ -129,10 +129,10 @@ class Comparisons(Shown, Mapping[str, Report]):
             for name, report in reports.items()
             if name != self.baseline
         }
-        every = [score for each in self.comparisons.values() for score in each.scores]
+        every = [score for each in self.comparisons.values() for score in each]
         together = iter(adjusted(every, all_asked=bool(measures)))
         for each in self.comparisons.values():
-            each.scores = tuple(next(together) for _ in each.scores)
+            each.named = {name: next(together) for name in each.named}
         names = [{score.name for score in each} for each in self.comparisons.values()]
         self.scores = tuple(
             method for method in first.methods if all(method.name in of for of in names)

@@ -8,7 +8,7 @@ Holm's method.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from math import ceil, floor
 from typing import Any, NamedTuple
@@ -18,12 +18,12 @@ from fullrecall.results.bounds import (
     Counts,
     alpha_of,
     groups_needed,
+    holm,
     lower_bound,
     mean_above,
     mean_below,
     upper_bound,
 )
-from fullrecall.results.multiplicity import holm
 from fullrecall.results.totals import Totals
 
 _ROUNDING = 1e-9
@@ -57,16 +57,16 @@ class Check:
     """
 
     rule: str
-    outcome: Outcome
-    reason: str
-    value: float | None
-    lower: float | None
-    upper: float | None
-    p_pass: float | None
-    p_fail: float | None
-    p_fail_adjusted: float | None
-    samples: int
-    coverage: float | None
+    outcome: Outcome = Outcome.CANNOT_TELL
+    reason: str = ""
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    p_pass: float | None = None
+    p_fail: float | None = None
+    p_fail_adjusted: float | None = None
+    samples: int = 0
+    coverage: float | None = None
     needed: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,34 +74,25 @@ class Check:
         return {**asdict(self), "outcome": str(self.outcome)}
 
 
-class Scale(NamedTuple):
-    """What a mean is of: the range of the values, and how they and their threshold are shown."""
+class Side(NamedTuple):
+    """The values with every gap filled in, and their mean, which rounds nothing."""
 
-    least: float
-    most: float
-    form: str
-    required: str
-
-    def shown(self, value: float) -> str:
-        """Return a value with three decimals."""
-        return format(value, self.form)
-
-
-SCORES = Scale(0.0, 1.0, ".3f", "required")
-CHANGES = Scale(-1.0, 1.0, "+.3f", "allowed")
+    counts: Counts
+    mean: float | None
 
 
 class Question(NamedTuple):
     """One rule: is the mean of what `label` names at least, or `at_most`, `threshold`?
 
-    `measured` are the totals without gaps, `worst` and `best` with a value for each, `coverage`
-    the share of samples without a gap; None where there is no sample. `drift` says what else than
-    the retriever may have changed it: then it is not failed.
+    Values are from `least`, -1 for changes, to 1. `measured` are the totals without gaps, `worst`
+    and `best` with a value for each, `coverage` the share of samples without a gap; None where
+    there is no sample. `drift` says what else than the retriever may have changed it: then it is
+    not failed.
     """
 
     label: str
     threshold: float
-    scale: Scale
+    least: float
     measured: Totals
     worst: Side
     best: Side
@@ -114,17 +105,15 @@ class Question(NamedTuple):
         """The rule as it is written."""
         return f"{self.label} {'<=' if self.at_most else '>='} {self.threshold:g}"
 
-    @property
-    def bounded(self) -> str:
-        """What the threshold is called."""
-        return "allowed" if self.at_most else self.scale.required
+    def shown(self, value: float) -> str:
+        """Return a value with three decimals, a change with its sign."""
+        return format(value, "+.3f" if self.least < 0 else ".3f")
 
-
-class Side(NamedTuple):
-    """The values with every gap filled in, and their mean, which rounds nothing."""
-
-    counts: Counts
-    mean: float | None
+    def p(self, counts: Counts, *, above: bool) -> float:
+        """Return the p-value that shows the mean above, or below, the threshold."""
+        if above:
+            return mean_above(counts, self.threshold, least=self.least)
+        return mean_below(counts, self.threshold)
 
 
 @dataclass(frozen=True)
@@ -137,85 +126,82 @@ class Strictness:
 
     def checks(self, questions: Sequence[Question]) -> list[Check]:
         """Return what comes of each rule of one gate."""
-        answers = [self._answer(question) for question in questions]
-        adjusted = iter(holm([each.p_fail for each in answers if each.p_fail is not None]))
+        tested = [self._tested(question) for question in questions]
+        adjusted = iter(holm([each.p_fail for each in tested if each.p_fail is not None]))
         return [
-            self._check(
-                question, answer, None if answer.p_fail is None else next(adjusted), len(questions)
+            self._decided(
+                question,
+                check if check.p_fail is None else replace(check, p_fail_adjusted=next(adjusted)),
+                len(questions),
             )
-            for question, answer in zip(questions, answers, strict=True)
+            for question, check in zip(questions, tested, strict=True)
         ]
 
-    def _answer(self, question: Question) -> _Answer:
-        (low, low_mean), (high, high_mean) = question.worst, question.best
-        least, most = question.scale[:2]
-        if self._problem(question):
-            return _Answer(None, None, None, None)
-        if self.point:
-            return _Answer(low_mean, high_mean, None, None)
-        threshold, alpha = question.threshold, alpha_of(self.confidence)
-        p_above = mean_above(low, threshold, least=least)
-        p_below = mean_below(high, threshold, most=most)
-        if question.at_most:
-            p_pass, p_fail = 0.0 if threshold >= most else p_below, p_above
-        else:
-            p_pass, p_fail = 0.0 if threshold <= least else p_above, p_below
-        return _Answer(
-            lower_bound(low, alpha, least=least),
-            upper_bound(high, alpha, most=most),
-            p_pass,
-            p_fail,
-        )
-
-    def _check(
-        self, question: Question, answer: _Answer, p_fail: float | None, rules: int
-    ) -> Check:
-        outcome = self._outcome(question, answer, p_fail)
-        needed, missing = None, ""
-        if outcome is Outcome.CANNOT_TELL:
-            needed, missing = self._missing(question, rules)
-        return Check(
+    def _tested(self, question: Question) -> Check:
+        """Return a check with its bounds and p-values, where anything can be decided."""
+        check = Check(
             question.rule,
-            outcome,
-            self._sentence(question, answer, outcome, missing),
-            question.measured.mean,
-            answer.lower,
-            answer.upper,
-            answer.p_pass,
-            answer.p_fail,
-            p_fail,
-            question.measured.samples,
-            question.coverage,
-            needed,
+            value=question.measured.mean,
+            samples=question.measured.samples,
+            coverage=question.coverage,
+        )
+        if self._problem(question):
+            return check
+        (low, low_mean), (high, high_mean) = question.worst, question.best
+        if self.point:
+            return replace(check, lower=low_mean, upper=high_mean)
+        alpha = alpha_of(self.confidence)
+        p_above, p_below = question.p(low, above=True), question.p(high, above=False)
+        if question.at_most:
+            p_pass, p_fail = 0.0 if question.threshold >= 1 else p_below, p_above
+        else:
+            p_pass, p_fail = 0.0 if question.threshold <= question.least else p_above, p_below
+        return replace(
+            check,
+            lower=lower_bound(low, alpha, least=question.least),
+            upper=upper_bound(high, alpha),
+            p_pass=p_pass,
+            p_fail=p_fail,
         )
 
-    def _outcome(self, question: Question, answer: _Answer, p_fail: float | None) -> Outcome:
+    def _decided(self, question: Question, check: Check, rules: int) -> Check:
+        """Return a check with its outcome, and with why."""
         alpha = alpha_of(self.confidence)
-        if answer.lower is None or answer.upper is None:
+        if check.lower is None or check.upper is None:
             passes = fails = False
-        elif answer.p_pass is None or p_fail is None:
-            passes, fails = _by_means(question, answer.lower, answer.upper)
+        elif check.p_pass is None or check.p_fail_adjusted is None:
+            most = question.threshold + _ROUNDING * (1 if question.at_most else -1)
+            passes, fails = check.lower >= most, check.upper < most
+            if question.at_most:
+                passes, fails = check.upper <= most, check.lower > most
         else:
-            passes, fails = answer.p_pass <= alpha, p_fail <= alpha
-        fails = fails and not question.drift
-        return Outcome.PASS if passes else Outcome.FAIL if fails else Outcome.CANNOT_TELL
+            passes, fails = check.p_pass <= alpha, check.p_fail_adjusted <= alpha
+        if passes:
+            check = replace(check, outcome=Outcome.PASS)
+        elif fails and not question.drift:
+            check = replace(check, outcome=Outcome.FAIL)
+        needed, missing = None, ""
+        if check.outcome is Outcome.CANNOT_TELL:
+            needed, missing = self._missing(question, rules)
+        return replace(check, reason=self._sentence(question, check, missing), needed=needed)
 
-    def _sentence(self, question: Question, answer: _Answer, outcome: Outcome, missing: str) -> str:
-        scale, (lower, upper) = question.scale, answer[:2]
-        if lower is None or upper is None:
+    def _sentence(self, question: Question, check: Check, missing: str) -> str:
+        if check.lower is None or check.upper is None:
             return f"{question.label} {missing}"
         # Bounds are rounded outwards: they must not look better than they are.
-        at_least, at_most = ("", "") if self.point else ("at least ", "at most ")
-        low, high = scale.shown(rounded_down(lower)), scale.shown(-rounded_down(-upper))
-        if outcome is Outcome.CANNOT_TELL:
+        low = question.shown(rounded_down(check.lower))
+        high = question.shown(-rounded_down(-check.upper))
+        if check.outcome is Outcome.CANNOT_TELL:
             bounds = f"from {low} to {high}"
         else:
-            is_high = (outcome is Outcome.PASS) != question.at_most
-            bounds = f"{at_least}{low}" if is_high else f"{at_most}{high}"
+            is_high = (check.outcome is Outcome.PASS) != question.at_most
+            side = "" if self.point else "at least " if is_high else "at most "
+            bounds = f"{side}{low if is_high else high}"
         sure = "" if self.point else f"{100 * self.confidence:g}% confidence, "
+        bounded = "allowed" if question.at_most or question.least < 0 else "required"
         return (
-            f"{question.label} is {bounds} ({sure}{counted(question.measured.samples, 'sample')}); "
-            f"{question.bounded}: {scale.shown(question.threshold)}"
+            f"{question.label} is {bounds} ({sure}{counted(check.samples, 'sample')}); "
+            f"{bounded}: {question.shown(question.threshold)}"
             f"{missing and f'; {missing}'}{question.drift and f'; but {question.drift}'}"
         )
 
@@ -225,22 +211,23 @@ class Strictness:
             return None, problem
         if question.drift:
             return None, "it does not fail while that is so"
-        threshold, (least, most) = question.threshold, question.scale[:2]
-        measured, coverage = question.measured, question.coverage or 0.0
+        measured, threshold = question.measured, question.threshold
+        coverage = question.coverage or 0.0
         above = (measured.mean or 0.0) >= threshold
         side, mean = question.worst if above else question.best
         # Holm's method takes the full level for one rule, and no less than this for any.
         alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
+        low, high = measured.counts(least=question.least)
         if coverage < 1 and (
             self.point
             or ((mean or 0.0) >= threshold) != above
-            or _p(measured, question, above=above) <= alpha
+            or question.p(low if above else high, above=above) <= alpha
         ):
             return None, (
                 f"the {1 - coverage:.1%} of samples without a value decide it: score them, or "
                 "set min_coverage"
             )
-        groups = groups_needed(side, threshold, alpha, least=least, most=most)
+        groups = groups_needed(side, threshold, alpha, least=question.least)
         if groups is None:
             return None, "more samples with this mean would not settle it"
         needed = ceil(groups * round(measured.samples / coverage) / side.size)
@@ -256,32 +243,6 @@ class Strictness:
                 f"required: {self.min_coverage:.1%}"
             )
         return ""
-
-
-class _Answer(NamedTuple):
-    """Bounds and p-values of one rule; without p-values the bounds are means."""
-
-    lower: float | None
-    upper: float | None
-    p_pass: float | None
-    p_fail: float | None
-
-
-def _by_means(question: Question, lower: float, upper: float) -> tuple[bool, bool]:
-    """Return whether means alone pass the rule, and whether they fail it."""
-    if question.at_most:
-        most = question.threshold + _ROUNDING
-        return upper <= most, lower > most
-    least = question.threshold - _ROUNDING
-    return lower >= least, upper < least
-
-
-def _p(measured: Totals, question: Question, *, above: bool) -> float:
-    least, most = question.scale[:2]
-    low, high = measured.counts(least=least, most=most)
-    if above:
-        return mean_above(low, question.threshold, least=least)
-    return mean_below(high, question.threshold, most=most)
 
 
 def rounded_down(value: float) -> float:

@@ -8,10 +8,10 @@ CANNOT TELL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
@@ -21,9 +21,9 @@ from fullrecall.report.report import Report, check_report
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.comparison import Comparison
 from fullrecall.results.comparisons import compare
-from fullrecall.results.decision import CHANGES, SCORES, Check, Outcome, Question, Side, Strictness
-from fullrecall.results.scores import index_of
-from fullrecall.results.slices import parted, parted_by
+from fullrecall.results.decision import Check, Outcome, Question, Side, Strictness
+from fullrecall.results.named import index_of
+from fullrecall.results.slices import parted
 
 Rule: TypeAlias = Threshold | Measure
 """A threshold such as `Recall @ 10 >= 0.9` or `Leak @ 10 <= 0.01`, or a measure to be compared with
@@ -57,13 +57,6 @@ class Gate(Constructed):
 
     Raises `ParameterError` for a value out of range, and without any rule.
     """
-
-    instead: ClassVar[Mapping[str, str]] = {
-        "min_recall": ": write Gate(Recall @ 10 >= {value!r})",
-        "threshold": ": write Gate(Recall @ 10 >= {value!r})",
-        "k": ", a measure counts: Gate(Recall @ {value!r} >= 0.9)",
-        "baseline": ": pass it to check(report, baseline)",
-    }
 
     rules: tuple[Rule, ...]
     margin: float | None
@@ -113,47 +106,41 @@ class Gate(Constructed):
             check_report(baseline, "Gate.check")
         if (self.margin is None) != (baseline is None):
             raise ParameterError("a baseline and a margin go together: pass both or none")
-        score_indices = [index_of(report, score) for score in self.scores or (None,)]
-        questions: list[Question] = []
-        for part in self._parts(report, baseline):
-            questions += [
-                question._replace(label=f"{question.label}{part.suffix}")
-                for question in self._questions(part.report, part.baseline, score_indices)
+        indices = [index_of(report.methods, score) for score in self.scores or (None,)]
+        questions = self._questions(report, baseline, indices, "")
+        if self.slices is not None:
+            rows, _ = parted(report.table, self.slices)
+            for value in sorted(rows):
+                part = report.selected(rows[value].tolist())
+                before = baseline
+                if baseline is not None:
+                    others, _ = parted(baseline.table, self.slices, required=False)
+                    before = baseline.selected(others.get(value, ()))
+                questions += self._questions(part, before, indices, f" [{self.slices}={value}]")
+        checks = Strictness(self.confidence, self.min_coverage, self.point).checks(questions)
+        stopped = "; ".join(
+            f"{which} does not have all of its samples ({run.stopped}): run it again to the end"
+            for which, run in (("the report", report), ("the baseline", baseline))
+            if run is not None and run.stopped is not None
+        )
+        if stopped:  # what is missing is not a sample of what is there
+            checks = [
+                replace(check, outcome=Outcome.CANNOT_TELL, reason=stopped, needed=None)
+                for check in checks
             ]
-        strictness = Strictness(self.confidence, self.min_coverage, self.point)
-        checks = strictness.checks(questions)
-        drifted = tuple(dict.fromkeys(question.drift for question in questions if question.drift))
-        return GateResult(tuple(_undecided(checks, report, baseline)), drifted)
-
-    def _parts(self, report: Report, baseline: Report | None) -> Iterator[_Part]:
-        """Yield the whole report, then the samples of each value of `slices`."""
-        yield _Part("", report, baseline)
-        if self.slices is None:
-            return
-        by = self.slices
-        rows = parted(report.table, by).rows
-        others = {} if baseline is None else parted_by(baseline.table, by).rows
-        for value in sorted(rows):
-            yield _Part(
-                f" [{by}={value}]",
-                report.selected(rows[value].tolist()),
-                None if baseline is None else baseline.selected(others.get(value, ())),
-            )
+        drifted = dict.fromkeys(question.drift for question in questions if question.drift)
+        return GateResult(tuple(checks), tuple(drifted))
 
     def _questions(
-        self, report: Report, baseline: Report | None, score_indices: Sequence[int]
-    ) -> Iterator[Question]:
-        for score_index in score_indices:
-            yield from self._thresholds(report, score_index)
+        self, report: Report, baseline: Report | None, indices: Sequence[int], suffix: str
+    ) -> list[Question]:
+        """Return what is asked of a report, or of the samples that `suffix` names."""
+        questions = [each for index in indices for each in self._thresholds(report, index)]
         if baseline is not None:
-            named = [
-                measure
-                for score_index in score_indices
-                for measure in self._compared(report, score_index)
-            ]
-            comparison = compare(baseline, report, *dict.fromkeys(named))
-            for score_index in score_indices:
-                yield from self._changes(comparison, score_index)
+            measures = {each: None for index in indices for each in self._compared(report, index)}
+            comparison = compare(baseline, report, *measures)
+            questions += [each for index in indices for each in self._changes(comparison, index)]
+        return [each._replace(label=f"{each.label}{suffix}") for each in questions]
 
     def _compared(self, report: Report, score_index: int) -> list[Measure]:
         """Return the measures of a score that are compared with the baseline's."""
@@ -165,19 +152,17 @@ class Gate(Constructed):
         if not rules:
             return
         summary = report.summary(*(rule.measure for rule in rules))[score_index]
+        worst, best = (None, None) if self.min_coverage is not None else (0.0, 1.0)
         for rule in rules:
-            measure = rule.measure
-            totals = summary[measure].totals
-            due = totals.due
-            worst, best = (None, None) if self.min_coverage is not None else (0.0, 1.0)
+            totals = summary[rule.measure].totals
             yield Question(
-                summary.method.label(measure),
+                summary.method.label(rule.measure),
                 rule.bound,
-                SCORES,
+                0.0,
                 totals,
                 Side(totals.counts(worst).low, totals.mean_with(worst)),
                 Side(totals.counts(best).high, totals.mean_with(best)),
-                totals.samples / due if due else None,
+                totals.samples / totals.due if totals.due else None,
                 rule.at_most,
                 "" if summary.rewrite is None else summary.rewrite.sentence,
             )
@@ -189,16 +174,16 @@ class Gate(Constructed):
             worst, best = totals, totals
             if self.min_coverage is None:
                 worst, best = comparison.changes(score.name, measure)
-            due = score[measure].samples + score.gaps
+            due = totals.samples + score.gaps
             margin = self.margin or 0.0
             yield Question(
                 f"change of {score.method.label(measure)}",
                 margin if measure.lower_is_better else -margin,
-                CHANGES,
+                -1.0,
                 totals,
                 Side(worst.counts(least=-1.0).low, worst.mean),
                 Side(best.counts(least=-1.0).high, best.mean),
-                score[measure].samples / due if due else None,
+                totals.samples / due if due else None,
                 measure.lower_is_better,
                 "; ".join(comparison.drift),
             )
@@ -265,40 +250,9 @@ class GateResult:
         return "\n".join(f"{check.outcome.words}: {check.reason}" for check in self.checks)
 
 
-class _Part(NamedTuple):
-    """A report and its baseline, or the samples of one slice of both, and how rules name it."""
-
-    suffix: str
-    report: Report
-    baseline: Report | None
-
-
-def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None) -> Sequence[Check]:
-    """Return the checks; CANNOT TELL where a report lacks samples.
-
-    What is missing is not a sample of what is there.
-    """
-    stopped = [
-        f"{which} does not have all of its samples ({run.stopped}): run it again to the end"
-        for which, run in (("the report", report), ("the baseline", baseline))
-        if run is not None and run.stopped is not None
-    ]
-    if not stopped:
-        return checks
-    reason = "; ".join(stopped)
-    return [
-        replace(check, outcome=Outcome.CANNOT_TELL, reason=reason, needed=None) for check in checks
-    ]
-
-
 def _check_rule(rule: object, margin: float | None) -> None:
     if isinstance(rule, Threshold):
         return
-    if isinstance(rule, bool):
-        raise ParameterError(
-            f"a rule must be such as Recall @ 10 >= 0.9, got {rule!r}: what was compared to make "
-            "it is not a measure"
-        )
     if not isinstance(rule, Measure):
         raise ParameterError(f"a rule must be such as Recall @ 10 >= 0.9, got {rule!r}")
     if margin is None:

@@ -19,8 +19,7 @@ from fullrecall.counts import counted
 from fullrecall.measures import AP, RR, AllFound, Hit, Measure, Recall
 from fullrecall.measures.budgets import Cut, Unit
 from fullrecall.parameters import check_share
-from fullrecall.results.bounds import CONFIDENCE, alpha_of, mean_above
-from fullrecall.results.multiplicity import holm
+from fullrecall.results.bounds import CONFIDENCE, alpha_of, holm, mean_above
 from fullrecall.results.totals import Totals
 
 _NEVER_FALL = frozenset(map(type, (AllFound, Hit, Recall)))

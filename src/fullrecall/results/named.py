@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Protocol, TypeVar, overload
+from typing import ClassVar, Generic, TypeVar, overload
 
-from fullrecall.errors import ParameterError
-from fullrecall.measures import Measure, parse
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.measures import Measure, Recall, parse
 from fullrecall.result import Method
 
-T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
 
 
-class ByName(Sequence[T_co]):
+class ByName(Sequence[T], Generic[T]):
     """Values in their order, each also by its name: `summary["id_recall"]`.
 
     Raises `KeyError`, which has all names, for a name that none has.
@@ -22,42 +21,28 @@ class ByName(Sequence[T_co]):
     kind: ClassVar[str] = "score"
     """What a name is of."""
 
-    @property
-    @abstractmethod
-    def named(self) -> Mapping[str, T_co]:
-        """The values by their names, in order."""
+    named: Mapping[str, T]
+    """The values by their names, in order."""
 
     @overload
-    def __getitem__(self, key: int | str) -> T_co: ...
+    def __getitem__(self, key: int | str) -> T: ...
     @overload
-    def __getitem__(self, key: slice) -> tuple[T_co, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> T_co | tuple[T_co, ...]:
+    def __getitem__(self, key: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> T | tuple[T, ...]:
         if not isinstance(key, str):
             return tuple(self.named.values())[key]
         if key in self.named:
             return self.named[key]
         raise KeyError(f"no {self.kind} {key!r}: choose one of {', '.join(self.named)}")
 
-    def __iter__(self) -> Iterator[T_co]:
+    def __iter__(self) -> Iterator[T]:
         return iter(self.named.values())
 
     def __len__(self) -> int:
         return len(self.named)
 
 
-class OfMeasure(Protocol):
-    """What is known of one measure."""
-
-    @property
-    def measure(self) -> Measure:
-        """The measure."""
-        ...
-
-
-M_co = TypeVar("M_co", bound=OfMeasure, covariant=True)
-
-
-class ByMeasure(Mapping[Measure, M_co]):
+class ByMeasure(Mapping[Measure, T], Generic[T]):
     """What is known of one score, by measure or its text: `score[Recall @ 5]`, `score["recall@5"]`.
 
     `method` is how the score was made. Raises `KeyError`, which has all measures, for another.
@@ -67,13 +52,9 @@ class ByMeasure(Mapping[Measure, M_co]):
     """What it is a part of."""
 
     method: Method
+    measured: Mapping[Measure, T]
 
-    @property
-    @abstractmethod
-    def measured(self) -> Mapping[Measure, M_co]:
-        """The values by their measures, in order."""
-
-    def __getitem__(self, measure: Measure | str) -> M_co:
+    def __getitem__(self, measure: Measure | str) -> T:
         try:
             return self.measured[parse(measure) if isinstance(measure, str) else measure]
         except (KeyError, ParameterError):
@@ -92,12 +73,32 @@ class ByMeasure(Mapping[Measure, M_co]):
         return self.method.name
 
     @property
-    def main(self) -> M_co:
+    def main(self) -> T:
         """The headline over all that was retrieved, or the first measure where that is not here."""
         return self.measured.get(self.method.headline) or next(iter(self.measured.values()))
 
     @property
-    def at(self) -> dict[int, M_co]:
+    def at(self) -> dict[int, T]:
         """What is known of the headline by k, ascending."""
         cut = {measure.top: measure for measure in self if measure.whole == self.method.headline}
         return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
+
+
+def index_of(methods: Sequence[Method], score: str | None) -> int:
+    """Return the index of a score among those of a report, by its name.
+
+    None is the only score, or the only recall beside others. Raises `ReportError` for a name that
+    the report does not have, and for None where that leaves several.
+    """
+    names = [method.name for method in methods]
+    if score is None:
+        recalls = [n for n, method in enumerate(methods) if method.headline == Recall]
+        for indices in (range(len(names)), recalls):
+            if len(indices) == 1:
+                return indices[0]
+        raise ReportError(
+            f"the report has {len(names)} scores ({', '.join(names)}): choose one by its name"
+        )
+    if score in names:
+        return names.index(score)
+    raise ReportError(f"no score {score!r} in the report: choose one of {', '.join(names)}")

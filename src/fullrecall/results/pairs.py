@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from fullrecall.errors import ReportError
 from fullrecall.findings import Target
 from fullrecall.measures import Measure, Recall
 from fullrecall.result import Method, Result, Status
+from fullrecall.sample import Sample
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
@@ -29,8 +30,6 @@ Gap: TypeAlias = Literal[
 
 _GAPS: tuple[str, ...] = get_args(Gap)
 _COMPARED = -1
-
-_Cell = TypeVar("_Cell", bound=np.generic)
 
 _NO_CHANGE = 1e-9
 """Values that differ by less differ by rounding."""
@@ -45,25 +44,6 @@ class Pairing:
     after: Integers
     only_before: Integers
     only_after: Integers
-
-    @classmethod
-    def row_by_row(cls, by: PairedBy, count: int) -> Pairing:
-        """Return the pairing of tables that have the same samples in the same rows."""
-        rows = np.arange(count)
-        return cls(by, rows, rows, rows[:0], rows[:0])
-
-    @property
-    def is_row_by_row(self) -> bool:
-        """Whether each sample is in the same row of both tables."""
-        return self.before is self.after
-
-    def side_by_side(
-        self, before: NDArray[_Cell], after: NDArray[_Cell]
-    ) -> tuple[NDArray[_Cell], NDArray[_Cell]]:
-        """Return the cells of both sides of each pair, given those of all rows of either table."""
-        if self.is_row_by_row:
-            return before, after
-        return before[self.before], after[self.after]
 
 
 class Common(NamedTuple):
@@ -81,7 +61,7 @@ def paired(before: Table, after: Table) -> Pairing:
     only, other questions at the same position, or lists of different length without IDs.
     """
     pairing = _matched(before, after)
-    _warn_of_other_questions(before, after, pairing)
+    _check_questions(before, after, pairing)
     return pairing
 
 
@@ -91,14 +71,14 @@ class ScorePairs:
     def __init__(
         self, before: Table, after: Table, pairing: Pairing, scores: tuple[int, int]
     ) -> None:
-        self._tables = (before, after)
+        self._before, self._after = before, after
         self._pairing = pairing
-        self._scores = scores
+        self._score, self._other = scores
 
     @cached_property
     def _statuses(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        (before, after), (score, other) = self._tables, self._scores
-        return self._pairing.side_by_side(before.status(score), after.status(other))
+        before, after = self._before.status(self._score), self._after.status(self._other)
+        return before[self._pairing.before], after[self._pairing.after]
 
     @cached_property
     def _gaps(self) -> NDArray[np.int8]:
@@ -116,20 +96,19 @@ class ScorePairs:
     @cached_property
     def _differing(self) -> Mapping[int, Common | Gap]:
         """The pairs with different targets, over those that both have, or why not."""
-        (before, after), (score, other) = self._tables, self._scores
         old, new = self._statuses
         rows = self._pairing
-        unlike = (
-            before.target_digests(score)[rows.before] != (after.target_digests(other)[rows.after])
+        before = self._before.target_digests(self._score)[rows.before]
+        after = self._after.target_digests(self._other)[rows.after]
+        pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & (before != after))
+        return {pair: common_targets(*self._own(pair)) for pair in pairs.tolist()}
+
+    def _own(self, pair: int) -> tuple[Result, Result]:
+        """Return both results of a pair, each over its own targets."""
+        return (
+            self._before.result(int(self._pairing.before[pair]), self._score),
+            self._after.result(int(self._pairing.after[pair]), self._other),
         )
-        pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & unlike)
-        return {
-            pair: common_targets(
-                before.result(int(rows.before[pair]), score),
-                after.result(int(rows.after[pair]), other),
-            )
-            for pair in pairs.tolist()
-        }
 
     @property
     def differing(self) -> int:
@@ -141,13 +120,15 @@ class ScorePairs:
     def unpaired(self) -> dict[str, int]:
         """Return how many samples are not compared, by why."""
         frequencies = np.bincount(self._gaps[self._gaps != _COMPARED], minlength=len(_GAPS))
-        counts = Counter(dict(zip(_GAPS, frequencies.tolist(), strict=True)))
-        counts["only_after"] = len(self._pairing.only_after)
-        status = self._tables[0].status(self._scores[0])[self._pairing.only_before]
+        counts = dict(zip(_GAPS, frequencies.tolist(), strict=True))
+        status = self._before.status(self._score)[self._pairing.only_before]
         undefined = int((status == UNDEFINED).sum())
         counts["undefined"] += undefined
-        counts["only_before"] = len(status) - undefined
-        return dict(counts)
+        return {
+            **counts,
+            "only_before": len(status) - undefined,
+            "only_after": len(self._pairing.only_after),
+        }
 
     def values(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair before and after, over the targets that both have.
@@ -155,28 +136,29 @@ class ScorePairs:
         NaN where a pair is not compared, and where the measure is undefined.
         """
         old, new = self._raw(measure)
-        if measure.of_sample:
-            missing = np.isnan(old) | np.isnan(new)
-            old[missing] = new[missing] = np.nan
-            return old, new
-        common = {n: c for n, c in self._differing.items() if isinstance(c, Common) and c.differ}
-        for pair, side in common.items():
-            old[pair], new[pair] = _number(side.before[measure]), _number(side.after[measure])
-        missing = (self._gaps != _COMPARED) | np.isnan(old) | np.isnan(new)
+        missing = np.zeros(len(old), np.bool_)
+        if not measure.of_sample:
+            for pair, common in self._differing.items():
+                if isinstance(common, Common) and common.differ:
+                    values = common.before[measure], common.after[measure]
+                    old[pair], new[pair] = (np.nan if v is None else v for v in values)
+            missing = self._gaps != _COMPARED
+        missing |= np.isnan(old) | np.isnan(new)
         old[missing] = new[missing] = np.nan
         return old, new
 
     def results(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, over the targets that both have."""
         common = self._differing.get(pair)
-        if isinstance(common, Common):
-            return common.before, common.after
-        (before, after), (score, other) = self._tables, self._scores
-        rows = self._pairing
-        return (
-            before.result(int(rows.before[pair]), score),
-            after.result(int(rows.after[pair]), other),
-        )
+        return common[:2] if isinstance(common, Common) else self._own(pair)
+
+    def sample(self, pair: int) -> Sample:
+        """Return the sample of a pair, as it is before."""
+        return self._before.sample(int(self._pairing.before[pair]))
+
+    def label(self, pair: int) -> str:
+        """Return the ID of a pair's sample, or its position before."""
+        return self._before.label(int(self._pairing.before[pair]))
 
     def ends(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return the least and the largest change that each sample may stand for.
@@ -185,35 +167,33 @@ class ScorePairs:
         after may have lost or gained all there is to; one that has none before may come from
         anywhere; where both are missing, the change may be -1 or 1. NaN where recall is undefined.
         """
-        old, new = self.values(measure)
-        low = changes(old, new)
+        low = changes(*self.values(measure))
         high = low.copy()
-        open_ = self._open(measure, low)
-        raw = self._raw(measure)
-        low[open_], high[open_] = _ends(raw[0][open_], raw[1][open_])
-        table, score, alone = self._tables[0], self._scores[0], self._pairing.only_before
-        values = table.values(score, measure)[alone]
+        is_open = self._open(measure, low)
+        before, after = self._raw(measure)
+        low[is_open], high[is_open] = _ends(before[is_open], after[is_open])
+        alone = self._pairing.only_before
+        values = self._before.values(self._score, measure)[alone]
         least, most = _ends(values, np.full(len(values), np.nan))
-        undefined = table.status(score)[alone] == UNDEFINED
+        undefined = self._before.status(self._score)[alone] == UNDEFINED
         least[undefined] = most[undefined] = np.nan
         return np.concatenate([low, least]), np.concatenate([high, most])
 
-    def _open(self, measure: Measure, changes_: Floats) -> NDArray[np.bool_]:
+    def _open(self, measure: Measure, known_changes: Floats) -> NDArray[np.bool_]:
         """Return which pairs have a change that is not known."""
-        if measure.of_sample:
-            (before, after), (score, other) = self._tables, self._scores
-            gaps = before.gaps(score, measure), after.gaps(other, measure)
-            old, new = self._pairing.side_by_side(*gaps)
-            open_: NDArray[np.bool_] = np.isnan(changes_) & (old | new)
-            return open_
-        return ~np.isin(self._gaps, [_COMPARED, _GAPS.index("undefined")])
+        if not measure.of_sample:
+            return ~np.isin(self._gaps, [_COMPARED, _GAPS.index("undefined")])
+        old = self._before.gaps(self._score, measure)[self._pairing.before]
+        new = self._after.gaps(self._other, measure)[self._pairing.after]
+        is_open: NDArray[np.bool_] = np.isnan(known_changes) & (old | new)
+        return is_open
 
     def _raw(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""
-        (before, after), (score, other) = self._tables, self._scores
-        return self._pairing.side_by_side(
-            before.values(score, measure), after.values(other, measure)
-        )
+        before = self._before.values(self._score, measure)
+        return before[self._pairing.before], self._after.values(self._other, measure)[
+            self._pairing.after
+        ]
 
 
 def common_targets(before: Result, after: Result) -> Common | Gap:
@@ -234,6 +214,11 @@ def common_targets(before: Result, after: Result) -> Common | Gap:
     if not both:
         return "no_common_targets"
     return Common(_over(before, both), _over(after, both), differ=True)
+
+
+def _over(result: Result, targets: set[Target]) -> Result:
+    kept = tuple(finding for finding in result.findings if finding.target in targets)
+    return replace(result, findings=kept)
 
 
 def side_by_side(
@@ -275,26 +260,31 @@ def changes(before: Floats, after: Floats) -> Floats:
 
 def same_methods(
     before: Sequence[Method], after: Sequence[Method]
-) -> tuple[list[tuple[int, int]], list[str]]:
+) -> tuple[dict[str, tuple[int, int]], tuple[str, ...]]:
     """Return the indices of each score that both have, and the names that only one has.
 
     Raises `ReportError` where they have none in common, or one under which they measured two
     things.
     """
-    indices = {method.name: index for index, method in enumerate(after)}
-    common = []
-    for index, method in enumerate(before):
-        if method.name in indices:
-            other = indices[method.name]
-            _check_same(method, after[other])
-            common.append((index, other))
-    ours, theirs = ({method.name for method in methods} for methods in (before, after))
+    ours, theirs = (
+        {method.name: index for index, method in enumerate(methods)} for methods in (before, after)
+    )
+    common = {name: (ours[name], theirs[name]) for name in ours if name in theirs}
     if not common:
         raise ReportError(
             f"the reports have no score in common: {', '.join(sorted(ours))} before, "
             f"{', '.join(sorted(theirs))} after"
         )
-    return common, sorted(ours ^ theirs)
+    for name, (score, other) in common.items():
+        old, new = _identity(before[score]), _identity(after[other])
+        for field in sorted(old.keys() | new.keys()):
+            if old.get(field) != new.get(field):
+                raise ReportError(
+                    f"{name} was scored with {field}={old.get(field)!r} before and "
+                    f"{field}={new.get(field)!r} after, which do not compare: evaluate both in "
+                    "one way, or pass another name= to one"
+                )
+    return common, tuple(sorted(ours.keys() ^ theirs.keys()))
 
 
 def _ends(before: Floats, after: Floats) -> tuple[Floats, Floats]:
@@ -306,13 +296,10 @@ def _ends(before: Floats, after: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value
-
-
-def _over(result: Result, targets: set[Target]) -> Result:
-    kept = tuple(finding for finding in result.findings if finding.target in targets)
-    return replace(result, findings=kept)
+def _row_by_row(by: PairedBy, count: int) -> Pairing:
+    """Return the pairing of tables that have the same samples in the same rows."""
+    rows = np.arange(count)
+    return Pairing(by, rows, rows, rows[:0], rows[:0])
 
 
 def _matched(before: Table, after: Table) -> Pairing:
@@ -320,19 +307,27 @@ def _matched(before: Table, after: Table) -> Pairing:
     ids = {"before": before.ids, "after": after.ids}
     without = {name: names.count(None) for name, names in ids.items()}
     if all(without[name] == len(ids[name]) for name in ids):
-        _check_questions(before, after)
-        return Pairing.row_by_row("position", len(before))
-    for name, missing in without.items():
-        if missing:
+        if len(before) != len(after):
             raise ReportError(
-                f"{missing:,} of the {len(ids[name]):,} samples of the report "
-                f"{name!r} have no ID, others have one: set the id of each"
+                f"{counted(len(before), 'sample')} before and {len(after):,} after, none with an "
+                "ID: which belong together? Give each sample an id"
             )
-    _check_distinct(ids["before"], "before")
-    if ids["before"] == ids["after"]:
-        return Pairing.row_by_row("id", len(before))
-    _check_distinct(ids["after"], "after")
-    return _joined(ids["before"], ids["after"])
+        return _row_by_row("position", len(before))
+    for name, names in ids.items():
+        if without[name]:
+            raise ReportError(
+                f"{without[name]:,} of the {len(names):,} samples of the report {name!r} have no "
+                "ID, others have one: set the id of each"
+            )
+        if len(set(names)) < len(names):
+            twice = Counter(names).most_common(1)[0][0]
+            raise ReportError(
+                f"sample ID {twice!r} appears twice in the report {name!r}: use unique "
+                "ids, and a common group for samples that are not independent"
+            )
+    if before.ids == after.ids:
+        return _row_by_row("id", len(before))
+    return _joined(before.ids, after.ids)
 
 
 def _joined(ours: Sequence[str | None], theirs: Sequence[str | None]) -> Pairing:
@@ -351,56 +346,29 @@ def _joined(ours: Sequence[str | None], theirs: Sequence[str | None]) -> Pairing
     )
 
 
-def _check_distinct(ids: Sequence[str | None], report: str) -> None:
-    if len(set(ids)) < len(ids):
-        twice = next(name for name, count in Counter(ids).items() if count > 1)
-        raise ReportError(
-            f"sample ID {twice!r} appears twice in the report {report!r}: use unique "
-            "ids, and a common group for samples that are not independent"
-        )
-
-
-def _warn_of_other_questions(before: Table, after: Table, pairing: Pairing) -> None:
+def _check_questions(before: Table, after: Table, pairing: Pairing) -> None:
+    """Warn of samples that ask something else, and refuse them where they have no ID."""
     ours, theirs = before.questions, after.questions
-    if pairing.is_row_by_row and ours == theirs:
+    if pairing.before is pairing.after and ours == theirs:
         return
     reworded = [
-        row
+        (row, other)
         for row, other in zip(pairing.before.tolist(), pairing.after.tolist(), strict=True)
         if ours[row] != theirs[other] and None not in (ours[row], theirs[other])
     ]
-    if reworded:
-        warnings.warn(
-            f"{counted(len(reworded), 'sample')} with the same ID and another question, such as "
-            f"{before.ids[reworded[0]]!r}: they are compared by their IDs",
-            stacklevel=5,
-        )
-
-
-def _check_questions(before: Table, after: Table) -> None:
-    """Raise `ReportError` unless samples without an ID can be the same by their position."""
-    if len(before) != len(after):
+    if not reworded:
+        return
+    row, other = reworded[0]
+    if pairing.by == "position":
         raise ReportError(
-            f"{counted(len(before), 'sample')} before and {len(after):,} after, none with an ID: "
-            "which belong together? Give each sample an id"
+            f"sample #{row + 1} asks {ours[row]!r} before and {theirs[other]!r} after, and the "
+            "samples have no IDs: set the id of each, or keep them in one order"
         )
-    for row, (ours, theirs) in enumerate(zip(before.questions, after.questions, strict=True)):
-        if None not in (ours, theirs) and ours != theirs:
-            raise ReportError(
-                f"sample #{row + 1} asks {ours!r} before and {theirs!r} after, and the samples "
-                "have no IDs: set the id of each, or keep them in one order"
-            )
-
-
-def _check_same(ours: Method, theirs: Method) -> None:
-    before, after = _identity(ours), _identity(theirs)
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name) != after.get(name):
-            raise ReportError(
-                f"{ours.name} was scored with {name}={before.get(name)!r} before and "
-                f"{name}={after.get(name)!r} after, which do not compare: evaluate both in one "
-                "way, or pass another name= to one"
-            )
+    warnings.warn(
+        f"{counted(len(reworded), 'sample')} with the same ID and another question, such as "
+        f"{before.ids[row]!r}: they are compared by their IDs",
+        stacklevel=5,
+    )
 
 
 def _identity(method: Method) -> Mapping[str, object]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -57,14 +58,9 @@ class Slices(Shown, ByName[Slice]):
 
     by: str
     label: str
-    slices: tuple[Slice, ...]
+    named: Mapping[str, Slice]
     without: int
     confidence: float
-
-    @property
-    def named(self) -> Mapping[str, Slice]:
-        """The slices by their values."""
-        return {each.value: each for each in self.slices}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -75,7 +71,7 @@ class Slices(Shown, ByName[Slice]):
             "without": self.without,
             "slices": [
                 {**subset._asdict(), "interval": subset.interval and subset.interval._asdict()}
-                for subset in self.slices
+                for subset in self
             ],
         }
 
@@ -91,113 +87,53 @@ class Slices(Shown, ByName[Slice]):
 
 
 def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: float) -> Slices:
-    """Return the slices of a table by a field, of the score at an index.
+    """Return the slices of a table by a field, of the score at an index, the lowest mean first.
 
     Raises `ReportError` where no row has the field, `ParameterError` for a confidence that is not
     between 0 and 1.
     """
     check_share(confidence, "confidence", whole=False)
-    parts = parted(table, by)
-    name = by if isinstance(by, str) else _name(by)
-    level = 1 - (1 - confidence) / len(parts.rows)
-    slices = [
-        slice_of(table, value, rows, score, measure, confidence=level)
-        for value, rows in parts.rows.items()
-    ]
-    label = table.methods[score].label(measure)
-    ordered = tuple(sorted(slices, key=lowest_first))
-    return Slices(name, label, ordered, parts.without, confidence)
-
-
-def parted(table: Table, by: By) -> Parted:
-    """Return the rows of a table by a field; raise `ReportError` where no row has it."""
-    parts = parted_by(table, by)
-    if parts.rows:
-        return parts
-    name = by if isinstance(by, str) else _name(by)
-    choices = ", ".join(fields(table.sample(row) for row in range(min(len(table), LOOKED_AT))))
-    way_out = (
-        f"choose one of {choices}" if choices else "set the metadata or the group of each sample"
-    )
-    raise ReportError(f"no sample has {name!r} to slice by: {way_out}")
+    parts, without = parted(table, by)
+    values, status, codes = table.values(score, measure), table.status(score), table.group_codes
+    level = 1 - (1 - confidence) / len(parts)
+    slices = []
+    for value, rows in parts.items():
+        unscored = status[rows] == UNSCORED
+        groups = None if codes is None else codes[rows]
+        totals = Totals.of(values[rows], due=unscored, groups=groups)
+        counts = totals.samples, int(unscored.sum())
+        slices.append(Slice(value, totals.mean, totals.interval(level), *counts))
+    slices.sort(key=lambda each: (each.mean is None, each.mean or 0.0, each.value))
+    named = {each.value: each for each in slices}
+    return Slices(_name(by), table.methods[score].label(measure), named, without, confidence)
 
 
 LOOKED_AT = 10_000
 """Samples that are looked at for the fields that there are."""
 
 
-def _name(function: Callable[[Row], object]) -> str:
-    name = str(getattr(function, "__name__", ""))
-    return name if name.isidentifier() else "function"
+def _name(by: By) -> str:
+    name = by if isinstance(by, str) else str(getattr(by, "__name__", ""))
+    return name if isinstance(by, str) or name.isidentifier() else "function"
 
 
-class Parted(NamedTuple):
-    """The rows of a table by the values of one field, in the order in which values came.
+def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str, Integers], int]:
+    """Return the rows of a table by the values of a field, as they came, and how many have none.
 
-    `without` counts the rows that have none. `too_many`: there are more values than were to be
-    kept apart, and no rows.
+    Raises `ReportError` where a field that is `required` is that of no row.
     """
-
-    rows: Mapping[str, Integers]
-    without: int
-    too_many: bool = False
-
-
-def parted_by(table: Table, by: By, most: int | None = None) -> Parted:
-    """Return the rows of a table by a field; at most `most` values are kept apart."""
-    rows: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     without = 0
-    for row, values in enumerate(_values(table, by)):
+    for number, row in enumerate(table.rows()):
+        values = values_of(row.sample, by) if isinstance(by, str) else _texts(by(row))
         without += not values
         for value in values:
-            rows.setdefault(value, []).append(row)
-        if most is not None and len(rows) > most:
-            return Parted({}, without, too_many=True)
-    return Parted({value: np.array(some) for value, some in rows.items()}, without)
-
-
-def _values(table: Table, by: By) -> Iterator[list[str]]:
-    """Yield the values that each row has of a field."""
-    if by == "group":
-        for part in table.parts:
-            named = any(group is not None for group in part.groups)
-            for row, group in enumerate(part.groups):
-                if group is not None or not (named or part.has_texts):
-                    yield [] if group is None else [group]
-                else:
-                    yield values_of(part.sample(row), by)
-        return
-    if callable(by):
-        yield from (_texts(by(row)) for row in table.rows())
-        return
-    for row in range(len(table)):
-        yield values_of(table.sample(row), by)
-
-
-def slice_of(
-    table: Table,
-    value: str,
-    rows: Integers,
-    score: int,
-    measure: Measure,
-    *,
-    confidence: float | None,
-) -> Slice:
-    """Return one slice by a measure, without an interval where `confidence` is None."""
-    unscored = table.status(score)[rows] == UNSCORED
-    codes = table.group_codes
-    totals = Totals.of(
-        table.values(score, measure)[rows],
-        due=unscored,
-        groups=None if codes is None else codes[rows],
-    )
-    bounds = None if confidence is None else totals.interval(confidence)
-    return Slice(value, totals.mean, bounds, totals.samples, int(unscored.sum()))
-
-
-def lowest_first(subset: Slice) -> tuple[bool, float, str]:
-    """Return what slices are sorted by: the lowest mean first, those without one last."""
-    return subset.mean is None, subset.mean or 0.0, subset.value
+            numbers.setdefault(value, []).append(number)
+    if required and not numbers:
+        choices = ", ".join(fields(row.sample for row in islice(table.rows(), LOOKED_AT)))
+        way = f"choose one of {choices}" if choices else "set the metadata or group of each sample"
+        raise ReportError(f"no sample has {_name(by)!r} to slice by: {way}")
+    return {value: np.array(rows) for value, rows in numbers.items()}, without
 
 
 def values_of(sample: Sample, by: str) -> list[str]:

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import chain
 from math import fsum
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fullrecall.context import Context
 from fullrecall.corpus import STALE
 from fullrecall.id_levels import OtherField, other_field
 from fullrecall.measures import DEFAULT_KS, Budget, Leak, Measure
@@ -26,12 +25,12 @@ from fullrecall.results.named import ByMeasure, ByName
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.totals import Totals
 from fullrecall.rewrites import Rewrite, rewrites
-from fullrecall.sample import Sample
 from fullrecall.table.funnel import funnel_of
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
 from fullrecall.views.sheet import Sheet
 from fullrecall.views.shown import Shown
+from fullrecall.views.text import shown
 
 OTHER = "other reasons"
 """What stands for the reasons that are not shown."""
@@ -39,17 +38,11 @@ OTHER = "other reasons"
 _REASONS_SHOWN = 12
 """How many kinds of reasons a summary names; the rest it counts together."""
 
-_CHARACTERS_READ = 24_000
-"""Characters of IDs that are looked at to see whether they would match in another form."""
+_ROWS_READ = 40
+"""Samples that are looked at to see whether their IDs would match in another form."""
 
-_FEWEST_READ = 12
-"""Samples that are looked at however long their IDs are."""
-
-_DEEPEST = 200
-"""Contexts of each sample that are looked at."""
-
-_SHORTEST = 24
-"""Characters that each ID counts for at least, as its words take time however short they are."""
+_DEEPEST = 50
+"""Contexts of each of them that are looked at."""
 
 _MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
 """Addresses and thread IDs in what libraries raise: they alone make no other reason."""
@@ -140,7 +133,7 @@ class ScoreSummary(ByMeasure[Estimate]):
     kind: ClassVar[str] = "summary"
 
     method: Method
-    estimates: Mapping[Measure, Estimate]
+    measured: Mapping[Measure, Estimate]
     scored: int
     undefined: int
     unscored: int
@@ -151,11 +144,6 @@ class ScoreSummary(ByMeasure[Estimate]):
     """What would make the IDs match where none of them does."""
     over_calls: OverCalls | None = None
     """The headline over calls, where the contexts of several were united; None elsewhere."""
-
-    @property
-    def measured(self) -> Mapping[Measure, Estimate]:
-        """The estimates."""
-        return self.estimates
 
     def __repr__(self) -> str:
         main = self.main
@@ -197,9 +185,7 @@ class ScoreSummary(ByMeasure[Estimate]):
             "undefined": self.undefined,
             "unscored": self.unscored,
             "bounds": None if self.bounds is None else list(self.bounds),
-            "measures": {
-                estimate.measure.name: estimate.to_dict() for estimate in self.estimates.values()
-            },
+            "measures": {measure.name: estimate.to_dict() for measure, estimate in self.items()},
             "reasons": dict(self.reasons),
             **({} if self.unverified is None else {"unverified": self.unverified}),
             **({} if self.settled is None else {"settled": self.settled.to_dict()}),
@@ -227,7 +213,7 @@ class Summary(Shown, ByName[ScoreSummary]):
         table: Table | None = None,
     ) -> None:
         self._table = table
-        self._scores = {score.name: score for score in scores}
+        self.named = {score.name: score for score in scores}
         self.samples = samples
         self.stopped = stopped
         """Why samples are missing; see `Report.stopped`."""
@@ -249,11 +235,6 @@ class Summary(Shown, ByName[ScoreSummary]):
         """What a question costs: contexts, tokens, seconds; None where nothing was retrieved."""
         return None if self._table is None else question_cost(self._table)
 
-    @property
-    def named(self) -> Mapping[str, ScoreSummary]:
-        """The scores by their names."""
-        return self._scores
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
@@ -265,15 +246,14 @@ class Summary(Shown, ByName[ScoreSummary]):
             "failed_calls": self.failed_calls,
             "cost": None if self.cost is None else self.cost.to_dict(),
             **({} if self.funnel is None else {"funnel": self.funnel.to_dict()}),
-            **self._empty_answers(),
+            **(
+                {"unanswerable": self.unanswerable, "empty": self.empty}
+                if self.unanswerable
+                else {}
+            ),
             **({"tokenizers": list(self.tokenizers)} if self.tokenizers else {}),
             "scores": [score.to_dict() for score in self],
         }
-
-    def _empty_answers(self) -> dict[str, int]:
-        if not self.unanswerable:
-            return {}
-        return {"unanswerable": self.unanswerable, "empty": self.empty}
 
     @property
     def sheets(self) -> Sequence[Sheet]:
@@ -281,11 +261,6 @@ class Summary(Shown, ByName[ScoreSummary]):
         from fullrecall.views.summaries import summary_sheet
 
         return [summary_sheet(self)]
-
-
-def shown(value: float | None) -> str:
-    """Return a measure as a table shows it; a dash where there is none."""
-    return "-" if value is None else f"{value:.3f}"
 
 
 def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = None) -> Summary:
@@ -321,71 +296,21 @@ def totals_of(table: Table, score: int, measure: Measure) -> Totals:
 
 
 def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
-    content = _content(table, score, measures)
+    method, content = table.methods[score], _content(table, score, measures)
     settled, unverified = _judged(table.judged_results(score))
-    names_others = content.row_counts[SCORED] and not content.finds_any
+    scored = content.row_counts[SCORED]
     return ScoreSummary(
-        table.methods[score],
+        method,
         content.estimates,
-        content.row_counts[SCORED],
+        scored,
         content.row_counts[UNDEFINED],
         content.row_counts[UNSCORED],
         _reasons(content.notes),
         settled,
         unverified,
-        _other_ids(table, score) if names_others else None,
-        over_calls=over_calls(table, score, table.methods[score].headline) if united else None,
+        _other_ids(table, score) if scored and not content.finds_any else None,
+        over_calls=over_calls(table, score, method.headline) if united else None,
     )
-
-
-def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:
-    """Return what would make IDs match where none does, as the first samples tell."""
-    scored = np.flatnonzero(table.status(score) == SCORED).tolist()
-    if not _is_by_id(table, scored[0], score):
-        return None
-    lists: list[list[str]] = []
-    contexts: list[Sequence[Context]] = []
-    references: list[list[tuple[str, ...]]] = []
-    left = _CHARACTERS_READ
-    for row in scored:
-        sample = table.sample(row)
-        ids, groups = _ids_of(sample)
-        ids = _first_of(ids, _CHARACTERS_READ // _FEWEST_READ)
-        left -= sum(len(own_id) + _SHORTEST for own_id in chain(ids, *groups))
-        if left < 0 and len(lists) >= _FEWEST_READ:
-            break
-        lists.append(ids)
-        contexts.append((sample.retrieved_contexts or ())[: len(ids) or _DEEPEST])
-        references.append(groups)
-    rewrite, field_ = rewrites(lists, references), other_field(contexts, references)
-    if rewrite is not None and (rewrite.is_chance or not rewrite.pairs):
-        rewrite = None
-    if rewrite is None or (field_ is not None and field_.gain >= rewrite.gain):
-        return field_
-    return rewrite
-
-
-def _first_of(ids: Sequence[str], characters: int) -> list[str]:
-    """Return the first IDs of a sample, as many as have so many characters, at least one."""
-    sizes = accumulate(len(own_id) + _SHORTEST for own_id in ids[:_DEEPEST])
-    return list(ids[: max(1, sum(size <= characters for size in sizes))])
-
-
-def _is_by_id(table: Table, row: int, score: int) -> bool:
-    """Return whether the targets of a scored row are its reference IDs."""
-    findings = table.result(row, score).findings
-    targets = {target_id for finding in findings for target_id in finding.target.any_of}
-    groups = _ids_of(table.sample(row))[1]
-    return bool(targets) and targets.issubset(own_id for group in groups for own_id in group)
-
-
-def _ids_of(sample: Sample) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return the IDs that were retrieved, and those of the references."""
-    retrieved = [
-        context_id for context_id in sample.retrieved_context_ids or () if context_id is not None
-    ]
-    references = sample.reference_context_ids or ()
-    return retrieved, [reference.any_of for reference in references]
 
 
 class _Content(NamedTuple):
@@ -426,6 +351,30 @@ def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
 
 def _estimate(measure: Measure, totals: Totals, undefined: int) -> Estimate:
     return Estimate(measure, totals.mean, totals.samples, totals.independent, undefined, totals)
+
+
+def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:
+    """Return what would make IDs match where none does, as the first samples tell."""
+    scored = np.flatnonzero(table.status(score) == SCORED)[:_ROWS_READ].tolist()
+    samples = [table.sample(row) for row in scored]
+    references = [
+        [reference.any_of for reference in sample.reference_context_ids or ()] for sample in samples
+    ]
+    findings = table.result(scored[0], score).findings
+    targets = {target_id for finding in findings for target_id in finding.target.any_of}
+    if not targets or not targets.issubset(chain.from_iterable(references[0])):
+        return None  # its targets are no IDs
+    lists = [
+        [own_id for own_id in sample.retrieved_context_ids or () if own_id is not None][:_DEEPEST]
+        for sample in samples
+    ]
+    contexts = [(sample.retrieved_contexts or ())[:_DEEPEST] for sample in samples]
+    rewrite, field_ = rewrites(lists, references), other_field(contexts, references)
+    if rewrite is not None and (rewrite.is_chance or not rewrite.pairs):
+        rewrite = None
+    if rewrite is None or (field_ is not None and field_.gain >= rewrite.gain):
+        return field_
+    return rewrite
 
 
 def _reasons(notes: Mapping[str, int]) -> dict[str, int]:

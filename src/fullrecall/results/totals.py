@@ -17,8 +17,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
-from fullrecall.results.brackets import Bracket, bracketed
+from fullrecall.results.bounds import (
+    CONFIDENCE,
+    Bracket,
+    Interval,
+    bracketed,
+    lower_bound,
+    upper_bound,
+)
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.results.change import Direction
 from fullrecall.results.question_cost import QuestionCost, cost_change, question_cost, shown_seconds
-from fullrecall.results.sign_flips import NULL
 from fullrecall.views import markdown
-from fullrecall.views.sheet import Cell, CellLike, Emphasis, Line, Section, Sheet
+from fullrecall.views.sheet import Cell, CellLike, Line, Section, Sheet
 from fullrecall.views.summaries import measure_lines, partial
 from fullrecall.views.text import NOTHING, chance, first_of, one_line, shown, signed, signed_between
 
@@ -26,33 +24,18 @@ _NAMED = 5
 """How many samples or targets a sentence names of many."""
 
 
-class Verdict(StrEnum):
-    """What the interval of a difference decides."""
-
-    BETTER = "Better"
-    WORSE = "Worse"
-    UNCHANGED = "Unchanged"
-    CANNOT_TELL = "CANNOT TELL"
-
-    @property
-    def emphasis(self) -> Emphasis:
-        """How it stands out."""
-        kinds: dict[Verdict, Emphasis] = {Verdict.BETTER: "good", Verdict.WORSE: "bad"}
-        return kinds.get(self, "unsure")
+_VERDICTS: Mapping[Direction, Cell] = {
+    Direction.BETTER: Cell("Better", "good"),
+    Direction.WORSE: Cell("Worse", "bad"),
+    Direction.CANNOT_TELL: Cell("CANNOT TELL", "unsure"),
+}
 
 
-def verdict_of(difference: Difference) -> Verdict:
+def verdict_of(difference: Difference) -> Cell:
     """Return better or worse as the outcome has it; unchanged where no sample changed."""
     if difference.samples and not difference.wins and not difference.losses:
-        return Verdict.UNCHANGED
+        return Cell("Unchanged", "unsure")
     return _VERDICTS[difference.outcome]
-
-
-_VERDICTS = {
-    Direction.BETTER: Verdict.BETTER,
-    Direction.WORSE: Verdict.WORSE,
-    Direction.CANNOT_TELL: Verdict.CANNOT_TELL,
-}
 
 
 def change_sentence(label: str, difference: Difference, confidence: float) -> str:
@@ -66,25 +49,21 @@ def change_sentence(label: str, difference: Difference, confidence: float) -> st
         f"{signed(change)} ({100 * confidence:g}% interval {signed_between(difference.interval)}, "
         f"{counted(difference.samples, 'sample')})"
     )
-    return f"{text}{_missing(difference)}"
-
-
-def _missing(difference: Difference) -> str:
-    """Return what would settle a change that cannot be told; "" where nothing is missing."""
-    if verdict_of(difference) is not Verdict.CANNOT_TELL:
-        return ""
     interval = difference.interval
+    if verdict_of(difference) is not _VERDICTS[Direction.CANNOT_TELL]:
+        return text
     if interval is not None and not interval.low <= 0 <= interval.high:
-        return "; not shown at one error rate for all that was compared (Holm)"
+        return f"{text}; not shown at one error rate for all that was compared (Holm)"
     if difference.needed is None:
-        return "; more samples with this mean change would not settle it"
-    return f"; about {counted(difference.needed, 'sample')} with these changes would settle it"
+        return f"{text}; more samples with this mean change would not settle it"
+    needed = counted(difference.needed, "sample")
+    return f"{text}; about {needed} with these changes would settle it"
 
 
 def comparison_sentences(comparison: Comparison) -> list[str]:
     """Return what a comparison comes to: each change asked for, then what else differs."""
     verdicts = [
-        f"{verdict_of(each)}: "
+        f"{verdict_of(each).text}: "
         f"{change_sentence(score.method.label(each.measure), each, comparison.confidence)}"
         for score in comparison
         for each in score.values()
@@ -97,7 +76,9 @@ def comparison_sentences(comparison: Comparison) -> list[str]:
 
 def comparison_sheet(comparison: Comparison) -> Sheet:
     """Return a comparison: for each measure the means, their difference, its interval, p."""
-    several = asked_for_several(comparison)
+    # p-values are adjusted where several measures were asked for.
+    asked = [each for score in comparison for each in score.values() if each.p_adjusted is not None]
+    several = len(asked) > 1
     sections = [
         Section(
             score.name,
@@ -112,17 +93,6 @@ def comparison_sheet(comparison: Comparison) -> Sheet:
     heads = difference_heads(comparison.confidence, several=several)
     lead = comparison_sentences(comparison)
     return Sheet(heads, sections, comparison_notes(comparison), lead=lead)
-
-
-def asked_for_several(comparison: Comparison) -> bool:
-    """Return whether p-values are adjusted for several measures that were asked for."""
-    adjusted = [
-        difference
-        for score in comparison
-        for difference in score.values()
-        if difference.p_adjusted is not None
-    ]
-    return len(adjusted) > 1
 
 
 def difference_heads(confidence: float, *, several: bool) -> list[str]:
@@ -148,7 +118,7 @@ def difference_cells(compared: Difference, *, several: bool) -> list[Cell]:
 def comparison_notes(comparison: Comparison) -> list[str]:
     """Return one sentence for all that a comparison stands on, and for what it leaves out."""
     how = "their IDs" if comparison.paired_by == "id" else "their position: they have no IDs"
-    notes = [f"{counted(len(comparison.pairs), 'sample')}, paired by {how}"]
+    notes = [f"{counted(len(comparison.pairing.before), 'sample')}, paired by {how}"]
     for report, which in ((comparison.before, "before"), (comparison.after, "after")):
         if report.stopped is not None:
             has = f"the report {which} has {counted(len(report), 'sample')}"
@@ -161,7 +131,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             "Report.with_tokens counts all alike"
         )
     for score in comparison:
-        notes += _score_notes(score)
+        notes += _score_notes(score, comparison.margin)
     for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):
         if labels:
             first = one_line(", ".join(labels[:_NAMED]), 120)
@@ -169,8 +139,6 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             notes.append(f"{len(labels):,} only in the report {which}: {first}{more}")
     if comparison.unmatched:
         notes.append(f"scored in one report only: {', '.join(comparison.unmatched)}")
-    if any(difference.p is not None for score in comparison for difference in score.values()):
-        notes.append(NULL)
     return notes
 
 
@@ -182,7 +150,7 @@ _UNPAIRED = {
 }
 
 
-def _score_notes(score: ScoreComparison) -> Iterator[str]:
+def _score_notes(score: ScoreComparison, margin: float | None) -> Iterator[str]:
     main = score.main
     in_groups = f" in {counted(main.groups, 'group')}" if main.groups < main.samples else ""
     yield (
@@ -190,20 +158,14 @@ def _score_notes(score: ScoreComparison) -> Iterator[str]:
         f"{main.losses:,} worse, of {main.samples:,}{in_groups}"
     )
     for each in score.values():
-        if each.p_adjusted is not None and each.margin is not None:
-            yield f"{score.method.label(each.measure)}: {_inferiority(each)}"
+        if each.p_adjusted is not None and margin is not None:
+            drop = f"the drop is below {margin:g}"
+            if not each.non_inferior:
+                drop = f"a drop of {margin:g} is not ruled out"
+            yield f"{score.method.label(each.measure)}: {drop}"
     for kind, why in _UNPAIRED.items():
         if score.unpaired[kind]:
             yield f"{score.unpaired[kind]:,} not compared in {score.name}: {why}"
-
-
-def _inferiority(difference: Difference) -> str:
-    margin = f"{difference.margin:g}"
-    if difference.non_inferior is None:
-        return f"no sample shows whether the drop is below {margin}"
-    if difference.non_inferior:
-        return f"the drop is below {margin}"
-    return f"a drop of {margin} is not ruled out"
 
 
 def flips_sheet(score: ScoreComparison, limit: int) -> Sheet:
@@ -244,19 +206,24 @@ def flips_sheet(score: ScoreComparison, limit: int) -> Sheet:
 def runs_sheet(runs: Comparisons) -> Sheet:
     """Return reports below each other: each measure of their scores, its change, and the cost."""
     heads: list[str] = []
+    lead: list[str] = []
     cells: dict[str, list[CellLike]] = {name: [] for name in runs}
     for method in runs.scores:
         for measure in runs.measures or (method.headline,):
-            heads += [method.label(measure), f"since {one_line(runs.baseline, 20)}"]
+            label = method.label(measure)
+            heads += [label, f"since {one_line(runs.baseline, 20)}"]
             heads += [f"{100 * runs.confidence:g}% interval", ""]
             changes = runs.changes(method.name, measure)
             for name, report in runs.items():
-                change = changes.get(name)
-                mean = shown(report.summary(measure)[method.name][measure].mean)
-                cells[name] += [mean, *(_run_cells(change) if change else ["", "", ""])]
-    costs = {name: question_cost(report.table) for name, report in runs.items()}
-    heads += ["contexts", "tokens", "p50 s"]
-    lines = [Line(one_line(name, 60), [*cells[name], *_cost_cells(costs[name])]) for name in runs]
+                cells[name].append(shown(report.summary(measure)[method.name][measure].mean))
+                cells[name] += _change_cells(changes.get(name))
+            lead += [
+                f"{one_line(name, 60)}: {verdict_of(change).text}: "
+                f"{change_sentence(label, change, runs.confidence)}"
+                for name, change in changes.items()
+            ]
+    for name, report in runs.items():
+        cells[name] += _cost_cells(question_cost(report.table))
     notes = [
         "intervals: each at its own confidence; better and worse: at one error rate for all (Holm)",
         *(
@@ -265,38 +232,23 @@ def runs_sheet(runs: Comparisons) -> Sheet:
             for sentence in comparison.drift
         ),
     ]
-    return Sheet(heads, [Section("mean", lines)], notes, lead=run_sentences(runs))
+    lines = [Line(one_line(name, 60), of) for name, of in cells.items()]
+    heads += ["contexts", "tokens", "p50 s"]
+    return Sheet(heads, [Section("mean", lines)], notes, lead=lead)
 
 
-def run_sentences(runs: Comparisons) -> list[str]:
-    """Return what each report comes to against the baseline."""
-    return [
-        f"{one_line(name, 60)}: {verdict_of(change)}: "
-        f"{change_sentence(method.label(measure), change, runs.confidence)}"
-        for method in runs.scores
-        for measure in runs.measures or (method.headline,)
-        for name, change in runs.changes(method.name, measure).items()
-    ]
-
-
-def _run_cells(change: Difference) -> list[CellLike]:
-    verdict = verdict_of(change)
-    return [
-        signed(change.difference),
-        signed_between(change.interval),
-        Cell(str(verdict), verdict.emphasis),
-    ]
+def _change_cells(change: Difference | None) -> list[CellLike]:
+    if change is None:
+        return ["", "", ""]
+    return [signed(change.difference), signed_between(change.interval), verdict_of(change)]
 
 
 def _cost_cells(cost: QuestionCost | None) -> list[CellLike]:
     if cost is None:
         return [NOTHING, NOTHING, NOTHING]
     tokens = NOTHING if cost.tokens is None else f"{cost.tokens:,.0f}"
-    return [
-        f"{cost.contexts:.3g}",
-        tokens,
-        shown_seconds(cost.seconds.p50) if cost.seconds else NOTHING,
-    ]
+    seconds = shown_seconds(cost.seconds.p50) if cost.seconds else NOTHING
+    return [f"{cost.contexts:.3g}", tokens, seconds]
 
 
 def comparison_markdown(comparison: Comparison, flips: int = 5) -> str:

@@ -165,7 +165,7 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         low, high = map(shown, score.bounds)
         label = score.method.label(score.main.measure)
         yield f"{label}: {low} to {high}, depending on unscored samples"
-    for estimate in score.estimates.values():
+    for estimate in score.values():
         if estimate.undefined > score.undefined:
             unit = estimate.measure.unit
             why = "no target counts" if unit is None else f"the {unit} are not known"

@@ -50,7 +50,7 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
             word = verdict_of(change)
             sentence = change_sentence(label, change, subject.confidence)
             whose = f"{name}: " if len(changes) > 1 else ""
-            verdicts.append(Said(word, word.emphasis, f"{whose}{sentence}"))
+            verdicts.append(Said(word.text, word.emphasis, f"{whose}{sentence}"))
     return verdicts[:_NAMED]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from fullrecall.results.bounds import CONFIDENCE
-from fullrecall.results.sign_flips import NULL
 from fullrecall.views.comparisons import comparison_notes
 from fullrecall.views.page.causes import Causes, gaining
 from fullrecall.views.page.census import MOST_ROWS, Census
@@ -98,12 +97,9 @@ def runs_page(
         lambda score, measure: list(runs.changes(score, measure).values()),
         runs.confidence,
         [
-            *(
-                f"{name}: {note}"
-                for name, comparison in runs.comparisons.items()
-                for note in comparison_notes(comparison)[:1]
-            ),
-            NULL,
+            f"{name}: {note}"
+            for name, comparison in runs.comparisons.items()
+            for note in comparison_notes(comparison)[:1]
         ],
         [
             f"{name}: {sentence}"

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-NULL = "p: the probability of a difference this large if before and after were exchangeable"
-"""What a sign-flip p-value says, to stand beside it."""
-
 _DIGITS = 9
 """Differences, and sums of them, are equal if they agree to this many decimals."""
 
