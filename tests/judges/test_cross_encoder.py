@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import pickle
 import sys
@@ -139,19 +138,20 @@ def probed(*columns: float) -> Logits:
 @pytest.mark.parametrize(
     ("labels", "head"),
     [
-        ({"0": "LABEL_0"}, Head(1, 0)),
-        ({"0": "LABEL_0", "1": "LABEL_1"}, Head(2, 1)),
-        ({"0": "entailment", "1": "not_entailment"}, Head(2, 0)),
-        ({"0": "hallucinated", "1": "consistent"}, Head(2, 1)),
-        ({"0": "unsupported", "1": "supported"}, Head(2, 1)),
-        ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, Head(3, 0, 2)),
-        ({"0": "contradiction", "1": "entailment", "2": "neutral"}, Head(3, 1, 0)),
-        ({"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"}, Head(3, 0, 1)),
+        ({"0": "LABEL_0"}, Head(1)),
+        ({"0": "LABEL_0", "1": "LABEL_1"}, Head(1)),
+        ({"0": "entailment", "1": "not_entailment"}, Head(0)),
+        ({"0": "hallucinated", "1": "consistent"}, Head(1)),
+        ({"0": "unsupported", "1": "supported"}, Head(1)),
+        ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, Head(0, 2)),
+        ({"0": "contradiction", "1": "entailment", "2": "neutral"}, Head(1, 0)),
+        ({"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"}, Head(0, 1)),
     ],
 )
 def test_labels_are_read_from_the_config(labels: dict[str, str], head: Head) -> None:
     """The names that models of this kind have, where the probes agree."""
-    columns = [1.0 if index == head.support else 0.0 for index in range(head.outputs)]
+    support = head.support if len(labels) > 1 else 0
+    columns = [1.0 if index == support else 0.0 for index in range(len(labels))]
     assert head_of({"id2label": labels}, "m", probed(*columns)) == head
 
 
@@ -210,65 +210,11 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path, monkeypatch: Any) -
         CrossEncoderJudge(str(tmp_path))
 
 
-def test_a_changed_model_is_read_again(tmp_path: Path) -> None:
-    """The same path with other files is another model, with a name of its own."""
-    texts = ["Ada built it.", "Rome fell."]
-    judge = CrossEncoderJudge(str(build(tmp_path / "m", texts, spread=(0, 1))))
-    name = judge.name
-    (before,), _ = run(judge.support([texts[1]], [texts[0]]))
-    build(tmp_path / "m", texts, rows=[(texts[0], texts[1], 1)] * 9, spread=(0, 1))
-    (after,), _ = run(judge.support([texts[1]], [texts[0]]))
-    assert judge.name != name
-    assert after > before + 0.2
-
-
 def test_scores_are_shares() -> None:
     """The softmax of three logits, the sigmoid of one; extremes overflow nothing."""
-    assert Head(3, 0, 2).read([1000.0, 0.0, -1000.0]) == Scored(1.0, 0.0)
-    assert Head(1, 0).read([0.0]) == Scored(0.5, 0.0)
-    assert Head(1, 0).read([-1e9]).support == pytest.approx(0.0)
-
-
-def test_pairs_of_samples_share_batches(judge: CrossEncoderJudge) -> None:
-    """Forty samples side by side take a few runs of the model, not one each."""
-    samples = [
-        Sample(retrieved_contexts=contexts, reference_claims=[claim])
-        for claim, contexts in FACTS[:40]
-    ]
-    alone = [ClaimRecall(judge=judge).score(sample).score for sample in samples]
-
-    async def together() -> list[Any]:
-        scorer = ClaimRecall(judge=judge)
-        return await asyncio.gather(*(scorer.ascore(sample) for sample in samples))
-
-    before = judge._pairs.runs
-    results = asyncio.run(together())
-    pairs = sum(len(one.findings) for one in results) * 6
-    assert judge._pairs.runs - before <= pairs / judge.batch_size + 4
-    assert [result.score for result in results] == alone
-    report = evaluate(samples, ClaimRecall(judge=judge), progress=False)
-    assert [row.results[0].score for row in report.rows] == alone
-
-
-def test_a_cancelled_request_takes_no_other_with_it(judge: CrossEncoderJudge) -> None:
-    """Those that waited for the same batch are scored by the next turn."""
-
-    async def one_cancelled() -> list[Any]:
-        flows = [
-            ClaimRecall(judge=judge).ascore(
-                Sample(retrieved_contexts=contexts, reference_claims=[claim])
-            )
-            for claim, contexts in FACTS[:6]
-        ]
-        tasks = [asyncio.ensure_future(flow) for flow in flows]
-        await asyncio.sleep(0)
-        tasks[0].cancel()
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    first, *others = asyncio.run(one_cancelled())
-    assert isinstance(first, asyncio.CancelledError)
-    assert all(result.status is Status.SCORED for result in others)
-    assert not any(judge._pairs._waiting.values())
+    assert Head(0, 2).read([1000.0, 0.0, -1000.0]) == Scored(1.0, 0.0)
+    assert Head(1).read([0.0]) == Scored(0.5, 0.0)
+    assert Head(1).read([-1e9]).support == pytest.approx(0.0)
 
 
 def test_a_long_context_is_read_in_windows(trained: Path) -> None:
@@ -295,6 +241,20 @@ def test_relevance_and_what_it_cannot_tell(judge: CrossEncoderJudge) -> None:
     asked = QuestionRecall(judge=judge).score(user_input="Why?", retrieved_contexts=contexts)
     assert asked.status is Status.UNSCORED
     assert "LLMJudge" in asked.reason
+
+
+def test_batches_and_loops_change_no_score(trained: Path) -> None:
+    """Pairs one by one, in batches, and in samples side by side have one score."""
+    samples = [
+        Sample(retrieved_contexts=contexts, reference_claims=[claim])
+        for claim, contexts in FACTS[:12]
+    ]
+    scorers = [
+        ClaimRecall(judge=CrossEncoderJudge(str(trained), batch_size=size)) for size in (1, 32)
+    ]
+    alone = [[scorer.score(sample).score for sample in samples] for scorer in scorers]
+    report = evaluate(samples, scorers[1], progress=False)
+    assert alone[0] == alone[1] == [row.results[0].score for row in report.rows]
 
 
 def test_it_is_a_plain_value(judge: CrossEncoderJudge, tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from fullrecall.judges.claim_judge import Best
 from fullrecall.judges.local.features import SIGNS
 from fullrecall.judges.local.passages import read_passage
-from fullrecall.judges.local.support import Support, support_alone, support_together, weights
+from fullrecall.judges.local.support import alone, supported, weights
 from fullrecall.judges.words.frequencies import weight, zipf_frequencies
 from fullrecall.judges.words.negations import denying_kind
 from fullrecall.judges.words.tokens import read_words, stem
@@ -32,7 +33,7 @@ THRESHOLD = 0.5
 
 def probability(claim: str, *contexts: str) -> float:
     """Return the joint probability, by default against both texts."""
-    return support_together(claim, contexts or [BRIDGE, BREAD]).probability
+    return supported(claim, contexts or [BRIDGE, BREAD]).support
 
 
 @pytest.mark.parametrize(
@@ -120,48 +121,44 @@ def test_numbers_are_compared_by_value() -> None:
 
 
 def test_evidence_points_at_the_supporting_sentence() -> None:
-    """Offsets are those of the sentence in the named context, with its full stop."""
-    support = support_together("Tolls were abolished in 1978.", [BREAD, BRIDGE])
-    assert support.context == 1
-    quote = BRIDGE[support.start : support.end]
+    """The words are those of the sentence in its context, with its full stop."""
+    quote = supported("Tolls were abolished in 1978.", [BREAD, BRIDGE]).quote
+    assert quote in BRIDGE
     assert quote.startswith("Tolls were abolished in 1978")
     assert quote.endswith("since.")
 
 
 def test_each_context_is_judged_alone() -> None:
-    """One answer per context, in order, each naming its own context."""
+    """One answer per context, in order, each with its own words."""
     claim = "Sourdough rises slowly because wild yeast is less active."
-    first, second, third = support_alone(claim, [BRIDGE, BREAD, ""])
-    assert second.probability >= THRESHOLD > first.probability
-    assert second.context == 1
-    assert second.start == 0
-    assert third == Support(0.0, None, None, None)
-    assert second._replace(context=0) == support_alone(claim, [BREAD])[0]
+    first, second, third = alone(claim, [BRIDGE, BREAD, ""])
+    assert second.support >= THRESHOLD > first.support
+    assert BREAD.startswith(second.quote)
+    assert third == Best()
+    assert second == alone(claim, [BREAD])[0]
 
 
 def test_a_claim_may_need_several_contexts() -> None:
     """Two halves in two contexts support more than either alone."""
     claim = "Ana Ruiz founded Lumo in Lisbon, and Lumo employs 300 people."
     halves = ["Ana Ruiz founded Lumo in Lisbon.", "Lumo employs 300 people."]
-    together = support_together(claim, halves).probability
-    assert together > max(support.probability for support in support_alone(claim, halves))
+    together = supported(claim, halves).support
+    assert together > max(best.support for best in alone(claim, halves))
 
 
 @pytest.mark.parametrize("contexts", [[], [""], ["   \n"], ["…!"], ["", ""]])
 def test_nothing_supports_nothing(contexts: list[str]) -> None:
     """Empty contexts support no claim, and an empty claim is supported by none."""
-    unsupported = Support(0.0, None, None, None)
-    assert support_together("Tolls were abolished.", contexts) == unsupported
-    assert support_alone("Tolls were abolished.", contexts) == [unsupported] * len(contexts)
+    assert supported("Tolls were abolished.", contexts) == Best()
+    assert alone("Tolls were abolished.", contexts) == [Best()] * len(contexts)
     for claim in ("", "  ", "?!"):
-        assert support_together(claim, [BRIDGE, *contexts]) == unsupported
+        assert supported(claim, [BRIDGE, *contexts]) == Best()
 
 
 def test_empty_contexts_beside_full_ones_are_harmless() -> None:
-    """They move neither the probability nor the offsets."""
+    """They move neither the probability nor the evidence."""
     claim = "Tolls were abolished in 1978."
-    alone = support_together(claim, [BRIDGE])
-    assert support_together(claim, ["", BRIDGE, ""]) == alone._replace(context=1)
+    assert supported(claim, ["", BRIDGE, ""]) == supported(claim, [BRIDGE])
 
 
 @pytest.mark.parametrize(
@@ -219,9 +216,9 @@ def test_empty_contexts_beside_full_ones_are_harmless() -> None:
 )
 def test_other_languages_are_judged_by_their_words(text: str, claim: str, other: str) -> None:
     """Without English tables, coverage still tells the said from the unsaid."""
-    said = support_together(claim, [text])
-    assert said.probability >= THRESHOLD
-    assert said.start == 0
+    said = supported(claim, [text])
+    assert said.support >= THRESHOLD
+    assert text.startswith(said.quote)
     assert probability(other, text) < THRESHOLD
 
 
@@ -237,10 +234,10 @@ def test_odd_text_is_survived(text: str) -> None:
 def test_the_same_question_has_the_same_answer() -> None:
     """What was read in between makes no difference, to the last digit."""
     claim = "The engineer Margaret Lowe designed a long bridge."
-    before = support_together(claim, [BREAD, BRIDGE])
+    before = supported(claim, [BREAD, BRIDGE])
     for number in range(600):  # more texts than are kept
-        support_alone(f"Claim {number}.", [f"Text {number}."])
-    assert support_together(claim, [BREAD, BRIDGE]) == before
+        alone(f"Claim {number}.", [f"Text {number}."])
+    assert supported(claim, [BREAD, BRIDGE]) == before
 
 
 def test_no_weight_has_the_wrong_sign() -> None:
@@ -259,8 +256,8 @@ def test_threads_get_what_one_gets() -> None:
     """Many threads get what one thread gets, while they share what was read."""
     claims = [f"Tolls number {number} were abolished in 1978." for number in range(40)]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda claim: support_alone(claim, [BRIDGE, BREAD]), claims))
-    assert together == [support_alone(claim, [BRIDGE, BREAD]) for claim in claims]
+        together = list(pool.map(lambda claim: alone(claim, [BRIDGE, BREAD]), claims))
+    assert together == [alone(claim, [BRIDGE, BREAD]) for claim in claims]
 
 
 def test_the_judge_is_light_and_offline() -> None:
@@ -269,8 +266,8 @@ def test_the_judge_is_light_and_offline() -> None:
 import socket, sys
 def refuse(*_, **__): raise AssertionError("network")
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
-from fullrecall.judges.local.support import support_alone
-support_alone("A cat sat.", ["A cat sat on a mat."])
+from fullrecall.judges.local.support import alone
+alone("A cat sat.", ["A cat sat on a mat."])
 assert "numpy" not in sys.modules, "heavy"
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -75,6 +75,29 @@ class ClaimJudge:
 
     called: ClassVar[str]
 
+    @property
+    @abstractmethod
+    def _least(self) -> float:
+        """The support from which a claim is supported."""
+
+    @abstractmethod
+    def _judged(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[Sequence[Judged]]:
+        """Return each claim against each context, and against a pair of them."""
+
+    @abstractmethod
+    def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per context, in order."""
+
+    def _attributed(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        question: str | None,  # noqa: ARG002 - for those that tell languages
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per claim, in order."""
+        judged = yield from self._judged(targets, contexts)
+        return [each.verdict(self._least) for each in judged]
+
     def split(
         self,
         text: str,
@@ -126,17 +149,3 @@ class ClaimJudge:
         del question
         judged = yield from self._judged(targets, contexts)
         return [each.support for each in judged]
-
-    @abstractmethod
-    def _judged(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[Sequence[Judged]]:
-        """Return each claim against each context, and against a pair of them."""
-
-    @abstractmethod
-    def _attributed(
-        self, targets: Sequence[str], contexts: Sequence[str], question: str | None
-    ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per claim, in order."""
-
-    @abstractmethod
-    def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per context, in order."""

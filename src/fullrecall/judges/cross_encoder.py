@@ -2,8 +2,7 @@
 
 Any sequence-classification or NLI model: one score for support, or entailment, neutral and
 contradiction, as the model's own config says. It runs here, needs no key, and is a
-`ChatModel` to whoever drives it: pairs of samples that are judged side by side share a batch, and
-what was scored once is in the store.
+`ChatModel` to whoever drives it: what was scored once is in the store.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.claim_judge import Best, ClaimJudge, Judged, helping
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Ask, Flow, Verdict
-from fullrecall.judges.pair_scorers import PairModel, Scored, load, stamp_of
+from fullrecall.judges.pair_scorers import PairModel, Scored, load
 from fullrecall.judges.sentences import located_parts
 from fullrecall.models.chat import ChatRequest, Message
 
@@ -65,12 +64,9 @@ class CrossEncoderJudge(ClaimJudge):
         """The model and what decides its verdicts."""
         return f"{self._pairs.name}:{self.threshold:g}/{self.window}"
 
-    def _attributed(
-        self, targets: Sequence[str], contexts: Sequence[str], question: str | None
-    ) -> Flow[Sequence[Verdict]]:
-        del question
-        judged = yield from self._judged(targets, contexts)
-        return [each.verdict(self.threshold) for each in judged]
+    @property
+    def _least(self) -> float:
+        return self.threshold
 
     def _relevant(self, contexts: Sequence[str], reference: str) -> Flow[Sequence[Verdict]]:
         facts = yield from self._alone(facts_of(reference), contexts)
@@ -121,7 +117,7 @@ class CrossEncoderJudge(ClaimJudge):
 
     @property
     def _pairs(self) -> PairModel:
-        return load(self.model, self.batch_size, self.max_length, self.device, stamp_of(self.model))
+        return load(self.model, self.batch_size, self.max_length, self.device)
 
 
 def _better(best: Best, scored: Scored, text: str) -> Best:

@@ -10,11 +10,9 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
-from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.models.chat import ChatRequest, Completion
@@ -23,9 +21,6 @@ _SUPPORTS = re.compile("entail|support|consisten|faithful|attributable|factual|g
 _DENIES = re.compile("^(?:no$|not|non|un|in|dis|false)|contradict|refut|hallucinat")
 _DIGITS = 4
 """Decimals of a score: fewer than what the company of other pairs in a batch may change."""
-_TURNS_OF_OTHERS = 3
-"""Steps of the event loop that other samples have to ask, before a batch is run."""
-_END = 8_000_000  # bytes of a file's beginning and end that identify it
 _PROBES = (
     "The cat is sleeping on the sofa.",
     "The company opened a new office in Paris.",
@@ -51,23 +46,20 @@ class Scored(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What a model's outputs mean: their number, and which of them is what.
+    """What a model's outputs mean: which of them is what.
 
-    `is_denial` says that a single output speaks against the claim.
+    A single output x is read as two, 0 and x: 1 as `support` says that it speaks for the claim,
+    0 that it speaks against it.
     """
 
-    outputs: int
     support: int
     contradiction: int | None = None
-    is_denial: bool = False
 
     def read(self, logits: Sequence[float]) -> Scored:
         """Return the score that one row of logits gives."""
-        if self.outputs == 1:
-            signed = -logits[0] if self.is_denial else logits[0]
-            return Scored(1 / (1 + math.exp(-max(-700.0, min(700.0, signed)))), 0.0)
-        highest = max(logits)
-        powers = [math.exp(logit - highest) for logit in logits]
+        outputs = logits if len(logits) > 1 else (0.0, *logits)
+        highest = max(outputs)
+        powers = [math.exp(logit - highest) for logit in outputs]
         shares = [power / sum(powers) for power in powers]
         denied = 0.0 if self.contradiction is None else shares[self.contradiction]
         return Scored(shares[self.support], denied)
@@ -78,106 +70,43 @@ Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[floa
 
 
 class PairModel:
-    """A classifier of pairs as a chat model: requests that wait at the same time share batches.
-
-    `name` identifies it, `runs` counts its runs, `head` reads its outputs.
-    """
+    """A classifier of pairs as a chat model. `name` identifies it, `head` reads its outputs."""
 
     def __init__(self, name: str, logits: Logits, head: Head, batch_size: int) -> None:
         self.name = f"nli:{name}"
-        self.runs = 0
         self._logits = logits
         self._head = head
         self._batch_size = batch_size
         self._lock = threading.Lock()
-        self._waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Waiting]] = (
-            WeakKeyDictionary()
-        )
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
-            WeakKeyDictionary()
-        )
 
     def complete(self, request: ChatRequest) -> Completion:
-        """Return the scores of a request's pairs, as JSON."""
-        return _written(self._score(_pairs_of(request)))
+        """Return the scores of a request's pairs, as JSON.
 
-    async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the same, in one batch with what else is asked for meanwhile.
-
-        While the model runs, requests gather; whichever has the next turn scores them all.
+        Pairs of like length share a batch, and each is run once.
         """
-        loop = asyncio.get_running_loop()
-        mine = _Waiting(_pairs_of(request))
-        waiting = self._waiting.setdefault(loop, [])
-        waiting.append(mine)
-        try:
-            async with self._turns.setdefault(loop, asyncio.Lock()):
-                if mine.scores is None:
-                    for _ in range(_TURNS_OF_OTHERS):
-                        await asyncio.sleep(0)
-                    await self._score_all(list(waiting))
-        finally:
-            waiting.remove(mine)
-        assert mine.scores is not None  # noqa: S101 - its turn came, or it raised
-        return _written(mine.scores)
-
-    async def _score_all(self, requests: Sequence[_Waiting]) -> None:
-        open_ones = [request for request in requests if request.scores is None]
-        pairs = [pair for request in open_ones for pair in request.pairs]
-        scores = iter(await asyncio.to_thread(self._score, pairs))
-        for request in open_ones:
-            request.scores = [next(scores) for _ in request.pairs]
-
-    def _score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
-        """Return the score of each pair; pairs of like length share a batch, each is run once."""
+        pairs = [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
         distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
-        score_of: dict[tuple[str, str], Scored] = {}
+        scores_of: dict[tuple[str, str], list[float]] = {}
         with self._lock:
             for start in range(0, len(distinct), self._batch_size):
                 batch = distinct[start : start + self._batch_size]
-                score_of |= zip(batch, map(self._head.read, self._logits(batch)), strict=True)
-                self.runs += 1
-        return [score_of[pair] for pair in pairs]
+                for pair, row in zip(batch, self._logits(batch), strict=True):
+                    scores_of[pair] = [round(score, _DIGITS) for score in self._head.read(row)]
+        return Completion(json.dumps([scores_of[pair] for pair in pairs]))
 
-
-@dataclass(eq=False)
-class _Waiting:
-    """A request that waits for its turn."""
-
-    pairs: list[tuple[str, str]]
-    scores: list[Scored] | None = None
-
-
-def _pairs_of(request: ChatRequest) -> list[tuple[str, str]]:
-    return [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
-
-
-def _written(scores: Sequence[Scored]) -> Completion:
-    return Completion(
-        json.dumps([[round(value, _DIGITS) for value in scored] for scored in scores])
-    )
-
-
-Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
-"""Name, size and time of change of a folder's files: they differ after a change."""
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Return the same, computed away from the event loop."""
+        return await asyncio.to_thread(self.complete, request)
 
 
 @lru_cache(maxsize=8)
-def load(
-    model: str, batch_size: int, max_length: int, device: str | None, stamp: Stamp
-) -> PairModel:
-    """Return a model that scores pairs: by onnxruntime where its folder has an ONNX export.
-
-    `stamp` is that of its folder (`stamp_of`): one that was changed is read anew.
-    """
-    del stamp
+def load(model: str, batch_size: int, max_length: int, device: str | None) -> PairModel:
+    """Return a model that scores pairs: by onnxruntime where its folder has an ONNX export."""
     folder = Path(model).expanduser()
-    graph = graph_of(folder)
-    if (
-        not graph
-        and not folder.is_dir()
-        and (folder.is_absolute() or model[0] in "~." or model.count("/") > 1)
-    ):
+    graphs = (folder / "model.onnx", folder / "onnx/model.onnx")
+    graph = next(filter(Path.is_file, graphs), None)
+    is_path = folder.is_absolute() or model[0] in "~." or model.count("/") > 1
+    if is_path and not folder.is_dir():
         raise ParameterError(
             f"model must be a folder or a name on the hub, got {model!r}: there is no such folder"
         )
@@ -186,27 +115,8 @@ def load(
         if graph
         else _TorchClassifier(model, max_length=max_length, device=device)
     )
-    where = str(folder) if graph else model
-    head = head_of(classifier.config, where, classifier.logits)
+    head = head_of(classifier.config, str(folder) if graph else model, classifier.logits)
     return PairModel(classifier.name, classifier.logits, head, batch_size)
-
-
-def graph_of(folder: Path) -> Path | None:
-    """Return the ONNX graph of a folder; None where it has none."""
-    return next(
-        (folder / at for at in ("model.onnx", "onnx/model.onnx") if (folder / at).is_file()), None
-    )
-
-
-def stamp_of(model: str) -> Stamp:
-    """Return the stamp of a model's folder; an empty one for a name on the hub."""
-    folder = Path(model).expanduser()
-    files = [folder / "config.json", folder / "tokenizer.json", *folder.glob("*.safetensors")]
-    return tuple(
-        (file.name, (status := file.stat()).st_size, status.st_mtime_ns)
-        for file in [*files, graph_of(folder)]
-        if file is not None and file.is_file()
-    )
 
 
 def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
@@ -235,10 +145,7 @@ def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
             f"than by others ({margin:+.2f}): correct the order there"
         )
     if width <= 2:  # noqa: PLR2004 - of more than two outputs the probes do not tell which is what
-        options = (
-            [Head(1, 0), Head(1, 0, is_denial=True)] if width == 1 else [Head(2, 1), Head(2, 0)]
-        )
-        best = max(options, key=lambda option: _margin(option, rows))
+        best = max((Head(1), Head(0)), key=lambda option: _margin(option, rows))
         if _margin(best, rows) >= _CLEAR or width == 1:
             return best
     shown = ", ".join(named.values()) or f"{width} outputs without names"
@@ -253,11 +160,11 @@ def _named(labels: Mapping[int, str], width: int) -> Head | None:
     denies = [index for index, name in labels.items() if _DENIES.search(name)]
     supports = [i for i, name in labels.items() if i not in denies and _SUPPORTS.search(name)]
     if width == 1:
-        return Head(1, 0, is_denial=bool(denies)) if denies or supports else None
+        return Head(0 if denies else 1) if denies or supports else None
     if len(supports) != 1:
         return None
     opposed = (n for n in denies if re.search("contradict|refut", labels[n]))
-    return Head(width, supports[0], next(opposed, None))
+    return Head(supports[0], next(opposed, None))
 
 
 def _pairs() -> list[tuple[str, str]]:
@@ -354,15 +261,11 @@ def _reading(file: Path) -> Iterator[None]:
 
 
 def _digest(*files: Path) -> str:
-    """Return the digest of a model's files, by their ends and sizes: two exports differ in it."""
+    """Return the digest of a model's files: two exports differ in it."""
     hashed = hashlib.sha256()
     for file in files:
-        size = file.stat().st_size
-        hashed.update(str(size).encode())
-        with file.open("rb") as read:
-            hashed.update(read.read(_END))
-            read.seek(max(0, size - _END))
-            hashed.update(read.read(_END))
+        with file.open("rb") as opened:
+            hashed.update(hashlib.file_digest(opened, "sha256").digest())
     return hashed.hexdigest()[:8]
 
 

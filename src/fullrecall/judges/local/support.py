@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from fullrecall.judges.claim_judge import Best, Judged
 from fullrecall.judges.local.details import differing_detail
@@ -30,37 +30,19 @@ _ADDED = 0.08  # of it, that each of them must add
 _LINKING = 2.5  # what a word weighs that shows two contexts to speak of the same
 
 
-class Support(NamedTuple):
-    """How probably a claim is supported, and the stretch of text that speaks most for it.
-
-    `context` counts from 0; `start` and `end` are character offsets in it. They are None where no
-    word of the claim was found.
-    """
-
-    probability: float
-    context: int | None = None
-    start: int | None = None
-    end: int | None = None
-
-
 def weights() -> Mapping[str, Any]:
     """Return the intercept, the features' weights, the threshold and the measured agreement."""
     return table("weights.json", __package__)
 
 
-def support_alone(claim: str, contexts: Sequence[str]) -> list[Support]:
-    """Judge the claim by each context alone; one answer per context, in order."""
-    return [support for support, _ in _each(claim, contexts)]
-
-
 def alone(claim: str, contexts: Sequence[str]) -> list[Best]:
-    """Return the stretch of each context that speaks most for the claim, in order."""
-    return _quoted(support_alone(claim, contexts), contexts)
+    """Return how far each context alone supports the claim, with what speaks most for it."""
+    return [supported(claim, [context]) for context in contexts]
 
 
-def support_together(claim: str, contexts: Sequence[str]) -> Support:
-    """Judge the claim by all contexts jointly: it may need several."""
-    return _supported(*_matched(claim, contexts))
+def supported(claim: str, contexts: Sequence[str]) -> Best:
+    """Return how far all contexts jointly support the claim, with what speaks most for it."""
+    return _best(*_matched(claim, contexts))
 
 
 def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
@@ -69,11 +51,11 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
     Each text is read once, and time is linear in the contexts: with each one, only the few earlier
     ones are tried that cover most of the claim. So more contexts never lower what fewer support.
     """
-    each = _each(claim, contexts)
-    best = _quoted([support for support, _ in each], contexts)
-    if any(stretch.support >= threshold for stretch in best):
-        return Judged(best)
-    return Judged(best, *_two_jointly(claim, contexts, [match for _, match in each], threshold))
+    matched = [_matched(claim, [context]) for context in contexts]
+    each = [_best(*match) for match in matched]
+    if any(best.support >= threshold for best in each):
+        return Judged(each)
+    return Judged(each, *_two_jointly(claim, contexts, [match for *_, match in matched], threshold))
 
 
 def measured(claim: str, contexts: Sequence[str]) -> tuple[dict[str, float], str]:
@@ -90,20 +72,19 @@ def _matched(claim: str, contexts: Sequence[str]) -> tuple[Passage, list[Passage
     return passage, read, match_of(passage, read)
 
 
-def _quoted(supports: Sequence[Support], contexts: Sequence[str]) -> list[Best]:
-    return [
-        Best(support.probability, text[support.start or 0 : support.end or 0])
-        for support, text in zip(supports, contexts, strict=True)
-    ]
-
-
-def _each(claim: str, contexts: Sequence[str]) -> list[tuple[Support, Match]]:
-    matched = [_matched(claim, [context]) for context in contexts]
-    supports = [_supported(*each) for each in matched]
-    return [
-        (support if support.context is None else support._replace(context=index), match)
-        for index, (support, (_, _, match)) in enumerate(zip(supports, matched, strict=True))
-    ]
+def _best(claim: Passage, contexts: Sequence[Passage], match: Match) -> Best:
+    if match.best is None:
+        return Best()
+    values = features(claim, match)
+    score = weights()["intercept"] + sum(
+        entry["weight"] * (values[name] - entry["mean"]) / entry["scale"]
+        for name, entry in weights()["features"].items()
+    )
+    # Rounded, so that a machine's last bits do not show.
+    probability = round(1 / (1 + math.exp(-score)), 6)
+    if differing_detail(claim, contexts, match):
+        probability = round(probability * _DENIED, 6)
+    return Best(probability, _evidence(match, contexts[match.best.context]))
 
 
 def _two_jointly(
@@ -122,7 +103,7 @@ def _two_jointly(
         best = max(kept, key=weights_beside.__getitem__, default=index)
         if best != index and weights_beside[best] >= _COVERED * match.total:
             pair = best, index
-            together = support_together(claim, [contexts[n] for n in pair]).probability
+            together = supported(claim, [contexts[n] for n in pair]).support
             if together >= threshold:
                 return pair, together
         kept = sorted([*kept, index], key=lambda number: -matches[number].weight)[:_KEPT]
@@ -141,33 +122,12 @@ def _joint_weight(match: Match, other: Match) -> float:
     return weight if weight >= max(match.weight, other.weight) + _ADDED * match.total else 0.0
 
 
-def _supported(claim: Passage, contexts: Sequence[Passage], match: Match) -> Support:
-    if match.best is None:
-        return Support(0.0)
-    probability = _probability(features(claim, match))
-    if differing_detail(claim, contexts, match):
-        probability = round(probability * _DENIED, 6)
-    return Support(probability, *_evidence(match, contexts))
-
-
-def _probability(values: Mapping[str, float]) -> float:
-    """Return the probability, rounded so that a machine's last bits do not show."""
-    score = weights()["intercept"] + sum(
-        entry["weight"] * (values[name] - entry["mean"]) / entry["scale"]
-        for name, entry in weights()["features"].items()
-    )
-    return round(1 / (1 + math.exp(-score)), 6)
-
-
-def _evidence(match: Match, passages: Sequence[Passage]) -> tuple[int, int, int]:
-    """Return the context and the characters of the best stretch, with its closing marks."""
-    assert match.best is not None  # noqa: S101 - asked only where something was found
-    context = match.best.context
-    passage, text = passages[context], passages[context].text
+def _evidence(match: Match, passage: Passage) -> str:
+    """Return the words of the best stretch, with its closing marks."""
     first, last = match.evidence
     start = passage.words[passage.sentences[max(0, first)][0]].start
     last = min(last, len(passage.sentences) - 1)
     end = passage.words[passage.sentences[last][1] - 1].end
-    while end < len(text) and text[end] in _CLOSING:
+    while end < len(passage.text) and passage.text[end] in _CLOSING:
         end += 1
-    return context, start, end
+    return passage.text[start:end]
