@@ -134,12 +134,10 @@ else:
     "input format": Task(
         {
             "read/formats.py": Edit(
-                '        "beir": Format(',
+                '        "deepeval": Format(',
                 """        "trivia": Format(
             {"user_input": ("Query",), "reference": ("Solution",), IDS: ("Pages",)},
-            _with_columns("Query", "Pages"),
-            container="json",
-            keeps=_ANSWERED | {IDS},
+            lambda names: names >= {"Query", "Pages"},
         ),
 """,
             )
@@ -147,16 +145,11 @@ else:
         """
 import json
 from pathlib import Path
-from fullrecall.read import read, write
+from fullrecall.read import read
 Path("set.jsonl").write_text(json.dumps({"Query": "q", "Pages": ["a", "b"], "Solution": "s"}))
 (sample,) = list(read("set.jsonl"))
 assert (sample.user_input, sample.reference) == ("q", "s")
 assert [r.any_of for r in sample.reference_context_ids] == [("a",), ("b",)]
-write([sample], "trivia", "again.json")
-assert json.loads(Path("again.json").read_text()) == [
-    {"Query": "q", "Pages": ["a", "b"], "Solution": "s"}
-]
-assert next(iter(read("again.json"))).reference_context_ids == sample.reference_context_ids
 """,
     ),
     "page section": Task(

@@ -120,7 +120,7 @@ def test_json_lines_are_checked_too(tmp_path: Path) -> None:
 def test_another_encoding_is_named(tmp_path: Path) -> None:
     """Excel's plain "CSV" is not UTF-8: the error says how to save it."""
     path = written(tmp_path / "a.csv", "item,label,claim\nc1,yes,Café\n", "cp1252")
-    with pytest.raises(InputError, match="not UTF-8: save the file as UTF-8"):
+    with pytest.raises(InputError, match=r"0xe9 is not UTF-8 \(after .*\): save the file as UTF-8"):
         read_labels(path)
     with pytest.raises(InputError, match="no such file"):
         read_labels(tmp_path / "missing.csv")

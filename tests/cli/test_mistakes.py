@@ -24,7 +24,7 @@ BROKEN = {
     ),
     "unknown fields": (
         '{"text": "why?", "notes": "x", "sample_id": "7"}\n',
-        ["--rename text=user_input,notes=", "columns are 'text', 'notes', 'sample_id'"],
+        ["--rename text=,notes=", "columns are 'text', 'notes', 'sample_id'"],
     ),
     "wrong value": (
         '{"reference_context_ids": "abc"}\n',

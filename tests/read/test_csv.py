@@ -168,11 +168,11 @@ class TestFormat:
     @pytest.mark.parametrize(
         ("rows", "line", "says"),
         [
-            ('q,,\n"q,,\nq,,\n', 3, "a quote opens in this row and is never closed"),
+            ('q,,\n"q,,\nq,,\n', 3, "unexpected end of data"),
             ('q,,\n"q"x,,\n', 3, "a quote inside a quoted cell is doubled"),
             ("q,,\nq,,,x\n", 3, "the row has 4 cells, the header 3"),
             ("q,,\nq\n", 3, "the row has 1 cells, the header 3"),
-            ("q,,\nq,a\rb,\n", 3, "bare carriage return"),
+            ("q,,\nq,a\rb,\n", 3, "new-line character seen in unquoted field"),
             ('q,,\nq,"[""a"",,]",\n', 3, "Expecting value"),
             ('q,,\nq,,"{""a"": 1, ""a"": 2}"\n', 3, "'a' occurs twice"),
             ('q,,\nq,,"[1.0]"\n', 3, "1.0 is not an ID"),
@@ -219,18 +219,18 @@ class TestFormat:
         self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A record stops at the limit, so that one quote cannot bring all into memory."""
-        monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 100)
+        monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 100)
         path = write("a.csv", 'question\nq\n"q\n' + "x" * 50 + "\n" * 1000)
         before, error = until_error(read(path))
         assert before == [Sample(user_input="q")]
         assert error.line == 3
-        assert "longer than 100 bytes" in error.problem
+        assert "longer than 100 characters" in error.problem
 
     def test_the_limit_is_of_a_record_not_of_the_file(
         self, write: Write, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Many rows below the limit are read, however much they are together."""
-        monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 10)
+        monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 10)
         path = write("a.csv", "question\n" + "q\n" * 1000)
         assert sum(1 for _ in read(path)) == 1000
 

@@ -63,15 +63,15 @@ class TestEmbeddingQA:
             (
                 {"relevant_docs": {"q2": ["n9"]}},
                 "relevant_docs",
-                "'n9', which is not in the corpus",
+                "'n9', which has no text in the corpus",
             ),
             ({"relevant_docs": {"q2": "n1"}}, "relevant_docs", "expected a list, got the str 'n1'"),
             ({"relevant_docs": {"q2": [1.5]}}, "relevant_docs", "1.5 is not an ID"),
             ({"queries": {"q1": "a", "q2": 3}}, "user_input", "got int 3"),
             (
                 {"relevant_docs": {"q2": ["n1"]}, "corpus": {"n1": {"text": "t"}}},
-                "corpus",
-                "expected a text for 'n1', got dict",
+                "relevant_docs",
+                "'n1', which has no text in the corpus",
             ),
         ],
     )
@@ -95,7 +95,7 @@ class TestEmbeddingQA:
         ("found", "says"),
         [
             ({"queries": {}, "corpus": {}}, "unknown field 'corpus', 'queries'"),
-            ({**EMBEDDING_QA, "corpus": ["one"]}, "corpus: expected a mapping, got list"),
+            ({**EMBEDDING_QA, "corpus": ["one"]}, "unknown field 'corpus', 'mode', 'queries'"),
             ([], "holds no samples"),
         ],
     )

@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 from fullrecall import Sample
-from fullrecall.errors import InputError, MissingExtraError
-from fullrecall.read import parquet, read
+from fullrecall.errors import MissingExtraError
+from fullrecall.read import containers, read
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write
@@ -54,7 +53,7 @@ def test_gaps_inside_lists(save: Save) -> None:
 
 def test_batches_make_no_difference(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows keep their order and number across batches and row groups."""
-    monkeypatch.setattr(parquet, "_BATCH_ROWS", 7)
+    monkeypatch.setattr(containers, "_BATCH_ROWS", 7)
     path = save([{"id": str(n)} for n in range(100)], row_group_size=30)
     samples = list(read(path))
     assert [sample.id for sample in samples] == [str(n) for n in range(100)]
@@ -149,51 +148,3 @@ def test_a_row_group_is_not_read_as_a_whole(save: Save) -> None:
     next(samples)
     assert pa.total_allocated_bytes() - before < 16_000_000
     assert sum(1 for _ in samples) == 7999
-
-
-def test_small_groups_are_read_together(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows come in order, whatever their groups are: many of one row, or one of all."""
-    rows = [{"id": str(n), "reference_ids": [f"d{n}"]} for n in range(50)]
-    expected = [Sample(**row) for row in rows]
-    monkeypatch.setattr(parquet, "_BATCH_ROWS", 4)
-    for together in (1, 7, 1000):
-        monkeypatch.setattr(parquet, "_ROWS_TOGETHER", together)
-        for group in (1, 3, 50):
-            path = save(rows, row_group_size=group)
-            assert list(read(path)) == expected
-            groups = list(parquet._together(pq_metadata(path)))
-            assert [one for few in groups for one in few] == list(range(-(-50 // group)))
-            assert all(len(few) * group < together + group for few in groups)
-
-
-def pq_metadata(path: Path) -> Any:
-    """Return what a file says of its groups."""
-    import pyarrow.parquet as pq
-
-    return pq.read_metadata(path)
-
-
-def test_arrow_s_own_allocator_stays_the_default(save: Save, tmp_path: Path) -> None:
-    """Files are read from the system's pool; everything else of Arrow is as it was, always."""
-    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
-    path = save([{"id": str(n), "reference_ids": ["d1"]} for n in range(2000)])
-    broken = tmp_path / "b.parquet"
-    broken.write_bytes(b"PAR1 and no more")
-    before = pa.default_memory_pool().backend_name
-    system = pa.system_memory_pool()
-
-    def once(_: object) -> int:
-        with pytest.raises(InputError, match="not a Parquet file"):
-            list(read(broken))
-        return sum(1 for _ in read(path))
-
-    with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(once, range(32))) == [2000] * 32
-    assert pa.default_memory_pool().backend_name == before
-    rows = read(path)
-    held = system.bytes_allocated()
-    next(rows)
-    assert system.bytes_allocated() > held
-    assert pa.default_memory_pool().backend_name == before  # while it is read, too
-    rows.close()  # type: ignore[attr-defined]
-    assert system.bytes_allocated() == held

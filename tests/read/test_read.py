@@ -14,7 +14,6 @@ import pytest
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.read import read
-from fullrecall.read.row_count import row_count
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write
@@ -76,23 +75,35 @@ class TestJsonArrays:
         assert list(read(write("a.json", rows))) == [SAMPLE] * text.count("{0}")
 
     @pytest.mark.parametrize(
-        ("rest", "line", "says"),
+        ("rest", "says"),
         [
-            (',\n\n{"question": 3}]', 4, "user_input: expected one str"),
-            (",\n3]", 3, "a row must be an object with named fields, got int 3"),
-            (",\n]", 3, "remove the trailing comma"),
-            ("\n{}]", 3, "Expecting ',' delimiter"),
-            ("\n", 2, "it ends too early"),
-            ("]\n x", 3, "Extra data"),
-            (',\n{"a": 1,\n "a": 2}]', 3, "'a' occurs twice"),
+            (',\n\n{"question": 3}]', "item 2: user_input: expected one str"),
+            (",\n3]", "item 2: a row must be an object with named fields, got int 3"),
         ],
     )
-    def test_errors_are_placed_after_the_rows_before_them(
-        self, write: Write, until_error: UntilError, rest: str, line: int, says: str
+    def test_a_row_that_is_no_sample_is_named_by_its_number(
+        self, write: Write, until_error: UntilError, rest: str, says: str
     ) -> None:
-        """The array is not all or nothing: the row before is yielded, the line is named."""
+        """After the rows before it."""
         before, error = until_error(read(write("a.json", f"[\n{LINE.strip()}{rest}")))
         assert before == [SAMPLE]
+        assert error.problem.startswith(says)
+
+    @pytest.mark.parametrize(
+        ("rest", "line", "says"),
+        [
+            ("\n{}]", 3, "Expecting ',' delimiter"),
+            ("\n", 3, "near the end"),
+            ("]\n x", 3, "Extra data"),
+            (',\n{"a": 1,\n "a": 2}]', None, "'a' occurs twice"),
+        ],
+    )
+    def test_what_is_no_json_is_placed(
+        self, write: Write, until_error: UntilError, rest: str, line: int | None, says: str
+    ) -> None:
+        """An array is read as a whole."""
+        before, error = until_error(read(write("a.json", f"[\n{LINE.strip()}{rest}")))
+        assert not before
         assert error.line == line
         assert says in error.problem
 
@@ -106,11 +117,13 @@ class TestJsonArrays:
         ("text", "says"),
         [
             ('{"rows": [], "x": 1}', "The columns are 'rows', 'x'"),
-            ('{"question": {"0": "q"}}', "to_json(path, orient='records')"),
-            ('{"question": ["q"], "contexts": [["a"]]}', "for row in zip(*columns.values())"),
+            ('{"question": {"0": "q"}}', "user_input: expected one str"),
+            ('{"question": ["q"], "contexts": [["a"]]}', "retrieved_contexts: item 0"),
+            ('{"retrieved_ids": [["a"]], "expected_ids": [["a"]]}', "['a'] is not an ID"),
+            ('{"retrieved_ids": {"0": ["a"]}}', "expected a list, got dict"),
             ('{"question": ["q", "r"], "contexts": [["a"]]}', "user_input: expected one str"),
             ("3", "got int 3"),
-            ('{"question": "q"', "it ends too early"),
+            ('{"question": "q"', "near the end"),
             ('{"queries": {}}', "unknown field 'queries'"),
         ],
     )
@@ -127,10 +140,10 @@ class TestJsonArrays:
         assert list(read(write("a.json", text))) == [SAMPLE] * text.count("question")
 
     def test_invalid_utf8_is_placed(self, write: Write, until_error: UntilError) -> None:
-        """The line and the byte in it are found in a file that is read as a whole."""
+        """The line is found in a file that is read as a whole."""
         _, error = until_error(read(write("a.json", b'[\n{"question":\n "\xe9"}]')))
         assert error.line == 3
-        assert "byte offset 2 of the line, 17 of the file" in error.problem
+        assert "byte 0xe9 is not UTF-8" in error.problem
 
 
 class TestLlamaIndexFiles:
@@ -177,7 +190,6 @@ class TestSavedReports:
         ]
         evaluate(samples, IdRecall(), progress=False).save(tmp_path / name)
         assert list(read(tmp_path / name)) == samples
-        assert row_count(tmp_path / name) is None
         with pytest.raises(ParameterError, match="rename is for files of samples"):
             read(tmp_path / name, rename={"x": "id"})
 

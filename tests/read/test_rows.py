@@ -101,7 +101,7 @@ class TestLists:
         [
             ("a.jsonl", "read(path) reads a file"),
             (Path("a.jsonl"), "read(path) reads a file"),
-            ({"question": ["q"]}, "pass a data frame of them"),
+            ({"question": ["q"]}, "wrap one row in a list"),
             (7, "expected an iterable of rows, got int 7"),
         ],
     )

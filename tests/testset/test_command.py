@@ -197,6 +197,6 @@ def test_a_set_is_exported_and_read_back(tmp_path: Path) -> None:
     samples = tmp_path / "set.jsonl"
     samples.write_text('{"id": "q", "user_input": "fee?", "reference_ids": [["a", "b"]]}\n')
     said = run("export", samples, "--format", "beir", "-o", tmp_path / "beir")
-    assert "1 sample has any-of groups" in said
+    assert "any-of groups are taken apart" in said
     (sample,) = read(tmp_path / "beir")
     assert (sample.id, sample.user_input) == ("q", "fee?")

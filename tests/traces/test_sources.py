@@ -47,7 +47,7 @@ def test_files_of_otlp(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX named pipes")
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    """Samples come through it whole; spans do, where the format is given."""
+    """Samples come through it whole, and so do spans."""
 
     def through(text: str) -> Path:
         pipe = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
@@ -58,7 +58,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     (sample,) = datasets.read(through('{"user_input": "q"}'))
     assert sample.user_input == "q"
     spans = "\n".join(json.dumps(otlp(each)) for each in SPANS)
-    assert list(datasets.read(through(spans), format="spans")) == [read(*SPANS)]
+    assert list(datasets.read(through(spans))) == [read(*SPANS)]
 
 
 def phoenix() -> list[dict[str, Any]]:
@@ -144,7 +144,7 @@ def test_a_file_of_samples_is_no_file_of_spans(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="this one holds spans"):
         list(datasets.read(spans, rename={"a": None}))
     with pytest.raises(InputError, match=r"a\.jsonl:1: expected spans"):
-        list(datasets.read(samples, format="spans"))
+        list(datasets.read_spans(samples))
 
 
 def observation(own: int, kind: str, parent: int | None, **fields: Any) -> dict[str, Any]:

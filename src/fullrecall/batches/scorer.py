@@ -252,7 +252,7 @@ class BatchScorer(Limits):
         """Whether a column holds a field of a sample, or the position."""
         from fullrecall.read.rows import FIELDS
 
-        own = self._columns.field(column)  # type: ignore[arg-type]
+        own = self._columns.field(column)
         return own in FIELDS or column == self.position
 
     def _passed_through(self, table: Batch) -> list[Any]:

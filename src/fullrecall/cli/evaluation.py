@@ -118,8 +118,8 @@ def evaluate(
     - `id_key PATH`: Where a retrieved context has its ID, such as metadata.source. Default: its own
       ID.
     - `rename OLD=NEW[,...]`: Read column OLD as field NEW; OLD= leaves it out. Repeatable.
-    - `format FORMAT`: Read files as jsonl, json, csv, tsv, parquet, or spans. Default: by their
-      endings and beginnings; jsonl for standard input.
+    - `format FORMAT`: Read files as jsonl, json, csv, tsv, or parquet. Default: by their endings;
+      jsonl for standard input.
 
     Showing and saving:
     - `missed`: List the misses of the first N samples that miss something.

@@ -21,7 +21,7 @@ from fullrecall.counts import counted
 from fullrecall.evaluation.run import Options
 from fullrecall.judges import LexicalJudge
 from fullrecall.models.openai import OpenAIChatModel
-from fullrecall.read import documents_of, read, write_jsonl
+from fullrecall.read import read, write_jsonl
 from fullrecall.read import write as write_as
 from fullrecall.read.text_files import existing_file, text_lines
 from fullrecall.run.budget import Budget
@@ -292,7 +292,6 @@ def export(
     format: str,  # noqa: A002 - the option's name
     output: Path,
     documents: Path | None = None,
-    first: bool = False,
 ) -> None:
     """Write a set in another form.
 
@@ -300,16 +299,13 @@ def export(
       fullrecall testset export set.jsonl --format ragas -o ragas.jsonl
       fullrecall testset export set.jsonl --format beir --documents docs/ -o beir/
 
-    - `format FORMAT`: ragas, langsmith, deepeval, beir, mteb, hotpotqa, squad, trec, …
+    - `format FORMAT`: ragas, langsmith, deepeval, beir, or trec.
     - `output PATH`: Write it here.
     - `documents`: The texts, by their IDs.
-    - `first`: Keep the first of alternatives alone.
     """
     if output.exists():
         raise wrong("--output", f"{output} exists: name another file")
-    texts = documents_of(documents) if documents is not None else ()
-    alternatives: Any = "first" if first else "all"
-    written = write_as(read(samples), format, output, documents=texts, alternatives=alternatives)
+    written = write_as(read(samples), format, output, documents=documents or ())
     _say(str(written), f"Written to {output}.")
 
 

@@ -9,19 +9,23 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from fullrecall.dataframes import frame_rows
 from fullrecall.errors import InputError
+from fullrecall.extras import pyarrow
 from fullrecall.identifiers import shown
 from fullrecall.read import text_files
-from fullrecall.read.strict_json import parsed, values_in
-from fullrecall.read.text_files import STANDARD_INPUT, first_line, text_lines, too_long, whole_text
+from fullrecall.read.rows import Columns, RowNumber, placed
+from fullrecall.read.strict_json import parsed
+from fullrecall.read.text_files import STANDARD_INPUT, text_lines, too_long, whole_text
 
-if TYPE_CHECKING:
-    from fullrecall.read.rows import Columns
+Rows: TypeAlias = Generator[tuple[RowNumber, Mapping[Any, Any]], None, None]
+Lines: TypeAlias = Generator[tuple[int, Mapping[Any, Any]], None, None]
+"""Rows with the lines on which they begin."""
 
-Rows: TypeAlias = Generator[tuple[int, Mapping[Any, Any]], None, None]
-"""Rows, each with the line on which it begins, or its number where there are no lines."""
+_BATCH_ROWS = 256
+_BUFFER_BYTES = 2**16
 
 
 def kind_of(name: str) -> str | None:
@@ -36,52 +40,57 @@ def rows_of_file(path: str, kind: str, columns: Columns | None = None) -> Rows:
 
     Raises `InputError`, which has the line but not the path, after all rows before it.
     """
+    if kind == "parquet":  # at the call
+        pyarrow("reading Parquet")
     return KINDS[kind](path, columns)
 
 
-def json_lines(path: str, _: Columns | None = None, *, limit: int | None = None) -> Rows:
+def json_lines(path: str, _: Columns | None = None, *, limit: int | None = None) -> Lines:
     """Yield the objects of a JSON Lines file with their line numbers, blank lines skipped."""
     with closing(text_lines(path, limit)) as lines:
         for line, text in lines:
-            if text.strip():
-                yield line, _line_object(text, line)
+            begun = text.strip()
+            if not begun:
+                continue
+            try:
+                yield line, _object(parsed(text.rstrip(), line), line)
+            except InputError as error:
+                if line == 1 and (begun[0] == "[" or begun == "{"):
+                    hint = "a JSON value over the whole file is read with read(path, format='json')"
+                    raise InputError(f"{error.problem}; {hint}", line=line) from None
+                raise
 
 
-def _line_object(text: str, line: int) -> Mapping[str, Any]:
-    try:
-        return _object(parsed(text.rstrip(), line), line)
-    except InputError as error:
-        begun = text.strip()
-        if line == 1 and (begun[0] == "[" or begun == "{"):
-            hint = "; a JSON value over the whole file is read with read(path, format='json')"
-            raise InputError(error.problem + hint, line=line, field=error.field) from None
-        raise
-
-
-def _object(value: object, line: int) -> Mapping[str, Any]:
+def _object(value: object, number: RowNumber) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise InputError(
-            f"a row must be an object with named fields, got {type(value).__name__} {shown(value)}",
-            line=line,
-        )
+        kind = f"{type(value).__name__} {shown(value)}"
+        problem = f"a row must be an object with named fields, got {kind}"
+        raise placed(InputError(problem), number)
     return value
 
 
 def _json(path: str, _: Columns | None) -> Rows:
-    """Yield the objects of an array, of one value over several lines, or of values by lines.
+    """Yield the objects of an array, or the only one; or those of JSON Lines.
 
     The latter are what spans' exporters and Hugging Face's `to_json` write into a `.json`.
     """
-    if Path(path).is_file() and _begins_with_object(path):  # a pipe is read once
-        yield from json_lines(path, limit=text_files.MAX_TEXT_BYTES)
+    limit = text_files.MAX_TEXT_LENGTH
+    if Path(path).is_file() and _begins_with_object(path, limit):  # a pipe is read once
+        yield from json_lines(path, limit=limit)
         return
-    for line, value in values_in(whole_text(path).rstrip()):
-        yield line, _object(value, line)
+    text = whole_text(path)
+    value = parsed(text, 1) if text.strip() else []
+    items = value if isinstance(value, list) else [value]
+    for number, item in enumerate(items, start=1):
+        label = f"item {number}"
+        yield label, _object(item, label)
 
 
-def _begins_with_object(path: str) -> bool:
+def _begins_with_object(path: str, limit: int) -> bool:
     try:
-        return isinstance(parsed(first_line(path, text_files.MAX_TEXT_BYTES)), dict)
+        with closing(text_lines(path, limit)) as lines:
+            first = next((text for _, text in lines if text.strip()), "")
+        return isinstance(parsed(first), dict)
     except InputError:
         return False
 
@@ -105,10 +114,10 @@ def _csv(path: str, columns: Columns | None, delimiter: str | None = None) -> Ro
 
 def wrong_width(cells: Sequence[str], header: Sequence[str]) -> str:
     """Return what is wrong with a row that has more or fewer cells than the header."""
-    way_out = "quote cells that hold the delimiter or a line break"
-    if len(cells) < len(header):
-        way_out = f"{way_out}, and write an empty cell as nothing between delimiters"
-    return f"the row has {len(cells)} cells, the header {len(header)}: {way_out}"
+    return (
+        f"the row has {len(cells)} cells, the header {len(header)}: quote cells that hold the "
+        "delimiter or a line break, and write an empty cell as nothing between delimiters"
+    )
 
 
 def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[str]], None, None]:
@@ -118,7 +127,7 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
     """
     # csv refuses cells of more than 131,072 characters, which a list of contexts easily has. The
     # limit is the process's, so it is only ever raised: to restore it would race with threads.
-    limit = text_files.MAX_LINE_BYTES
+    limit = text_files.MAX_LINE_LENGTH
     csv.field_size_limit(max(csv.field_size_limit(), limit))
     begins, size = 1, 0
 
@@ -135,37 +144,46 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
         if first is None:
             return
         source = chain([first], rest)
-        reader = csv.reader(lines(), delimiter=delimiter or _delimiter(first[1]), strict=True)
+        # Spreadsheets of half Europe write semicolons.
+        usual = max((",", "\t", ";", "|"), key=first[1].count)
+        reader = csv.reader(lines(), delimiter=delimiter or usual, strict=True)
         try:
             for cells in reader:
                 if any(cell.strip() for cell in cells):
                     yield begins, cells
                 begins, size = reader.line_num + 1, 0
         except csv.Error as error:
-            raise InputError(_csv_problem(error), line=begins) from None
-
-
-def _delimiter(header: str) -> str:
-    """Return what parts the cells of `header`: spreadsheets of half Europe write semicolons."""
-    return max((",", "\t", ";", "|"), key=header.count)
-
-
-def _csv_problem(error: csv.Error) -> str:
-    problem = str(error)
-    if "unexpected end of data" in problem:
-        return "not CSV: a quote opens in this row and is never closed"
-    if "new-line character" in problem:
-        return "not CSV: a bare carriage return outside quotes: save it with line feeds"
-    return f'not CSV: {problem} (a quote inside a quoted cell is doubled, "")'
+            problem = f'not CSV: {error} (a quote inside a quoted cell is doubled, "")'
+            raise InputError(problem, line=begins) from None
 
 
 def _parquet(path: str, columns: Columns | None) -> Rows:
-    from fullrecall.read.parquet import check_pyarrow, parquet_rows
+    """Yield the numbered rows of a Parquet file, those columns alone that `columns` keeps.
 
-    check_pyarrow()
+    It is read a piece at a time: by default each column of a row group, which may be the whole
+    file, comes into memory at once.
+    """
+    pa = pyarrow("reading Parquet")
     if path == STANDARD_INPUT:
         raise InputError("cannot be Parquet, which is not read in order: name a file", path=path)
-    return parquet_rows(path, columns)
+    rows_before = 0
+    try:
+        with (
+            pa.OSFile(path, "rb") as opened,  # closed, too, where it is no Parquet
+            pa.parquet.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file,
+        ):
+            header = file.schema_arrow.names
+            if columns is not None:
+                columns.check_header(header)
+                header = [column for column in header if columns.field(column) is not None]
+            for batch in file.iter_batches(_BATCH_ROWS, columns=header, use_threads=False):
+                yield from enumerate(frame_rows(batch), start=rows_before + 1)
+                rows_before += batch.num_rows
+    except InputError as error:
+        line = None if error.line is None else rows_before + error.line
+        raise InputError(error.problem, line=line, field=error.field) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"not a Parquet file that can be read: {error}") from error
 
 
 KINDS: Mapping[str, Callable[[str, Columns | None], Rows]] = MappingProxyType(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.errors import InputError
@@ -36,27 +37,28 @@ def read_contexts(path: FilePath) -> Iterator[Context]:
 
 
 def _contexts(name: str) -> Iterator[Context]:
-    try:
-        with closing(json_lines(name)) as rows:
+    with closing(json_lines(name)) as rows:
+        try:
             for line, row in rows:
                 try:
-                    yield _context(row)
+                    context = _context(row)
                 except ValueError as error:
                     raise InputError(str(error), line=line) from None
-    except InputError as error:
-        raise error.at(path=name) from None
+                yield context
+        except InputError as error:
+            raise error.at(path=name) from None
 
 
 def _context(row: Mapping[str, object]) -> Context:
-    fields: dict[str, object] = {}
+    fields: dict[str, Any] = {}
     more: dict[str, object] = {}
     for key, value in row.items():
-        own = key if key in _FIELDS else _NAMES.get(key, "")
-        if not own or own in fields:
+        own = key if key in _FIELDS else _NAMES.get(key)
+        if own is None or own in fields:
             more[key] = value
         elif value is not None:
             fields[own] = value
-    metadata = fields.get("metadata")
-    if more and (metadata is None or isinstance(metadata, dict)):
-        fields["metadata"] = {**more, **(metadata or {})}
-    return Context(**fields)  # type: ignore[arg-type]
+    metadata = fields.get("metadata") or {}
+    if more and isinstance(metadata, dict):
+        fields["metadata"] = {**more, **metadata}
+    return Context(**fields)

@@ -1,4 +1,4 @@
-"""The formats of other tools, one row of a table each: for reading, and for writing."""
+"""The formats of other tools: one table, of how each has its samples."""
 
 from __future__ import annotations
 
@@ -7,16 +7,9 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall.corpus import texts_in
+from fullrecall.context import Context
 from fullrecall.errors import InputError
-from fullrecall.identifiers import shown
-from fullrecall.read.export_set import ExportSet
-from fullrecall.read.llama_index import (
-    embedding_qa,
-    labelled_rag,
-    rows_of_embedding_qa,
-    rows_of_labelled_rag,
-)
+from fullrecall.identifiers import as_id, as_list, shown
 from fullrecall.read.strict_json import parsed
 from fullrecall.sample import Sample
 
@@ -28,17 +21,10 @@ LabeledRows: TypeAlias = Iterator[tuple[str, object]]
 class Format(NamedTuple):
     """How a tool has samples. Only what it needs is set.
 
-    - `fields`: the names of ours, with theirs: the first of them is written, the first that a row
-      has is read.
+    - `fields`: the names of ours, with theirs: the first that a row has is read.
     - `recognizes`: whether a row is of this format, by its columns; of several the first counts.
     - `read`: the fields of a row that names alone do not give, by our names.
     - `rows_within`: the rows of a data set that is one object; None for any other object.
-    - `write`: what it makes of a set: rows, one object, a text, or the files of a folder by name.
-      Default: rows of `fields`.
-    - `container`: what it is written into, of `writing.CONTAINERS`; None where it is only read.
-    - `keeps`: the fields of a sample that it keeps; "grades", "alternatives" and "several" are of
-      the references.
-    - `note`: what else to say of what was written.
     - `own`: columns of its own that a sample has by the same name. All other fields of a sample
       that stand beside the format's are the user's, such as what was retrieved.
     """
@@ -47,10 +33,6 @@ class Format(NamedTuple):
     recognizes: Callable[[AbstractSet[str]], bool] = lambda _: False
     read: Callable[[Row], dict[str, Any]] | None = None
     rows_within: Callable[[object], LabeledRows | None] = lambda _: None
-    write: Callable[[ExportSet, list[dict[str, Any]]], Any] = lambda _, rows: rows
-    container: str | None = None
-    keeps: frozenset[str] = frozenset()
-    note: str = ""
     own: frozenset[str] = frozenset()
 
     def fields_of(self, row: Row) -> dict[str, Any]:
@@ -62,35 +44,21 @@ class Format(NamedTuple):
                 fields[own] = row[name]
         if self.read is not None:
             fields |= self.read(row)
-        taken = self.own.union(*self.fields.values())
-        beside = {
-            name: value
-            for name, value in row.items()
-            if name in _SAMPLE_NAMES - taken and value is not None
-        }
-        if isinstance(beside.get("metadata"), Mapping) and "metadata" in fields:
-            beside["metadata"] = {**beside["metadata"], **fields["metadata"]}
-        return fields | beside
-
-    def value_of(self, samples: ExportSet) -> Any:
-        """Return what this format makes of a set."""
-        return self.write(samples, samples.rows(self.fields))
+        beside = _SAMPLE_NAMES.difference(self.own, *self.fields.values())
+        users = {name: row[name] for name in row if name in beside and row[name] is not None}
+        if isinstance(users.get("metadata"), Mapping) and "metadata" in fields:
+            users["metadata"] = {**users["metadata"], **fields["metadata"]}
+        return fields | users
 
 
-IDS, CONTEXTS = "reference_context_ids", "reference_contexts"
-_JUDGED = frozenset({"user_input", IDS, "grades", "several"})
-_ANSWERED = frozenset({"user_input", "reference", "several"})
-_EVERYTHING = frozenset({*Sample.names(), "grades", "alternatives", "several"})
+IDS = "reference_context_ids"
 _ANSWERS = frozenset({"answer", "output", "response", "expected", "expected_output", "result"})
 _SAMPLE_NAMES = frozenset(
     {name for field, others in Sample.names().items() for name in (field, *others)}
 ) - {"id"}
 
 
-def _with_columns(*columns: str) -> Callable[[AbstractSet[str]], bool]:
-    """Return what recognizes rows that have all of these columns."""
-    return lambda names: names >= set(columns)
-
+# --- LangSmith
 
 _PARTS = {
     "inputs": ("input_", "inputs."),
@@ -110,17 +78,17 @@ def _is_langsmith(names: AbstractSet[str]) -> bool:
 def _langsmith(row: Row) -> dict[str, Any]:
     """Return the fields of an example: its outputs are what is expected."""
     inputs, outputs, metadata = (_part(row, name) for name in _PARTS)
-    fields: dict[str, Any] = {"id": metadata.get("id") or row.get("id")}
+    fields: dict[str, Any] = {"id": metadata.pop("id", None) or row.get("id")}
     if len(inputs) == 1:
         fields["user_input"] = next(iter(inputs.values()))
     else:
         fields |= inputs
     for name, value in outputs.items():
         fields["reference" if name in _ANSWERS else name] = value
-    if metadata.get("group") is not None:
-        fields["group"] = metadata["group"]
-    more = {name: value for name, value in metadata.items() if name not in ("id", "group")}
-    return {**fields, "metadata": more} if more else fields
+    fields["group"] = metadata.pop("group", None)
+    if metadata:
+        fields["metadata"] = metadata
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _part(row: Row, name: str) -> dict[str, Any]:
@@ -139,17 +107,7 @@ def _part(row: Row, name: str) -> dict[str, Any]:
     return dict(value)
 
 
-def _as_langsmith(samples: ExportSet, _: object) -> Any:
-    rows = []
-    for name, sample in samples.numbered():
-        kept = {n: v for n, v in sample.to_dict().items() if n.startswith("reference")}
-        extra = {"id": name, "group": sample.group, **sample.metadata}
-        metadata = {key: value for key, value in extra.items() if value is not None}
-        rows.append(
-            {"inputs": {"question": sample.user_input}, "outputs": kept, "metadata": metadata}
-        )
-    return rows
-
+# --- deepeval
 
 _DEEPEVAL = {
     "user_input": ("input",),
@@ -161,29 +119,13 @@ _DEEPEVAL = {
     "metadata": ("metadata", "additional_metadata"),
 }
 _OF_DEEPEVAL = frozenset({"expected_output", "actual_output", "retrieval_context"})
-_BESIDE = frozenset(
-    {
-        "source_file",
-        "tools_called",
-        "expected_tools",
-        "comments",
-        "custom_column_key_values",
-    }
-)
-"""What deepeval has beside the fields of a sample."""
+_KNOWN_TO_DEEPEVAL = frozenset(
+    "source_file tools_called expected_tools comments custom_column_key_values".split()
+).union(*_DEEPEVAL.values())
 
 
 def _is_deepeval(names: AbstractSet[str]) -> bool:
-    known = {name for names in _DEEPEVAL.values() for name in names} | _BESIDE
-    return "input" in names and names <= known and not _OF_DEEPEVAL.isdisjoint(names)
-
-
-def _as_deepeval(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
-    for row, (name, sample) in zip(rows, samples.numbered(), strict=True):
-        del row["name"]
-        row["source_file"] = next(iter(samples.ids(sample)), None)
-        row["additional_metadata"] = {"id": name, **sample.metadata}
-    return rows
+    return "input" in names and names <= _KNOWN_TO_DEEPEVAL and not _OF_DEEPEVAL.isdisjoint(names)
 
 
 def attributes_of(row: object) -> Row | None:
@@ -203,190 +145,76 @@ def attributes_of(row: object) -> Row | None:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _hotpotqa(row: Row) -> dict[str, Any]:
-    """Return the pages of a question's supporting facts, and their sentences."""
-    facts, context = row["supporting_facts"], row["context"]
-    if isinstance(facts, Mapping):  # as Hugging Face has it, by columns
-        facts = list(zip(facts["title"], facts["sent_id"], strict=True))
-        context = list(zip(context["title"], context["sentences"], strict=True))
-    pages = dict(context)
-    groups = [
-        [{"text": pages[title][number].strip(), "source": title}]
-        for title, number in facts
-        if title in pages and 0 <= number < len(pages[title])
-    ]
-    titles = list(dict.fromkeys(title for title, _ in facts))
-    return {IDS: titles, CONTEXTS: groups}
+# --- LlamaIndex: the classes are not in llama-index-core any more (removed in 0.14.21), but the
+# files of its two data sets live on, each one object.
 
 
-def _as_hotpotqa(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
-    """Return questions with their documents as pages of one sentence each."""
-    for row, (name, sample) in zip(rows, samples.numbered(), strict=True):
-        titles = list(samples.ids(sample))
-        row["supporting_facts"] = [[title, 0] for title in titles]
-        row["context"] = [[title, [samples.text(title, name)]] for title in titles]
-    return rows
+def _embedding_qa(dataset: object) -> LabeledRows | None:
+    """Return the rows of an EmbeddingQA; None for anything else.
 
-
-def _squad(row: Row) -> dict[str, Any]:
-    """Return a question's paragraph, which is the reference if it is answerable, and its answer.
-
-    A sample has one reference answer, the first; all that differ are in its metadata.
+    It has `queries` ({id: question}), `corpus` ({id: text}) and `relevant_docs` ({query id:
+    [ids]}). A query without relevant documents has empty lists: its recall is undefined. The IDs
+    are those of nodes, or of documents where it was generated from these.
     """
-    answers = row.get("answers") or {}
-    texts = (
-        answers.get("text", ()) if isinstance(answers, Mapping) else [a["text"] for a in answers]
-    )
-    texts = list(dict.fromkeys(texts))
-    fields: dict[str, Any] = {"metadata": {"answers": texts}} if len(texts) > 1 else {}
-    fields["reference"] = texts[0] if texts else None
-    return fields | {CONTEXTS: [row["context"]] if texts else []}
-
-
-def _as_squad(samples: ExportSet, rows: list[dict[str, Any]]) -> Any:
-    """Return a question with its paragraph, and where its answers stand in it.
-
-    Without an answer that stands there, the quote is the answer, or the paragraph.
-    """
-    for row, (name, sample) in zip(rows, samples.numbered(), strict=True):
-        ids, quotes = list(samples.ids(sample)), samples.contexts(sample)
-        paragraph = samples.text(ids[0], name) if ids else next(iter(quotes), "")
-        stated = [sample.reference or "", *texts_in(sample.metadata, "answers")]
-        answers = [text for text in dict.fromkeys(stated) if text and text in paragraph]
-        instead = [] if answers or not paragraph else quotes[:1] or [paragraph]
-        starts = [paragraph.find(answer) for answer in answers] or [0] * len(instead)
-        row["context"] = paragraph
-        row["answers"] = {"text": answers or instead, "answer_start": starts}
-    return rows
-
-
-def _squad_questions(dataset: object) -> LabeledRows | None:
-    """Return the questions of SQuAD's file, each with its paragraph."""
-    articles = _mappings(dataset.get("data")) if isinstance(dataset, Mapping) else []
-    if not any("paragraphs" in article for article in articles):
+    parts = [_attribute(dataset, name) for name in ("queries", "corpus", "relevant_docs")]
+    if not all(isinstance(part, Mapping) for part in parts):
         return None
+    questions, corpus, relevant = parts
+    texts = {str(key): text for key, text in corpus.items()}
     return (
         (
-            f"question {question.get('id')!r}",
-            {**question, "context": paragraph.get("context"), "title": article.get("title")},
+            f"query {query!r}",
+            {
+                "id": query,
+                "user_input": question,
+                "reference_contexts": [
+                    _node(query, texts, own_id) for own_id in _ids(query, relevant.get(query))
+                ],
+                IDS: relevant.get(query) or [],
+            },
         )
-        for article in articles
-        for paragraph in _mappings(article.get("paragraphs"))
-        for question in _mappings(paragraph.get("qas"))
+        for query, question in questions.items()
     )
 
 
-def _mappings(items: object) -> list[Row]:
-    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+def _attribute(dataset: object, name: str) -> Any:
+    return dataset.get(name) if isinstance(dataset, Mapping) else getattr(dataset, name, None)
 
 
-def _as_mteb(samples: ExportSet, _: object) -> Any:
-    return {
-        "corpus": [{"_id": name, "title": "", "text": t} for name, t in samples.texts.items()],
-        "queries": [
-            {"_id": name, "text": sample.user_input} for name, sample in samples.numbered()
-        ],
-        "qrels": [
-            {"query-id": name, "corpus-id": document_id, "score": grade}
-            for name, document_id, grade in samples.judged()
-        ],
-    }
+def _ids(query: object, relevant: object) -> list[str]:
+    try:
+        return list(map(as_id, as_list(relevant or (), ordered=False)))
+    except ValueError as error:
+        problem = f"query {query!r}: relevant_docs: {error}"
+        raise InputError(problem, field="relevant_docs") from None
 
 
-def _as_beir(samples: ExportSet, _: object) -> Any:
-    lines = ["query-id\tcorpus-id\tscore"]
-    lines += [f"{name}\t{document}\t{grade:g}" for name, document, grade in samples.judged()]
-    return {**_as_mteb(samples, _), "qrels": "\n".join(lines) + "\n"}
+def _node(query: object, texts: Mapping[str, object], own_id: str) -> Context:
+    """Return a relevant node with its text."""
+    text = texts.get(own_id)
+    if not isinstance(text, str):
+        raise InputError(
+            f"query {query!r}: relevant_docs names {own_id!r}, which has no text in the corpus of "
+            f"{len(texts)} documents: add it there, or remove it here",
+            field="relevant_docs",
+        )
+    return Context(text, id=own_id)
 
 
-def _as_trec(samples: ExportSet, _: object) -> Any:
-    for name, document_id, _grade in samples.judged():
-        if any(c.isspace() for c in name + document_id):
-            raise InputError(f"TREC's files cannot hold the whitespace in {document_id or name!r}")
-    return "".join(f"{name} 0 {document} {grade:g}\n" for name, document, grade in samples.judged())
-
-
-def _own_rows(samples: ExportSet, _: object) -> Any:
-    """Return rows of one form, as columns need it, which `read` reads back."""
-    rows = []
-    for name, sample in samples.numbered():
-        fields = {"id": name, **sample.to_dict()}
-        if sample.reference_context_ids is not None:
-            fields[IDS] = [
-                {"any_of": list(r.any_of), "grade": r.grade} for r in sample.reference_context_ids
-            ]
-        if sample.reference_claims is not None:
-            fields["reference_claims"] = [
-                {"text": claim.text, "importance": "vital" if claim.vital else "okay"}
-                for claim in sample.reference_claims
-            ]
-        rows.append(fields)
-    names = dict.fromkeys(key for row in rows for key in row)
-    return [{key: row.get(key) for key in names} for row in rows]
+def _labelled_rag(dataset: object) -> LabeledRows | None:
+    """Return the rows of a LabelledRag, which has no IDs; None for anything else."""
+    examples = _attribute(dataset, "examples")
+    if not isinstance(examples, list):
+        return None
+    return ((f"example {number}", row) for number, row in enumerate(examples, start=1))
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "ragas": Format(
-            {name: (name,) for name in ("user_input", "reference", CONTEXTS, IDS)},
-            container="json",
-            keeps=_ANSWERED | {IDS, CONTEXTS},
-        ),
-        "embedding_qa": Format(
-            rows_within=rows_of_embedding_qa,
-            write=embedding_qa,
-            container="json",
-            keeps=_JUDGED - {"grades"},
-        ),
-        "labelled_rag": Format(
-            {
-                "user_input": ("query",),
-                "reference": ("reference_answer",),
-                CONTEXTS: (CONTEXTS,),
-            },
-            rows_within=rows_of_labelled_rag,
-            write=labelled_rag,
-            container="json",
-            keeps=_ANSWERED | {CONTEXTS},
-        ),
-        "langsmith": Format(
-            recognizes=_is_langsmith,
-            read=_langsmith,
-            own=frozenset(_PARTS),
-            write=_as_langsmith,
-            container="json",
-            keeps=_EVERYTHING,
-        ),
-        "deepeval": Format(
-            _DEEPEVAL,
-            _is_deepeval,
-            write=_as_deepeval,
-            container="json",
-            keeps=_ANSWERED | {CONTEXTS},
-        ),
-        "hotpotqa": Format(
-            {"id": ("_id", "id"), "user_input": ("question",), "reference": ("answer",)},
-            _with_columns("question", "supporting_facts", "context"),
-            _hotpotqa,
-            write=_as_hotpotqa,
-            container="json",
-            keeps=_ANSWERED | {IDS},
-            note="each document is one page of one sentence",
-        ),
-        "squad": Format(
-            {"id": ("id",), "user_input": ("question",), "group": ("title",)},
-            _with_columns("question", "context", "answers"),
-            _squad,
-            _squad_questions,
-            _as_squad,
-            container="json",
-            keeps=_ANSWERED - {"several"} | {IDS},
-        ),
-        "beir": Format(write=_as_beir, container="folder", keeps=_JUDGED),
-        "mteb": Format(write=_as_mteb, container="folder", keeps=_JUDGED),
-        "trec": Format(write=_as_trec, container="text", keeps=_JUDGED - {"user_input"}),
-        "hugging_face": Format(write=_own_rows, container="dataset", keeps=_EVERYTHING),
-        "parquet": Format(write=_own_rows, container="parquet", keeps=_EVERYTHING),
+        "embedding_qa": Format(rows_within=_embedding_qa),
+        "labelled_rag": Format(rows_within=_labelled_rag),
+        "langsmith": Format(recognizes=_is_langsmith, read=_langsmith, own=frozenset(_PARTS)),
+        "deepeval": Format(_DEEPEVAL, _is_deepeval),
     }
 )
 """The formats by name, in the order in which a row is looked at."""
@@ -394,17 +222,17 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 
 def fields_of(row: Row) -> Row:
     """Return a row under the names that `Sample` takes, where it is of a known format."""
-    names = row.keys()
-    form_name = next((name for name, form in FORMATS.items() if form.recognizes(names)), None)
-    if form_name is None:
-        return _with_question(row)
-    try:
-        return _with_question(FORMATS[form_name].fields_of(row))
-    except InputError:
-        raise
-    except (AttributeError, LookupError, TypeError, ValueError) as error:  # of a stranger's nesting
-        problem = f"has the columns of {form_name}, and not its form ({error}): rename them"
-        raise InputError(f"the row {problem}") from None
+    for name, form in FORMATS.items():
+        if form.recognizes(row.keys()):
+            try:
+                return _with_question(form.fields_of(row))
+            except InputError:
+                raise
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                # Of a stranger's nesting.
+                problem = f"the row has the columns of {name}, and not its form ({error})"
+                raise InputError(f"{problem}: rename them") from None
+    return _with_question(row)
 
 
 def rows_within(dataset: object) -> LabeledRows | None:
@@ -416,6 +244,8 @@ def rows_within(dataset: object) -> LabeledRows | None:
     return None
 
 
+# --- conversations
+
 _QUESTIONS = ("user_input", "question", "query", "input", "messages", "turns")
 _USERS = ("user", "human")
 
@@ -425,15 +255,21 @@ def _with_question(row: Row) -> Row:
     name = next((n for n in _QUESTIONS if _is_conversation(row.get(n))), None)
     if name is None:
         return row
-    messages = [_message(message) for message in row[name]]
+    messages = [
+        {
+            "role": str(message.get("role") or message.get("type") or "").lower(),
+            "content": str(message["content"] or ""),
+        }
+        for message in row[name]
+    ]
     user_turns = [at for at, message in enumerate(messages) if message["role"] in _USERS]
     if not user_turns:
         raise InputError(f"{name} has no message of a user", field=name)
     last = user_turns[-1]
     fields = {key: value for key, value in row.items() if key != name}
-    kept = fields.get("metadata") or {}
-    if isinstance(kept, Mapping) and last:
-        fields["metadata"] = {**kept, "history": messages[:last]}
+    metadata = fields.get("metadata") or {}
+    if isinstance(metadata, Mapping) and last:
+        fields["metadata"] = {**metadata, "history": messages[:last]}
     return {**fields, "user_input": messages[last]["content"]}
 
 
@@ -441,8 +277,3 @@ def _is_conversation(value: object) -> bool:
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         return False
     return all(isinstance(message, Mapping) and "content" in message for message in value)
-
-
-def _message(message: Row) -> dict[str, str]:
-    role = str(message.get("role") or message.get("type") or "").lower()
-    return {"role": role, "content": str(message["content"] or "")}

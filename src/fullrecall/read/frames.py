@@ -25,26 +25,15 @@ def from_rows(
     collected), a Hugging Face `Dataset` or `IterableDataset`, a ragas `EvaluationDataset` or
     `Testset`, or LlamaIndex's `EmbeddingQAFinetuneDataset` or `LabelledRagDataset`. Columns bear
     the names that `Sample` takes, or get them by `rename={"theirs": "ours", "junk": None}`. Usual
-    names are known in any case, and rows of LangSmith, HotpotQA, SQuAD and deepeval by their
-    columns. `id_key` is where a retrieved context has its ID: a dotted path ("metadata.source") or
-    a function of it. None, NaN, NA and NaT cells are not given. Raises
-    `InputError` with the row's number (from 1).
+    names are known in any case, and rows of LangSmith and deepeval by their columns. `id_key` is
+    where a retrieved context has its ID: a dotted path ("metadata.source") or a function of it.
+    None, NaN, NA and NaT cells are not given. Raises `InputError` with the row's number (from 1).
     """
     framed = is_frame(rows)
     columns = Columns(rename, id_key=id_key, lists_are_texts=framed)
     cell = without_gaps if _is_hugging_face(rows) or framed else _unwrapped
     labeled = None if framed else rows_within(rows)
-    samples = to_samples(labeled or enumerate(rows_of(rows), start=1), columns, cell=cell)
-    return _explained(samples) if _package(rows) == "dask" else samples
-
-
-def _check_rows(rows: object) -> None:
-    if isinstance(rows, (str, bytes, os.PathLike)):
-        raise InputError(f"expected rows, got {shown(rows)}: read(path) reads a file")
-    if isinstance(rows, Mapping):
-        raise InputError(_mapping_problem(rows))
-    if not isinstance(rows, Iterable) and not hasattr(rows, "samples"):
-        raise InputError(f"expected an iterable of rows, got {type(rows).__name__} {shown(rows)}")
+    return to_samples(labeled or enumerate(rows_of(rows), start=1), columns, cell=cell)
 
 
 def without_gaps(value: object) -> object:
@@ -58,8 +47,7 @@ def without_gaps(value: object) -> object:
         return {key: without_gaps(content) for key, content in value.items() if content is not None}
     if not isinstance(value, list) or _is_flat(value):
         return value
-    holds = any(isinstance(item, (Mapping, list)) for item in value)
-    return [without_gaps(item) for item in value] if holds else value
+    return [without_gaps(item) if isinstance(item, (Mapping, list)) else item for item in value]
 
 
 def _unwrapped(value: object) -> object:
@@ -90,55 +78,27 @@ def rows_of(rows: Any) -> Iterator[object]:
     """
     if is_frame(rows):
         return frame_rows(rows)
-    _check_rows(rows)
+    if isinstance(rows, (str, bytes, os.PathLike)):
+        raise InputError(f"expected rows, got {shown(rows)}: read(path) reads a file")
+    if isinstance(rows, Mapping):
+        splits = rows and all(map(_is_hugging_face, rows.values()))
+        got = f"splits {', '.join(map(repr, rows))}" if splits else f"one mapping {shown(rows)}"
+        way_out = "choose one, d[split]" if splits else "wrap one row in a list"
+        raise InputError(f"expected rows, got the {got}: {way_out}")
     if hasattr(rows, "to_evaluation_dataset"):  # a ragas Testset wraps each of its samples
         rows = rows.to_evaluation_dataset()
     if hasattr(rows, "samples"):
         rows = rows.samples
     if _is_hugging_face(rows):
-        rows = _unformatted(rows)
+        form = getattr(rows, "format", None)
+        # Told to give tables, frames or tensors. A transform of the user's own may make the very
+        # columns that are read: it stays.
+        if isinstance(form, Mapping) and form.get("type") not in (None, "custom"):
+            rows = rows.with_format(None)
+    if not isinstance(rows, Iterable):
+        raise InputError(f"expected an iterable of rows, got {type(rows).__name__} {shown(rows)}")
     return iter(rows)
 
 
 def _is_hugging_face(rows: object) -> bool:
-    return _package(rows) == "datasets"
-
-
-def _package(value: object) -> str:
-    return type(value).__module__.partition(".")[0]
-
-
-def _explained(samples: Iterator[Sample]) -> Iterator[Sample]:
-    """Yield the samples of a Dask frame, which by default turns lists into texts."""
-    try:
-        yield from samples
-    except InputError as error:
-        if "expected a JSON array" not in error.problem:
-            raise
-        raise InputError(
-            f"{error.problem}; Dask turns lists into texts unless "
-            "dask.config.set({'dataframe.convert-string': False}) is called before the frame is "
-            "made",
-            line=error.line,
-            field=error.field,
-        ) from None
-
-
-def _unformatted(dataset: Any) -> Any:
-    """Return a data set that gives dicts, where it was told to give tables, frames or tensors.
-
-    A transform of the user's own (`"custom"`) may make the very columns that are read: it stays.
-    """
-    form = getattr(dataset, "format", None)
-    if isinstance(form, Mapping) and form.get("type") not in (None, "custom"):
-        return dataset.with_format(None)
-    return dataset
-
-
-def _mapping_problem(rows: Mapping[Any, Any]) -> str:
-    if rows and all(_is_hugging_face(part) for part in rows.values()):
-        return f"expected rows, got the splits {', '.join(map(repr, rows))}: choose one, d[split]"
-    return (
-        f"expected rows, got one mapping {shown(dict(rows))}: wrap one row in a list; for columns "
-        "pass a data frame of them"
-    )
+    return type(rows).__module__.partition(".")[0] == "datasets"

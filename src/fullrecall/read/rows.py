@@ -9,9 +9,14 @@ from typing import Any, TypeAlias
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import IdKey, check_id_key, id_at
 from fullrecall.identifiers import shown
-from fullrecall.read.cells import AMBIGUOUS, LISTS, ambiguous, list_cell
+from fullrecall.read.cells import LISTS, list_cell
 from fullrecall.read.formats import attributes_of, fields_of
 from fullrecall.sample import Sample
+
+RowNumber: TypeAlias = int | str
+"""The line on which a row begins, its number in Parquet, or what else names it in an error."""
+
+NumberedRows: TypeAlias = Iterable[tuple[RowNumber, object]]
 
 Rename: TypeAlias = Mapping[str, str | None]
 """The user's column with the field that it holds; None leaves the column out."""
@@ -19,32 +24,31 @@ Rename: TypeAlias = Mapping[str, str | None]
 FIELDS = {name: field for field, others in Sample.names().items() for name in (field, *others)}
 """Every name that `Sample` takes, with the field it stands for."""
 
-_MOST_SHOWN = 250
+_MOST_SHOWN = 500
+"""Characters of a message: it may repeat what a file holds."""
 
 _USUAL = {
-    "prompt": "user_input",
-    "user_query": "user_input",
-    "user_question": "user_input",
-    "expected_answer": "reference",
-    "gold_answer": "reference",
-    "correct_answer": "reference",
-    "reference_answers": "reference",
-    "relevant_ids": "reference_context_ids",
-    "relevant_docs": "reference_context_ids",
-    "relevant_doc_ids": "reference_context_ids",
-    "gold_ids": "reference_context_ids",
-    "gold_doc_ids": "reference_context_ids",
-    "gold_docs": "reference_context_ids",
-    "expected_doc_ids": "reference_context_ids",
-    "gold_contexts": "reference_contexts",
-    "gold_passages": "reference_contexts",
-    "retrieved_doc_ids": "retrieved_context_ids",
-    "retrieved_docs": "retrieved_contexts",
-    "passages": "retrieved_contexts",
-    "chunks": "retrieved_contexts",
+    "user_input": ("prompt", "user_query", "user_question"),
+    "reference": ("expected_answer", "gold_answer", "correct_answer", "reference_answers"),
+    "reference_context_ids": (
+        "relevant_ids",
+        "relevant_docs",
+        "relevant_doc_ids",
+        "gold_ids",
+        "gold_doc_ids",
+        "gold_docs",
+        "expected_doc_ids",
+    ),
+    "reference_contexts": ("gold_contexts", "gold_passages"),
+    "retrieved_context_ids": ("retrieved_doc_ids",),
+    "retrieved_contexts": ("retrieved_docs", "passages", "chunks"),
 }
 """Usual names of columns beside those that `Sample` takes, in lower case."""
 
+_NAMES = {
+    **{name: field for field, names in _USUAL.items() for name in names},
+    **FIELDS,
+}
 _MISSING_VALUE_TYPES = ("NAType", "NaTType")  # by name: pandas is not imported to ask
 
 
@@ -65,7 +69,7 @@ class Columns:
         """Raise `ParameterError` for a target that is no field of a sample."""
         check_id_key(id_key)
         self.id_key, self._lists_are_texts = id_key, lists_are_texts
-        self._usual: dict[Any, str] = {}
+        self._usual: dict[Any, Any] = {}
         self._rename = dict(rename or {})
         for column, field in self._rename.items():
             if field is not None and field not in FIELDS:
@@ -75,43 +79,33 @@ class Columns:
                 )
         self._unmet = {column for column, field in self._rename.items() if field is not None}
 
-    def field(self, column: str) -> str | None:
-        """Return the name that `column` has in a sample; None where it is left out."""
-        return self._rename.get(column, self._named(column))
-
     @property
     def is_renamed(self) -> bool:
         """Whether the user says what columns mean."""
         return bool(self._rename)
 
-    def _named(self, column: Any) -> Any:
-        """Return a column's name as `Sample` has it, whatever its case and spaces."""
+    def field(self, column: Any) -> Any:
+        """Return the name that `column` has in a sample; None where it is left out.
+
+        Usual names are known whatever their case and spaces; any other is as it is.
+        """
+        if column in self._rename:
+            return self._rename[column]
         if column in FIELDS or not isinstance(column, str):
             return column
-        usual = self._usual.get(column)
-        if usual is None:
-            normalized = "_".join(column.strip().lower().replace("-", " ").split())
-            usual = (
-                normalized
-                if normalized in FIELDS or normalized in AMBIGUOUS
-                else _USUAL.get(normalized, column)
-            )
-            self._usual[column] = usual
-        return usual
+        if column not in self._usual:
+            words = column.strip().lower().replace("-", " ").split()
+            self._usual[column] = _NAMES.get("_".join(words), column)
+        return self._usual[column]
 
     def renamed(self, row: Mapping[Any, Any]) -> dict[str, Any]:
         """Return the given cells of `row` under the names that `Sample` takes."""
-        if self._unmet:
-            self._unmet.difference_update(row)
+        self._unmet.difference_update(row)
         cells: dict[str, Any] = {}
         for column, value in row.items():
-            name = self._rename.get(column, column)
+            name = self.field(column)
             if name is None or _is_missing(value):
                 continue
-            if column not in self._rename:
-                name = self._named(column)
-                if name in AMBIGUOUS:
-                    name, value = ambiguous(column, name, value)  # noqa: PLW2901 - what it means
             if self._lists_are_texts and isinstance(value, str) and FIELDS.get(name) in LISTS:
                 if not value.strip():
                     continue
@@ -140,8 +134,15 @@ class Columns:
             raise InputError(f"rename names {column!r}, which no row has{there_are}", field=column)
 
 
+def placed(error: InputError, number: RowNumber) -> InputError:
+    """Return an error that says which row it is of."""
+    if isinstance(number, int):
+        return error.at(line=number)
+    return InputError(f"{number}: {error.problem}", field=error.field)
+
+
 def to_samples(
-    rows: Iterable[tuple[int | str, object]],
+    rows: NumberedRows,
     columns: Columns,
     *,
     cell: Callable[[Any], Any] | None = None,
@@ -157,10 +158,7 @@ def to_samples(
             try:
                 sample = sample_of(row, columns, cell)
             except InputError as error:
-                if isinstance(number, int):
-                    raise _clipped(error).at(line=number) from None
-                problem = f"{number}: {error.problem}"
-                raise _clipped(InputError(problem, field=error.field)) from None
+                raise placed(_clipped(error), number) from None
             yield sample
             some = True
         if some:
@@ -184,12 +182,10 @@ def in_file(path: str, samples: Iterable[Sample]) -> Iterator[Sample]:
 
 
 def _clipped(error: InputError) -> InputError:
-    """Return an error that repeats at most some 500 characters of the input."""
-    if len(error.problem) <= 2 * _MOST_SHOWN:
+    if len(error.problem) <= _MOST_SHOWN:
         return error
-    half = _MOST_SHOWN
-    short = f"{error.problem[:half]} … {error.problem[-half:]}"
-    return InputError(short, line=error.line, field=error.field and error.field[:half])
+    problem = f"{error.problem[:_MOST_SHOWN]} …"
+    return InputError(problem, line=error.line, field=error.field and error.field[:_MOST_SHOWN])
 
 
 def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None = None) -> Sample:
@@ -207,42 +203,29 @@ def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None =
     try:
         return Sample(**cells)
     except InputError as error:
-        if error.field in cells and error.field not in FIELDS:
-            raise _unknown_column(error, error.field, cells, values) from None
-        raise
-
-
-def _unknown_column(
-    error: InputError, column: str, cells: Mapping[str, Any], columns: Iterable[str]
-) -> InputError:
-    """Return what `Sample` says of names that it does not know, with the columns there are.
-
-    A single one may be mistyped. Where no column is the question, the first text may be it.
-    """
-    unknown = [name for name in cells if name not in FIELDS]
-    rename: dict[str, str | None] = dict.fromkeys(unknown)
-    near = get_close_matches(column, FIELDS, n=1) if len(unknown) == 1 else []
-    texts = [name for name in unknown if isinstance(cells[name], str)]
-    meant, field = (column, FIELDS[near[0]]) if near else (next(iter(texts), None), "user_input")
-    if meant is not None and field not in map(FIELDS.get, cells):
-        rename[meant] = field
-    problem, _, _ = error.problem.partition(". A sample takes")
-    there, fields = ", ".join(map(repr, columns)), ", ".join(Sample.names())
-    return InputError(
-        f"{problem}: say which field each holds, or leave it out with None: rename={rename!r}. "
-        f"The columns are {there}. The fields are {fields}",
-        field=column,
-    )
+        unknown = [name for name in cells if name not in FIELDS]
+        if error.field not in unknown:
+            raise
+        rename: dict[str, str | None] = dict.fromkeys(unknown)
+        near = get_close_matches(error.field, FIELDS, n=1) if len(unknown) == 1 else []
+        if near and FIELDS[near[0]] not in map(FIELDS.get, cells):  # it may be mistyped
+            rename[unknown[0]] = FIELDS[near[0]]
+        problem, _, _ = error.problem.partition(". A sample takes")
+        raise InputError(
+            f"{problem}: say which field each holds, or leave it out with None: rename={rename!r}. "
+            f"The columns are {', '.join(map(repr, values))}. The fields are "
+            f"{', '.join(Sample.names())}",
+            field=error.field,
+        ) from None
 
 
 def _identified(cells: dict[str, Any], id_key: IdKey) -> dict[str, Any]:
     """Return cells with the IDs of their retrieved contexts from where the user says."""
-    return {
-        name: [_with_id(item, id_key, name) for item in value]
-        if FIELDS.get(name) == "retrieved_contexts" and isinstance(value, (list, tuple))
-        else value
-        for name, value in cells.items()
-    }
+    identified = dict(cells)
+    for name, value in cells.items():
+        if FIELDS.get(name) == "retrieved_contexts" and isinstance(value, (list, tuple)):
+            identified[name] = [_with_id(item, id_key, name) for item in value]
+    return identified
 
 
 def _with_id(item: Any, id_key: IdKey, field: str) -> Any:
@@ -263,18 +246,15 @@ def as_mapping(row: object) -> Mapping[Any, Any]:
         # `model_dump` first: on pydantic 2 `dict` is there too, and warns.
         for method in ("model_dump", "to_dict", "asDict", "dict"):
             dump = getattr(row, method, None)
-            if callable(dump):
-                dumped = dump()
-                if isinstance(dumped, Mapping):
-                    return dumped
+            dumped = dump() if callable(dump) else None
+            if isinstance(dumped, Mapping):
+                return dumped
     raise InputError(
         f"a row must be an object with named fields, got {type(row).__name__} {shown(row)}"
     )
 
 
 def _is_missing(value: object) -> bool:
-    if value is None:
+    if value is None or type(value).__name__ in _MISSING_VALUE_TYPES:
         return True
-    if isinstance(value, float):
-        return value != value  # noqa: PLR0124 - NaN
-    return type(value).__name__ in _MISSING_VALUE_TYPES
+    return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN

@@ -7,12 +7,12 @@ from contextlib import closing
 from itertools import zip_longest
 
 from fullrecall.errors import InputError
-from fullrecall.read.containers import Rows, csv_records, json_lines, kind_of, wrong_width
+from fullrecall.read.containers import Lines, csv_records, json_lines, kind_of, wrong_width
 from fullrecall.read.text_files import FilePath, existing_file
 from fullrecall.views.spreadsheet import bare
 
 
-def sheet_rows(path: FilePath, needed: Sequence[Sequence[str]]) -> Rows:
+def sheet_rows(path: FilePath, needed: Sequence[Sequence[str]]) -> Lines:
     """Yield the rows of a sheet that people filled in, with the lines on which they begin.
 
     It is CSV or TSV, else JSON Lines. Column names are in lower case; of each item of `needed` one

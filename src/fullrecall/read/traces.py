@@ -10,7 +10,7 @@ from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
 from fullrecall.read.containers import kind_of, rows_of_file
 from fullrecall.read.frames import rows_of
-from fullrecall.read.rows import in_file
+from fullrecall.read.rows import NumberedRows, in_file, placed
 from fullrecall.read.text_files import FilePath, existing_file
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
@@ -76,7 +76,7 @@ class Joined:
     def __init__(self, samples: Iterable[Sample], references: Iterable[Sample]) -> None:
         self.left_out = 0
         self.unasked = 0
-        self._samples = self._joined(samples, references)
+        self._samples = self._joined(samples, list(references))
 
     def __iter__(self) -> Iterator[Sample]:
         return self
@@ -84,56 +84,44 @@ class Joined:
     def __next__(self) -> Sample:
         return next(self._samples)
 
-    def _joined(self, samples: Iterable[Sample], references: Iterable[Sample]) -> Iterator[Sample]:
-        labeled = _Labeled(references)
+    def _joined(self, samples: Iterable[Sample], references: list[Sample]) -> Iterator[Sample]:
+        by_id = _by_id(references)
+        by_question: dict[str, list[int]] = {}
+        for number, reference in enumerate(references):
+            if reference.user_input is not None:
+                by_question.setdefault(_folded(reference.user_input), []).append(number)
         met: set[int] = set()
         for sample in samples:
-            position = labeled.place_of(sample)
+            question = sample.user_input
+            position = by_id.get(sample.id)
+            if position is None and question is not None:
+                positions = by_question.get(_folded(question), [])
+                if len(positions) > 1:
+                    raise InputError(
+                        f"{len(positions)} references ask {shown(question)}: name the sample's id "
+                        "in the trace, in the span attribute fullrecall.sample_id",
+                        field="user_input",
+                    )
+                position = positions[0] if positions else None
             if position is None:
                 self.left_out += 1
-                self.unasked += sample.user_input is None
+                self.unasked += question is None
             else:
                 met.add(position)
-                yield _merged(sample, labeled.references[position])
-        for unmet, reference in enumerate(labeled.references):
+                yield _merged(sample, references[position])
+        for unmet, reference in enumerate(references):
             if unmet not in met:
                 yield reference.with_retrieval(Retrieval(error="no trace asks this question"))
 
 
-class _Labeled:
-    """References by their ID and by their question."""
-
-    def __init__(self, references: Iterable[Sample]) -> None:
-        self.references = list(references)
-        self._by_id: dict[str, int] = {}
-        self._by_question: dict[str, list[int]] = {}
-        for position, reference in enumerate(self.references):
-            if (
-                reference.id is not None
-                and self._by_id.setdefault(reference.id, position) != position
-            ):
-                raise InputError(
-                    f"two references have the id {reference.id!r}: keep one",
-                    line=position + 1,
-                    field="id",
-                )
-            if reference.user_input is not None:
-                self._by_question.setdefault(_folded(reference.user_input), []).append(position)
-
-    def place_of(self, sample: Sample) -> int | None:
-        """Return which references are a sample's; raise `InputError` where its question has two."""
-        if sample.id is not None and sample.id in self._by_id:
-            return self._by_id[sample.id]
-        if sample.user_input is None:
-            return None
-        positions = self._by_question.get(_folded(sample.user_input), [])
-        if len(positions) > 1:
-            raise InputError(
-                f"{len(positions)} references ask {shown(sample.user_input)}: name the sample's id "
-                "in the trace, in the span attribute fullrecall.sample_id",
-                field="user_input",
-            )
-        return positions[0] if positions else None
+def _by_id(references: Iterable[Sample]) -> dict[str | None, int]:
+    """Return the positions of references by their IDs; raise `InputError` for an ID twice."""
+    positions: dict[str | None, int] = {}
+    for position, own_id in enumerate(reference.id for reference in references):
+        if own_id is not None and positions.setdefault(own_id, position) != position:
+            problem = f"two references have the id {own_id!r}: keep one"
+            raise InputError(problem, line=position + 1, field="id")
+    return positions
 
 
 def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> Joined:
@@ -167,7 +155,7 @@ def _folded(question: str) -> str:
     return " ".join(question.split())
 
 
-def samples_of_spans(rows: Iterable[tuple[int, object]], reading: Reading) -> Iterator[Sample]:
+def samples_of_spans(rows: NumberedRows, reading: Reading) -> Iterator[Sample]:
     """Yield one sample per trace of numbered rows; raise `InputError` for what is no span."""
     traces = _traces(rows, reading)
     # Phoenix gives the newest first.
@@ -176,7 +164,7 @@ def samples_of_spans(rows: Iterable[tuple[int, object]], reading: Reading) -> It
         yield sample_of(trace_id, traces.pop(trace_id), reading)
 
 
-def _traces(rows: Iterable[tuple[int, object]], reading: Reading) -> dict[str, list[TracedStep]]:
+def _traces(rows: NumberedRows, reading: Reading) -> dict[str, list[TracedStep]]:
     """Return the steps of each trace."""
     traces: dict[str, list[TracedStep]] = {}
     for number, row in rows:
@@ -185,7 +173,7 @@ def _traces(rows: Iterable[tuple[int, object]], reading: Reading) -> dict[str, l
                 step = step_of(span, reading.id_key)
                 traces.setdefault(span.trace_id, []).append(step)
         except InputError as error:
-            raise error.at(line=number) from None
+            raise placed(error, number) from None
     if not traces:
         raise InputError("holds no spans")
     return traces

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from fullrecall.context import as_number
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import as_id, shown
-from fullrecall.read.text_files import STANDARD_INPUT, FilePath, existing_file, text_lines
+from fullrecall.read.text_files import FilePath, existing_file, text_lines
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 
@@ -124,7 +124,7 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
                 continue
             try:
                 query, document, grade = _judgment(fields, text, beir=beir)
-                _judge(judged.setdefault(query, {}), query, document, grade)
+                judge(judged.setdefault(query, {}), query, document, grade)
             except InputError as error:
                 raise error.at(path=path, line=line) from None
     if not judged:
@@ -165,15 +165,6 @@ def _split(text: str, columns: int) -> list[str]:
     return fields
 
 
-def is_qrels(path: str) -> bool:
-    """Return whether a file begins by BEIR's header."""
-    if path == STANDARD_INPUT:
-        return False
-    with closing(_lines(path)) as lines:
-        _, text = next(lines, (0, ""))
-    return _is_beir_header(_split(text, len(_BEIR_HEADER)))
-
-
 def _is_beir_header(fields: list[str]) -> bool:
     return [field.lower().replace("_", "-") for field in fields] == _BEIR_HEADER
 
@@ -194,7 +185,8 @@ def _judgment(fields: list[str], text: str, *, beir: bool) -> tuple[str, str, fl
     return fields[0], sys.intern(fields[-2]), grade
 
 
-def _judge(grades: dict[str, float], query: str, document: str, grade: float) -> None:
+def judge(grades: dict[str, float], query: str, document: str, grade: float) -> None:
+    """Add a judgment to those of a query; raise `InputError` for another grade than before."""
     before = grades.setdefault(document, grade)
     if before != grade:
         raise InputError(
