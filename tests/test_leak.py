@@ -320,7 +320,7 @@ def test_saved_reports_keep_what_is_forbidden(tmp_path: Path, name: str) -> None
     """Leak may be asked of a saved report; its samples are the same."""
     samples = [
         Sample(id="a", retrieved_context_ids=["x"], reference_context_ids=["x"]),
-        Sample(id="b", retrieved_context_ids=["x"], forbidden_ids=["x", "\ud800"]),
+        Sample(id="b", retrieved_context_ids=["x"], forbidden_ids=["x", "z"]),
         Sample(id="c", retrieved_context_ids=["x"], answerable=False),
         Sample(id="d", retrieved_context_ids=["x"], answerable=True, forbidden_ids=["y"]),
         Sample(id="e", retrieved_context_ids=["x"], superseded={"x": "y"}),

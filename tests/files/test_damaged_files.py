@@ -74,8 +74,8 @@ def test_other_parquet(tmp_path: Path) -> None:
 )
 def test_values_that_no_run_gives(column: str, value: object, told: str, tmp_path: Path) -> None:
     """`load` reads all, and names the column or the row."""
-    made.report(12, by=(IdRecall(),)).save(tmp_path / "a.parquet")
-    table = pq.read_table(tmp_path / "a.parquet")
+    made.report(12, by=(IdRecall(),)).save(tmp_path / "saved.parquet")
+    table = pq.read_table(tmp_path / "saved.parquet")
     index = table.column_names.index(column)
     cells = [value, *table[column].to_pylist()[1:]]
     kind = table.schema.field(column).type

@@ -168,8 +168,8 @@ def test_lines(change: Any, tmp_path: Path) -> None:
 def test_each_cell_of_a_column(name: str, tmp_path: Path) -> None:
     """No column of a score says anything but what its sample gives."""
     path = tmp_path / "report.parquet"
-    report(name).save(path)
-    table, before = pq.read_table(path), numbers(Report.load(path))
+    report(name).save(tmp_path / "saved.parquet")
+    table, before = pq.read_table(tmp_path / "saved.parquet"), numbers(report(name))
     score = report(name).methods[0].name
     wrong, tried = [], 0
     for column in (one for one in table.column_names if one.startswith(score)):
@@ -197,15 +197,15 @@ FOREIGN = ("", "x", "null", "[1]", "1", '"a"', "[null]", "[" * 3_000, '{"context
 @pytest.mark.parametrize("read", [Report.load, Report.open], ids=["load", "open"])
 @pytest.mark.parametrize("name", ["ids", "claims"])
 def test_foreign_texts_in_columns(name: str, read: Any, tmp_path: Path) -> None:
-    """Whatever JSON a cell or the file's metadata hold, it is read or refused as a report is."""
-    path = tmp_path / "report.parquet"
-    report(name).save(path)
-    table = pq.read_table(path)
+    """Whatever JSON a cell or the manifest hold, it is read or refused as a report is."""
+    path, saved = tmp_path / "report.parquet", tmp_path / "saved.parquet"
+    report(name).save(saved)
+    table = pq.read_table(saved)
     texts = [each.name for each in table.schema if pa.types.is_string(each.type)]
     for text in FOREIGN:
-        pq.write_table(table.replace_schema_metadata({"fullrecall": text}), path)
-        with pytest.raises(ReportError, match="the metadata 'fullrecall'"):
-            read(path)
+        (saved / "_manifest.json").write_text(text, "utf-8")
+        with pytest.raises(ReportError, match="is no manifest of a report"):
+            read(saved)
         for column in texts:
             cells = pa.array([text, *table[column].to_pylist()[1:]], pa.string())
             index = table.column_names.index(column)
@@ -217,8 +217,8 @@ def test_foreign_texts_in_columns(name: str, read: Any, tmp_path: Path) -> None:
 def test_columns_of_other_types(cells: list[Any], tmp_path: Path) -> None:
     """A column of numbers where texts are meant is read as texts, or refused."""
     path = tmp_path / "report.parquet"
-    report("claims").save(path)
-    table = pq.read_table(path)
+    report("claims").save(tmp_path / "saved.parquet")
+    table = pq.read_table(tmp_path / "saved.parquet")
     for index, column in enumerate(table.column_names):
         pq.write_table(table.set_column(index, column, pa.array(cells * len(table))), path)
         read_or_refused(path, Report.load)

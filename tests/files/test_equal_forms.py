@@ -30,8 +30,8 @@ def _saved(report: Report, path: Path) -> Report:
 
 FORMS: dict[str, Callable[[Report, Path], Report]] = {
     "lines": lambda report, folder: _saved(report, folder / "r.jsonl"),
-    "file": lambda report, folder: _saved(report, folder / "r.parquet"),
-    "directory": lambda report, folder: _streamed(report, folder / "r.parquet"),
+    "columns": lambda report, folder: _saved(report, folder / "r.parquet"),
+    "streamed columns": lambda report, folder: _streamed(report, folder / "r.parquet"),
     "streamed lines": lambda report, folder: _streamed(report, folder / "r.jsonl"),
 }
 
@@ -104,17 +104,22 @@ def test_what_ended_the_run_is_kept(tmp_path: Path) -> None:
     assert Report.open(tmp_path / "r.parquet").stopped == report.stopped
 
 
+def content(path: Path) -> list[bytes]:
+    """Return the bytes of a file, or of the files of a directory."""
+    return [each.read_bytes() for each in (sorted(path.iterdir()) if path.is_dir() else [path])]
+
+
 @pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
 def test_nothing_is_replaced_silently(name: str, tmp_path: Path) -> None:
     """Neither by saving nor by a run; with `replace` it is replaced once all is written."""
     report, path = made.report(10), tmp_path / name
     report.save(path)
-    before = path.read_bytes()
+    before = content(path)
     with pytest.raises(ReportError, match="exists: pass replace=True"):
         report.save(path)
     with pytest.raises(ReportError, match="exists"):
         evaluate(made.samples(5), IdRecall(), output=path, progress=False)
-    assert path.read_bytes() == before
+    assert content(path) == before
     made.report(12).save(path, replace=True)
     assert len(Report.open(path)) == 12
     assert [one.name for one in tmp_path.iterdir()] == [name]

@@ -500,11 +500,11 @@ class Report:
         default: Callable[[Any], Any] | None = None,
         sign: str | Path | None = None,
     ) -> None:
-        """Write the report to one file.
+        """Write the report to a file, or to a directory of Parquet files.
 
         A path that ends in ".jsonl" is JSON lines, for people and diffs: the methods, one line per
-        sample, and an end. One that ends in ".parquet" is a Parquet file of row groups of
-        24,576 samples each. What `load` reads of either is equal to this report.
+        sample, and an end. One that ends in ".parquet" is a directory of Parquet files of 24,576
+        samples each, and a manifest. What `load` reads of either is equal to this report.
 
         `sign` is a file with a secret key of at least 16 bytes: a signature is written beside the
         report, `report.jsonl.hmac`, which `load(signed=…)` and `fullrecall gate --signed` require.

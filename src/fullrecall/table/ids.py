@@ -15,7 +15,7 @@ from fullrecall.sample import Sample, has_only_ids
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.found_row import first_ranks_of
 from fullrecall.table.lists import Floats, Integers, Lists, narrow, offsets_of
-from fullrecall.table.part import SCORED, UNDEFINED, MemoryPart, Results, ScoreColumns, chosen
+from fullrecall.table.part import SCORED, UNDEFINED, MemoryPart, Results, ScoreColumns
 
 _FEW = 400
 """Pairs of a retrieved and a reference ID in a row: with more, a dictionary is faster."""
@@ -36,10 +36,6 @@ class Names(NamedTuple):
     def of_row(self, row: int) -> Sequence[str]:
         """Return the IDs of one row."""
         return self.names[self.offsets[row] : self.offsets[row + 1]]
-
-    def selected(self, rows: Integers) -> Names:
-        """Return the lists of these rows, in the order given."""
-        return Names.of([self.of_row(row) for row in rows.tolist()])
 
 
 class IdSamples(Sequence[Sample]):
@@ -74,16 +70,6 @@ class IdSamples(Sequence[Sample]):
             retrieved_context_ids=self.retrieved.of_row(row),
             reference_context_ids=self.references.of_row(row),
             group=self.groups[row] if self.groups else None,
-        )
-
-    def selected(self, rows: Integers) -> IdSamples:
-        """Return the samples of these rows, in the order given."""
-        return IdSamples(
-            self.retrieved.selected(rows),
-            self.references.selected(rows),
-            chosen(self.ids, rows),
-            chosen(self.questions, rows) if self.questions else (),
-            chosen(self.groups, rows) if self.groups else (),
         )
 
     def plain(self, row: int) -> dict[str, Any]:
@@ -148,10 +134,6 @@ class IdPart(MemoryPart):
     def questions(self) -> Sequence[str | None]:
         """The question of each sample."""
         return self._samples.questions or [None] * len(self)
-
-    def selected(self, rows: Integers) -> IdPart:
-        """Return these rows, in the order given."""
-        return IdPart(self._samples.selected(rows), *self.chosen_scores(rows))
 
     def retrievals(self) -> Counter[str]:
         """Return no united and no failed retrievals: none was recorded."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,10 +106,6 @@ class Part(ABC):
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
 
-    @abstractmethod
-    def selected(self, rows: Integers) -> Part:
-        """Return these rows, in the order given."""
-
     @cached_property
     def ids(self) -> Sequence[str | None]:
         """The ID of each sample."""
@@ -197,17 +193,6 @@ class MemoryPart(Part):
         kept = self.kept[score]
         return kept.score(self.sample(row)) if isinstance(kept, Rescored) else kept[row]
 
-    def selected(self, rows: Integers) -> MemoryPart:
-        """Return these rows, in the order given."""
-        return MemoryPart(chosen(self.kept_samples, rows), *self.chosen_scores(rows))
-
-    def chosen_scores(self, rows: Integers) -> tuple[list[ScoreColumns], list[Results]]:
-        """Return the columns and the results of these rows."""
-        return (
-            [columns.selected(rows) for columns in self.scores],
-            [kept if isinstance(kept, Rescored) else chosen(kept, rows) for kept in self.kept],
-        )
-
     def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
         return not isinstance(self.kept[score], Rescored)
@@ -237,12 +222,86 @@ def _target_ids(sample: Sample) -> list[str]:
     return [name for name, grade in zip(single.names, single.grades, strict=True) if grade > 0]
 
 
-Item = TypeVar("Item")
+class Selection(Part):
+    """Rows of several parts, in any order."""
 
+    def __init__(self, parts: Sequence[Part], rows: Integers) -> None:
+        """Take rows by their number, the rows of `parts` counted one after another."""
+        starts = offsets_of(map(len, parts))
+        self._parts = parts
+        self._owners = np.searchsorted(starts, rows, side="right") - 1
+        self._rows = rows - starts[self._owners]
 
-def chosen(items: Sequence[Item], rows: Integers) -> Sequence[Item]:
-    """Return the items of these rows, in the order given."""
-    return [items[row] for row in rows.tolist()]
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def ids(self) -> Sequence[str | None]:
+        """The ID of each sample."""
+        return self._gathered(lambda part: part.ids)
+
+    @cached_property
+    def groups(self) -> Sequence[str | None]:
+        """The group that each sample names."""
+        return self._gathered(lambda part: part.groups)
+
+    @cached_property
+    def questions(self) -> Sequence[str | None]:
+        """The question of each sample."""
+        return self._gathered(lambda part: part.questions)
+
+    @cached_property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        return any(part.has_texts for part in self._parts)
+
+    @cached_property
+    def forbids(self) -> bool:
+        """Whether any sample may forbid a context."""
+        return any(part.forbids for part in self._parts)
+
+    def columns(self, score: int) -> ScoreColumns:
+        """Return the columns of the score at this index."""
+        order = np.argsort(self._owners, kind="stable")
+        owners, rows = self._owners[order], self._rows[order]
+        pieces: list[ScoreColumns] = [
+            self._parts[owner].columns(score).selected(rows[owners == owner])
+            for owner in np.unique(owners).tolist()
+        ]
+        if len(pieces) == 1:
+            return pieces[0]
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        return ScoreColumns.joined(pieces).selected(back)
+
+    def sample(self, row: int) -> Sample:
+        """Return the sample of a row."""
+        return self._parts[int(self._owners[row])].sample(int(self._rows[row]))
+
+    def result(self, row: int, score: int) -> Result:
+        """Return the result of a row."""
+        return self._parts[int(self._owners[row])].result(int(self._rows[row]), score)
+
+    def judged(self, score: int) -> bool:
+        """Return whether any result of this score may have verdicts."""
+        return any(part.judged(score) for part in self._parts)
+
+    def retrievals(self) -> Counter[str]:
+        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
+        return super().retrievals() if any(p.retrievals() for p in self._parts) else Counter()
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        digests = np.zeros(len(self), np.uint64)
+        for owner in np.unique(self._owners).tolist():
+            own = self._owners == owner
+            digests[own] = self._parts[owner].target_digests(score)[self._rows[own]]
+        return digests
+
+    def _gathered(self, column: Callable[[Part], Sequence[str | None]]) -> list[str | None]:
+        columns = {owner: column(self._parts[owner]) for owner in set(self._owners.tolist())}
+        pairs = zip(self._owners.tolist(), self._rows.tolist(), strict=True)
+        return [columns[owner][row] for owner, row in pairs]
 
 
 def digests_of(findings: Sequence[Findings]) -> NDArray[np.uint64]:

@@ -22,7 +22,7 @@ from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.groups import codes_of, groups_of, may_repeat
 from fullrecall.table.lists import Floats, Integers
-from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Statuses
+from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Selection, Statuses
 from fullrecall.table.row import Row
 
 _MOST_BYTES = 2**24
@@ -240,15 +240,7 @@ class Table:
 
     def selected(self, rows: Integers) -> Table:
         """Return a table of these rows, in the order given."""
-        self._settle()
-        starts = np.array(self._starts, np.int64)
-        owners = np.searchsorted(starts, rows, side="right") - 1
-        table = Table(self.methods)
-        for run in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(owners)) + 1):
-            if len(run):
-                owner = owners[run[0]]
-                table.add(self._parts[owner].selected(rows[run] - starts[owner]))
-        return table
+        return Table(self.methods, [Selection(self.parts, rows)])
 
     def judged_results(self, score: int) -> Iterator[Result]:
         """Yield the results of a score that may have verdicts."""

@@ -7,31 +7,27 @@ JSON, what only a reader of that row asks for (`S_details`). What is trivial is 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from fullrecall.errors import ReportError
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.records import plain_method, plain_result, plain_sample
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method, Result, Status
+from fullrecall.results.files.plain import Default, as_line
 from fullrecall.sample import Sample
-from fullrecall.table.found import FoundColumns, Steps
+from fullrecall.table.found import FoundColumns
 from fullrecall.table.ids import IdSamples
-from fullrecall.table.lists import Lists, narrow, offsets_of
-from fullrecall.table.part import CODES, SCORED, UNSCORED, MemoryPart, Part, ScoreColumns
+from fullrecall.table.part import SCORED, MemoryPart, Part, ScoreColumns
 
-VERSION = 1
+VERSION = 2
 
-HEAD, ROW, SAMPLE = "fullrecall", "row", "sample"
-"""What every row says of its report; the row's number from 0; a sample that no column can hold."""
+HEAD, ROW = "fullrecall", "row"
+"""What every row says of its report; the row's number from 0."""
 
 _TEXTS = ("id", "group", "user_input", "reference", "response")
 LISTS = ("retrieved_context_ids", "reference_context_ids")
@@ -79,15 +75,12 @@ SAMPLE_COLUMNS: dict[str, pa.DataType] = {
     **dict.fromkeys(_JSON, pa.string()),
     "forbidden_ids": pa.list_(pa.string()),
     "answerable": pa.bool_(),
-    SAMPLE: pa.string(),
 }
 
 _FLAGS = ("forbidden_ids", "answerable")
 
-COLD = (*_TEXTS, *LISTS, *_JSON, *_FLAGS, SAMPLE)
+COLD = (*_TEXTS, *LISTS, *_JSON, *_FLAGS)
 """The columns from which a sample is made again."""
-
-Default = Callable[[Any], Any] | None
 
 
 def schema(methods: Sequence[Method]) -> pa.Schema:
@@ -134,8 +127,6 @@ def filled(columns: Mapping[str, Any], every: pa.Schema, rows: int) -> pa.Table:
 
 def sample_of(cells: dict[str, Any], own: Sequence[str] = ()) -> Sample:
     """Return the sample of a row; the user's `own` columns are among its metadata."""
-    if cells.get(SAMPLE) is not None:
-        return Sample(**json.loads(cells[SAMPLE]))
     fields = {name: cells.get(name) for name in (*_TEXTS, *LISTS, *_FLAGS)}
     for column, name in _JSON.items():
         if cells.get(column) is not None:
@@ -175,30 +166,22 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
                 return _id_samples(ids)
     columns: dict[str, list[Any]] = {name: [] for name in COLD}
     for sample in part.samples():
-        content = plain_sample(sample, default=default)
-        cells = _cells(sample, content)
+        cells = _cells(sample, plain_sample(sample, default=default))
         for name, values in columns.items():
             values.append(cells.get(name))
-    return columns
+    return {name: _array(values, SAMPLE_COLUMNS[name]) for name, values in columns.items()}
 
 
 def _cells(sample: Sample, content: dict[str, Any]) -> dict[str, Any]:
-    cells: dict[str, Any] = {name: content.get(name) for name in _TEXTS}
-    cells["forbidden_ids"] = sample.forbidden_ids
+    cells: dict[str, Any] = {name: content.get(name) for name in (*_TEXTS, *_FLAGS)}
     cells["retrieved_context_ids"] = sample.retrieved_context_ids
     references = sample.reference_context_ids
     if references is not None:
         cells["reference_context_ids"] = [name for each in references for name in each.any_of]
     for column, name in _JSON.items():
         if name in content and (column != "references" or not _is_plain(content[name])):
-            cells[column] = json.dumps(content[name], ensure_ascii=False, allow_nan=False)
-    if all(map(_is_text, cells.values())):
-        return {**cells, "answerable": sample.answerable}
-    return {
-        "answerable": sample.answerable,
-        **{name: _readable(value) for name, value in cells.items() if name not in _JSON},
-        SAMPLE: json.dumps(content, allow_nan=False),
-    }
+            cells[column] = as_line(content[name])
+    return cells
 
 
 def _is_plain(references: Any) -> bool:
@@ -206,18 +189,16 @@ def _is_plain(references: Any) -> bool:
     return isinstance(references, list) and all(isinstance(each, str) for each in references)
 
 
-def _is_text(value: Any) -> bool:
-    """Whether UTF-8 holds a text, or all of a list; half an emoji is legal in JSON."""
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_text, value))
+def _array(values: list[Any], kind: pa.DataType) -> Any:
+    """Return an Arrow array, with ? for what UTF-8 cannot hold: JSON may have half an emoji."""
     try:
-        return value is None or bool(value.encode()) or True
+        return pa.array(values, kind)
     except UnicodeEncodeError:
-        return False
+        return pa.array(_readable(values), kind)
 
 
 def _readable(value: Any) -> Any:
-    """Return a text, or a list of some, with ? for what UTF-8 cannot hold."""
+    """Return a text, or lists of some, with ? for what UTF-8 cannot hold."""
     if isinstance(value, (list, tuple)):
         return [_readable(each) for each in value]
     return None if value is None else value.encode(errors="replace").decode()
@@ -256,14 +237,14 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
         "": pa.array(values, from_pandas=True),
         "_status": statuses.take(pa.array(columns.status, pa.int8())),
         "_retrieved": pa.array(outcomes.retrieved.astype(np.int32)),
-        "_first": _list_array(_first_ranks(outcomes), outcomes.first.offsets, unscored),
+        "_first": _list_array(first_ranks(outcomes), outcomes.first.offsets, unscored),
         "_relevant": _list_array(ranks, relevant.offsets, unscored),
         **_uncommon(outcomes, unscored),
         **_cold(part, score, method, columns, values),
     }
 
 
-def _first_ranks(outcomes: FoundColumns) -> Any:
+def first_ranks(outcomes: FoundColumns) -> Any:
     """Return the rank at which each target is found in full, 0 if never."""
     positions = outcomes.first.values
     if outcomes.ranks is None:
@@ -323,124 +304,3 @@ def _cold(
             content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
             details[row] = json.dumps(content, allow_nan=False)
     return {"_reason": reasons, "_verdict": verdicts, "_details": details}
-
-
-class Source(Protocol):
-    """Columns of some rows."""
-
-    def column(self, name: str) -> Any:
-        """Return a column as one Arrow array; None where it is null throughout."""
-        ...
-
-    def encoded(self, name: str) -> Any:
-        """Return a column of texts as a dictionary and indices; None where it is null."""
-        ...
-
-    def is_null(self, name: str) -> bool:
-        """Whether a column is null throughout, by its statistics alone."""
-        ...
-
-
-def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
-    """Return what measures read of a score; what supports targets is read when it is asked for.
-
-    Raises `ReportError` for what no run can give.
-    """
-    read = source.column
-    status = np.full(rows, UNSCORED, np.int8)  # null where a batch failed
-    codes = source.encoded(f"{name}_status")
-    if codes is not None:
-        numbers = {str(each): number for each, number in CODES.items()}
-        if not numbers.keys() >= set(codes.dictionary.to_pylist()):
-            raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
-        status_codes = [numbers[each] for each in codes.dictionary.to_pylist()]
-        status[:] = np.array([*status_codes, UNSCORED], np.int8)[
-            _filled(codes.indices, len(status_codes))
-        ]
-    ranks = read(f"{name}_ranks")
-    first = _lists(read(f"{name}_first" if ranks is None else f"{name}_position"), rows)
-    retrieved = read(f"{name}_retrieved")
-    steps = read(f"{name}_steps")
-    outcomes = FoundColumns(
-        np.zeros(rows, np.int32) if retrieved is None else narrow(_filled(retrieved, 0)),
-        first,
-        None if source.is_null(f"{name}_support") else partial(_support, source, name),
-        None if steps is None else _steps(steps),
-        _weights(read(f"{name}_grade")),
-        _weights(read(f"{name}_size")),
-        None if ranks is None else _lists(ranks, rows),
-    )
-    _check(replace(outcomes), status, name)  # what it works out is not kept
-    if ranks is not None:
-        saved_ranks = _lists(read(f"{name}_first"), rows).values
-        if not np.array_equal(saved_ranks, _first_ranks(outcomes)):
-            raise ReportError(f"{name}_first must have the ranks of {name}_position")
-    return ScoreColumns(status, outcomes)
-
-
-def _support(source: Source, name: str) -> Lists:
-    """Return the positions that support each target."""
-    targets = source.column(f"{name}_support").flatten()
-    return _lists(targets, len(targets))
-
-
-def _steps(column: Any) -> Steps:
-    targets = column.flatten()
-    pairs = targets.flatten()
-    offsets = offsets_of(list_lengths(targets))
-    positions, credits_ = (as_numbers(pairs.field(name)) for name in ("position", "credit"))
-    return Steps(Lists(positions, offsets), credits_)
-
-
-def _check(outcomes: FoundColumns, status: Any, name: str) -> None:
-    """Raise `ReportError` for positions beyond what was retrieved, and lists that do not fit."""
-    positions, targets = outcomes.first.values, len(outcomes.first.values)
-    if len(positions) and (
-        positions.min() < 0 or (positions > outcomes.retrieved[outcomes.row_of_target]).any()
-    ):
-        raise ReportError(f"{name}_first must have ranks from 0 to {name}_retrieved")
-    if ((outcomes.targets == 0) & (status == SCORED)).any():
-        raise ReportError(f"{name}_first must have a rank for each target of a scored row")
-    for end, weights in (("grade", outcomes.grade), ("size", outcomes.size)):
-        if weights is not None and (len(weights) != targets or not (weights > 0).all()):
-            raise ReportError(f"{name}_{end} must have a number above 0 for each target")
-    if outcomes.ranks is not None and (outcomes.ranks.counts > outcomes.retrieved).any():
-        raise ReportError(f"{name}_ranks must have a rank for each context")
-    if outcomes.steps is not None:
-        credits_ = outcomes.steps.credits
-        if len(outcomes.steps.positions.offsets) != targets + 1 or not (
-            ((credits_ > 0) & (credits_ <= 1)).all()
-        ):
-            raise ReportError(f"{name}_steps must have credits above 0 and at most 1")
-
-
-def list_lengths(column: Any) -> Any:
-    """Return the length of each list of an Arrow array, 0 for null."""
-    counts = np.diff(as_numbers(column.offsets).astype(np.int64))
-    return np.where(np.asarray(column.is_null()), 0, counts) if column.null_count else counts
-
-
-def _lists(column: Any, rows: int) -> Lists:
-    """Return an Arrow array of lists of numbers; null is empty."""
-    if column is None:
-        return Lists(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))
-    return Lists(as_numbers(column.flatten()), offsets_of(list_lengths(column)))
-
-
-def _weights(column: Any) -> Any:
-    return None if column is None else as_numbers(column.flatten())
-
-
-def as_numbers(column: Any) -> Any:
-    """Return an Arrow array of numbers as NumPy's, without a copy; `ArrowInvalid` for a null.
-
-    By DLPack: `to_numpy` imports pandas, which takes a third of a second.
-    """
-    if column.null_count:
-        raise pa.ArrowInvalid("a number is null")
-    return np.from_dlpack(column)
-
-
-def _filled(column: Any, value: int) -> Any:
-    """Return an Arrow array of numbers, with a value where there is none."""
-    return as_numbers(pc.fill_null(column, value) if column.null_count else column)

@@ -40,19 +40,23 @@ def save(
         signing.key(sign)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        make = _parquet().FileWriter if path.suffix == ".parquet" else json_lines.Writer
-        with make(part, report.methods, report.origin, default=default) as writing:
+        with _format(path).Writer(part, report.methods, report.origin, default=default) as writing:
             writing.stopped = report.stopped
             for rows in report.table.parts:
                 writing.add(rows)
-        if path.is_dir():
-            shutil.rmtree(path)
+        _remove(path)
         signing.remove(path)
         part.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        _remove(part)
     if sign is not None:
         signing.sign(path, sign)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
 
 
 def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> Writer:
@@ -66,8 +70,7 @@ def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN
     check_suffix(path)
     check_absent(path, replace=False)
     signing.remove(path)  # of what stood there before
-    make = _parquet().DirectoryWriter if path.suffix == ".parquet" else json_lines.Writer
-    row_writer: Writer = make(path, methods, origin, default=str)
+    row_writer: Writer = _format(path).Writer(path, methods, origin, default=str)
     return row_writer
 
 
@@ -90,6 +93,10 @@ def open_report(path: str | Path | Iterable[str | Path], *, rows: int | None = N
         opened: Report = _parquet().opened(paths, rows)
         return opened
     return load(paths[0])
+
+
+def _format(path: Path) -> Any:
+    return _parquet() if path.suffix == ".parquet" else json_lines
 
 
 def _is_parquet(path: str | Path) -> bool:

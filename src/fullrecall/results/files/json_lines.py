@@ -57,10 +57,10 @@ class Writer(RowWriter):
             "methods": [plain_method(method) for method in methods],
             **origin.to_dict(),
         }
+        self._unwritten: list[object] = [head]  # a full disk fails with the first row
         self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._rows = 0
         self._digest = sha256()
-        self._write_lines(head)
 
     def put(self, part: Part) -> None:
         """Write rows, some of them at a time."""
@@ -70,13 +70,15 @@ class Writer(RowWriter):
             self._rows += len(some)
 
     def _write_lines(self, *rows: object) -> None:
-        lines = "".join(f"{as_line(row)}\n" for row in rows)
+        before, self._unwritten = self._unwritten, []
+        lines = "".join(f"{as_line(row)}\n" for row in (*before, *rows))
         self._file.write(lines)
         self._digest.update(lines.encode())
 
     def finish(self) -> None:
         """Write the foot."""
         foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
+        self._write_lines()
         self._digest.update(as_line(foot).encode())
         self._write_lines({**foot, "sha256": self._digest.hexdigest()})
 
@@ -154,23 +156,22 @@ def _head(path: str | Path, head: bytes) -> tuple[list[Method], Origin]:
     """Return the methods and the origin that the first line of a report names."""
     try:
         content = _mapping(head)
-        if content.get("kind") == KIND and content.get("version") == VERSION:
-            return methods_of(content), Origin.from_dict(content)
+        if content.get("kind") == KIND:
+            return methods_of(content, VERSION), Origin.from_dict(content)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
-    if content.get("kind") != KIND:
-        raise ReportError(
-            f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write "
-            "one"
-        )
     raise ReportError(
-        f"{path} has version {content.get('version')!r} of the format, this fullrecall reads "
-        f"{VERSION}: evaluate again, or read it with the fullrecall that wrote it"
+        f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write one"
     )
 
 
-def methods_of(head: object) -> list[Method]:
-    """Return the methods of a report's head; `ReportError` for what is none."""
+def methods_of(head: dict[str, Any], version: int) -> list[Method]:
+    """Return the methods of a report's head; `ReportError` for what is none of this version."""
+    if head.get("version", version) != version:
+        raise ReportError(
+            f"the file has version {head['version']!r} of the format, this fullrecall reads "
+            f"{version}: evaluate again, or read it with the fullrecall that wrote it"
+        )
     methods = [record.method for record in Head.read(head).methods]
     names = [method.name for method in methods]
     for name in names:
