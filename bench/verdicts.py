@@ -120,7 +120,7 @@ class Raced(NamedTuple):
 def raced(law: str, means: Sequence[float], n: int, calls: int, draws: int = 2_000) -> Raced:
     """Return what comes of races over so many calls of n questions each."""
     rng = np.random.default_rng([n, calls, len(means), sum(map(ord, law))])
-    accounts = Accounts.open(np.zeros(len(means)), races=(draws,))
+    accounts = Accounts.open(len(means), races=(draws,))
     step, asked = ceil(n / LOOKS), 0.0
     for _ in range(calls):
         accounts.begin()

@@ -514,6 +514,6 @@ def test_what_was_written_does_not_fill_a_notebook(tmp_path: Path) -> None:
         "r.xml": report.to_junit,
     }.items():
         text = write(tmp_path / name)  # type: ignore[operator]
-        assert repr(text) == f"<{len(text):,} characters, written to {tmp_path / name}>"
+        assert repr(text) == f"<{len(text):,} characters, written to a file>"
         assert str(text).strip() == (tmp_path / name).read_bytes().decode("utf-8-sig").strip()
     assert repr(report.to_csv()) == repr(str(report.to_csv()))

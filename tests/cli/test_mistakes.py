@@ -189,10 +189,6 @@ WRONG_USAGE = {
     "page over samples": (["diagnose", "{file}", "--html", "{file}"], "name another file"),
     "racer": (["choose", "{file}", "-r", "=a:b"], "bm25=app.py:f, got '=a:b'"),
     "one racer": (["choose", "{file}", "-r", "a=json:loads"], "expected at least 2, got 1"),
-    "handicap": (
-        ["choose", "{file}", "-r", "a=json:loads", "-r", "b=json:dumps", "--handicap", "a=much"],
-        "expected a number, got 'much'",
-    ),
     "smallest k in percent": (["summary", "{file}", "--smallest-k", "90"], "0 to 1, got 90"),
     "unit": (["summary", "{file}", "--unit", "calls"], "--unit: needs --smallest-k"),
     "page's form": (

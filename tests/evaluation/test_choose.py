@@ -190,17 +190,6 @@ def test_a_failing_retriever_is_neither_dropped_nor_hides_its_failures() -> None
     assert "ConnectionError" in str(found)
 
 
-def test_cheap_ones_with_a_handicap_win_unless_they_are_clearly_worse() -> None:
-    """A declared handicap is part of the question, and of the answer."""
-    retrievers = {"cheap": search_of(0.85, "c"), "dear": search_of(0.86, "d")}
-    found = choose(
-        questions(1_500), IdRecall(), retrievers, handicaps={"cheap": 0.1}, progress=False
-    )
-    assert found.winner == "cheap"
-    assert "with its handicap" in found.sentence
-    assert "handicap +0.1" in str(found)
-
-
 def test_the_front_leaves_out_who_is_worse_and_dearer() -> None:
     """Worse in recall and longer in text is not efficient, shorter is."""
 
@@ -347,7 +336,7 @@ def test_one_call_at_a_time_holds_the_file(tmp_path: Path) -> None:
         """
 import os, sys
 from pathlib import Path
-from fullrecall.results.held_file import locked
+from fullrecall.results.race import locked
 with locked(Path("race.json")):
     print("held", flush=True)
     sys.stdin.readline()
@@ -378,7 +367,7 @@ def search_none(_: str) -> list[str]:
 
 
 def test_what_changed_since_the_last_call_is_refused_by_name(tmp_path: Path) -> None:
-    """Another retriever, measure, scorer, handicap, or confidence is another race."""
+    """Another retriever, measure, scorer, or confidence is another race."""
     file = tmp_path / "race.json"
     a, b = search_of(0.6, "a"), search_of(0.65, "b")
     choose(questions(10), IdRecall(), {"a": a, "b": b}, file=file, progress=False)
@@ -393,7 +382,6 @@ def test_what_changed_since_the_last_call_is_refused_by_name(tmp_path: Path) -> 
     refused("measure is 'recall'", IdRecall(), {"a": a, "b": b}, Precision)
     refused("scorer is 'id_recall'", TextRecall(), {"a": a, "b": b})
     refused("confidence is 0.95", IdRecall(), {"a": a, "b": b}, confidence=0.9)
-    refused("handicap of 'a' was declared", IdRecall(), {"a": a, "b": b}, handicaps={"a": 0.1})
     three = choose(
         questions(20), IdRecall(), {"a": a, "b": b, "new": other}, file=file, progress=False
     )
@@ -475,8 +463,6 @@ def test_bad_arguments_are_refused_before_anything_is_asked() -> None:
     for match, retrievers, named in (
         ("two or more", {"a": a}, {}),
         ("retriever must be", {"a": a, "b": 3}, {}),
-        ("handicap of 'c'", {"a": a, "b": b}, {"handicaps": {"c": 0.1}}),
-        ("from 0 to 1, got 2", {"a": a, "b": b}, {"handicaps": {"a": 2}}),
         ("confidence", {"a": a, "b": b}, {"confidence": 1}),
         ("version of 'c'", {"a": a, "b": b}, {"versions": {"c": "1"}}),
     ):

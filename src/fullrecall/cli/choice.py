@@ -13,7 +13,7 @@ import typer
 
 from fullrecall.cli.console import fail, write, write_json
 from fullrecall.cli.exits import wrong
-from fullrecall.cli.options import CutText, Kind, MeasureText, cut, number
+from fullrecall.cli.options import CutText, Kind, MeasureText, cut
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
@@ -34,7 +34,6 @@ def choose(
     measure: list[MeasureText] | None = None,
     scorer: Annotated[ScorerName, Kind("NAME", scorer_name)] | None = None,
     state: Path | None = None,
-    handicap: list[str] | None = None,
     quiet: bool = False,
     as_json: bool = False,
     **settings: Any,
@@ -49,7 +48,6 @@ def choose(
     Examples:
       fullrecall choose questions.jsonl -r app.py:bm25 -r app.py:dense --k 10
       fullrecall choose questions.jsonl -r a=app:a -r b=app:b --state race.json
-      fullrecall choose questions.jsonl -r a=app:a -r b=app:b --handicap a=0.05
 
     - `files FILE`: Questions with their references, in one file or several, as for evaluate.
     - `retrievers [NAME=]MODULE:FUNCTION`: Retriever to ask, such as bm25=app.py:search; at least
@@ -60,7 +58,6 @@ def choose(
       first that the first sample has fields for.
     - `state FILE.json`: Go on from this file, and keep what this call finds: with more questions,
       or after an interruption.
-    - `handicap NAME=0…1`: Prefer a cheap retriever unless another is better by more; repeatable.
     - `confidence`: Confidence in the name.
     - `max_concurrency`: Maximum concurrent calls; 1 measures seconds one by one.
     """
@@ -68,7 +65,6 @@ def choose(
     if len(measures) > 1:
         raise wrong("--k, --measure", f"expected one measure, got {len(measures)}")
     racing = _retrievers(retrievers)
-    handicaps = {name: number(value, "--handicap") for name, value in map(_pair, handicap or ())}
     samples = [unretrieved(sample) for sample in chain.from_iterable(map(read, files))]
     if not samples:
         fail("no questions", *(f"{file} has none" for file in files))
@@ -80,7 +76,6 @@ def choose(
             racing,
             measures[0] if measures else None,
             file=state,
-            handicaps=handicaps,
             progress=not (quiet or as_json),
             **settings,
         )
@@ -95,7 +90,12 @@ def choose(
 def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
     racing: dict[str, RetrieverLike] = {}
     for text in named:
-        name, source = _pair(text, "--retriever") if "=" in text else (_function(text), text)
+        name, equals, source = text.rpartition("=")
+        if equals and not (name and source):
+            raise wrong(
+                "--retriever", f"expected NAME=MODULE:FUNCTION, bm25=app.py:f, got {text!r}"
+            )
+        name = name or _function(source)
         if name in racing:
             raise wrong("--retriever", f"{name!r} is named twice: name each, NAME={source}")
         racing[name] = retriever_of(source)
@@ -106,11 +106,3 @@ def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
 
 def _function(source: str) -> str:
     return source.rpartition(":")[2]
-
-
-def _pair(text: str, option: str = "--handicap") -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        form = "NAME=0…1" if option == "--handicap" else "NAME=MODULE:FUNCTION, bm25=app.py:f"
-        raise wrong(option, f"expected {form}, got {text!r}")
-    return name, value

@@ -21,8 +21,7 @@ from fullrecall.report.text import ending
 from fullrecall.result import Status
 from fullrecall.results.bounds import CONFIDENCE, alpha_of
 from fullrecall.results.choice import Choice
-from fullrecall.results.held_file import locked
-from fullrecall.results.race import Answer, Race, Record, check_handicaps, question_key
+from fullrecall.results.race import Answer, Race, Record, locked, question_key
 from fullrecall.run.limits import LimitOptions
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.sample import Sample
@@ -55,7 +54,6 @@ def choose(
     measure: Measure | None = None,
     *,
     file: str | Path | None = None,
-    handicaps: Mapping[str, float] | None = None,
     versions: Mapping[str, str] | None = None,
     confidence: float = CONFIDENCE,
     count_tokens: CountTokens | None = None,
@@ -80,8 +78,6 @@ def choose(
       most 32 of them at once (of very many questions, one in 256), so that a killed process asks no
       more than these anew. Retrievers may be added, and must be the same as before otherwise. One
       call at a time holds the file, by the empty file `.lock` beside it.
-    - `handicaps`: by name, in [0, 1): `{"bm25": 0.05}` prefers bm25 unless another one is better by
-      more than 0.05. Declare them beforehand; they stay the same.
     - `versions`: by name, what tells whether a retriever is the same as in the file. Default: its
       name, code, and plain settings. An index is not looked into: name its version here.
     - `confidence`: the name is wrong with probability 1 - confidence at most.
@@ -109,7 +105,7 @@ def choose(
         "parameters": {name: repr(value) for name, value in scorer.method.parameters.items()},
         "measure": asked_for.name,
     }
-    entrants = _entrants(retrievers, handicaps or {}, versions or {})
+    entrants = _entrants(retrievers, versions or {})
     path = None if file is None else Path(file)
     with locked(path):
         race = None if path is None else Race.load(path)
@@ -125,7 +121,6 @@ def choose(
 
 def _entrants(
     retrievers: Mapping[str, RetrieverLike],
-    handicaps: Mapping[str, float],
     versions: Mapping[str, str],
 ) -> dict[str, Record]:
     if not isinstance(retrievers, Mapping) or len(retrievers) < 2:  # noqa: PLR2004
@@ -135,15 +130,11 @@ def _entrants(
         )
     for retriever in retrievers.values():
         as_retriever(retriever)
-    check_handicaps(handicaps, retrievers)
     for name in versions:
         if name not in retrievers:
             raise ParameterError(f"version of {name!r}: choose one of {', '.join(retrievers)}")
     return {
-        name: Record(
-            f"version {versions[name]}" if name in versions else identity_of(retriever),
-            float(handicaps.get(name, 0.0)),
-        )
+        name: Record(f"version {versions[name]}" if name in versions else identity_of(retriever))
         for name, retriever in retrievers.items()
     }
 
@@ -174,11 +165,6 @@ def _check_entrant(name: str, entrant: Record, record: Record) -> None:
             f"retriever {name!r} is not that of the file ({record.identity}, now "
             f"{entrant.identity}): give the new one another name beside the old one, start with "
             "another file, or say with versions that it is the same"
-        )
-    if entrant.handicap != record.handicap:
-        raise ParameterError(
-            f"the handicap of {name!r} was declared as {record.handicap:g} and cannot change, "
-            f"got {entrant.handicap:g}"
         )
 
 

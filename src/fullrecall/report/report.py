@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from fullrecall.dataframes import Backend
+from fullrecall.dataframes import Backend, frame_of
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures
@@ -367,17 +367,7 @@ class Report:
         """
         from fullrecall.views import frames
 
-        return frames.scores(self, measures, backend)
-
-    def to_arrow(self, *measures: Measure) -> Any:
-        """Return the rows and columns of `to_frame` as Arrow batches, made as they are read.
-
-        For reports of any size: polars, DuckDB, and narwhals take the reader, and so does
-        `pyarrow.parquet.ParquetWriter` batch by batch. Raises `MissingExtraError` without pyarrow.
-        """
-        from fullrecall.views import frames
-
-        return frames.score_batches(self, measures)
+        return frame_of(*frames.scores(self, measures), backend, "Report.to_frame()")
 
     def findings_to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return one row per target: found or not, at which rank, with which credit.
@@ -395,7 +385,7 @@ class Report:
         """
         from fullrecall.views import exports
 
-        return exports.written(exports.as_json(self, measures), path)
+        return exports.written(exports.scores_as_json(self, measures), path)
 
     def to_csv(
         self,
@@ -411,9 +401,9 @@ class Report:
         `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
         or a tab.
         """
-        from fullrecall.views import exports
+        from fullrecall.views import exports, frames
 
-        return exports.written_table(exports.as_csv(self, measures, delimiter), path)
+        return exports.written_table(exports.as_csv(frames.scores(self, measures), delimiter), path)
 
     def to_junit(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, JUnit's XML: a suite for each score, a case for each sample.

@@ -13,26 +13,22 @@ looks and later calls, and a number of questions that depends on the data. Nothi
 the number of retrievers, of which more may enter later; none may be withdrawn that others have bet
 on. Questions must be independent draws, in an order that does not depend on the answers.
 
-A handicap h_a that was declared beforehand is added to X_a; the promise is then about the true
-means with their handicaps. Source of the inequality: Ville, "Étude critique de la notion de
-collectif", 1939; of betting on differences of means: Waudby-Smith and Ramdas, "Estimating means of
-bounded random variables by betting", JRSS-B 86, 2024.
+Source of the inequality: Ville, "Étude critique de la notion de collectif", 1939; of betting on
+differences of means: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
+betting", JRSS-B 86, 2024.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import ceil, exp, log
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 LARGEST_STAKE = 0.95
 """No account risks more of its capital on one question."""
@@ -59,44 +55,42 @@ class Accounts:
 
     logs: Floats
     starts: Floats
-    surviving: Flags
-    handicaps: Floats
+    surviving: NDArray[np.bool_]
     ahead: Floats
     squares: Floats
     together: Floats
     alpha: float = 0.05
 
-    @classmethod
-    def open(cls, handicaps: ArrayLike, alpha: float = 0.05, races: tuple[int, ...] = ()) -> Self:
-        """Return accounts with capital 1, one for each of the handicaps, in as many races."""
-        import numpy as np
+    def __post_init__(self) -> None:
+        """Read lists, as of a file; raise `ValueError` for arrays that do not fit together."""
+        for name, value in vars(self).items():
+            if name != "alpha":
+                setattr(self, name, np.array(value, bool if name == "surviving" else float))
+        shape = self.logs.shape
+        pairs = (*shape, *shape[-1:])
+        fits = all(each.shape == shape for each in (self.starts, self.surviving))
+        if not fits or not all(
+            each.shape == pairs for each in (self.ahead, self.squares, self.together)
+        ):
+            raise ValueError(f"accounts are not all of {shape[-1:]} retrievers")
 
-        handicap_array = np.asarray(handicaps, dtype=np.float64)
-        shape = (*races, len(handicap_array))
-        zeros, pairs = np.zeros(shape), (*shape, len(handicap_array))
-        return cls(
-            zeros.copy(),
-            zeros.copy(),
-            np.ones(shape, dtype=np.bool_),
-            handicap_array,
-            np.zeros(pairs),
-            np.zeros(pairs),
-            np.zeros(pairs),
-            alpha,
-        )
+    @classmethod
+    def open(cls, retrievers: int, alpha: float = 0.05, races: tuple[int, ...] = ()) -> Self:
+        """Return accounts with capital 1, one for each retriever, in as many races."""
+        shape = (*races, retrievers)
+        alone, pairs = np.zeros(shape), np.zeros((*shape, retrievers))
+        surviving = np.ones(shape, dtype=np.bool_)
+        return cls(alone, alone, surviving, pairs, pairs, pairs, alpha)
 
     @property
     def goal(self) -> float:
         """The logarithm of the capital at which a retriever is dropped."""
         return log(1 / self.alpha)
 
-    def enter(self, handicap: float) -> None:
+    def enter(self) -> None:
         """Open one more account, for a retriever that has not been asked a question yet."""
-        import numpy as np
-
         for name in ("logs", "starts"):
             setattr(self, name, np.append(getattr(self, name), 0.0))
-        self.handicaps = np.append(self.handicaps, handicap)
         self.surviving = np.append(self.surviving, True)
         for name in ("ahead", "squares", "together"):
             setattr(self, name, np.pad(getattr(self, name), ((0, 1), (0, 1))))
@@ -107,8 +101,6 @@ class Accounts:
 
     def bets(self, left: int) -> tuple[NDArray[np.int64], Floats]:
         """Return the challenger and the stake of each account for the next of `left` questions."""
-        import numpy as np
-
         variance = (_PRIOR_SQUARES + self.squares) / (_PRIOR_QUESTIONS + self.together)
         lead = self.ahead / np.sqrt(variance)
         lead = np.where(self.surviving[..., None, :], lead, -np.inf)
@@ -118,7 +110,7 @@ class Accounts:
         against = challenger[..., None]
         spread = np.take_along_axis(variance, against, -1)[..., 0]
         missing = np.maximum(0, self.goal - self.logs)
-        stake = np.minimum(self._largest_stake, np.sqrt(2 * missing / (left * spread)))
+        stake = np.minimum(LARGEST_STAKE, np.sqrt(2 * missing / (left * spread)))
         stake = stake * np.maximum(0, 1 - RESERVE * np.exp(self.starts - self.logs))
         betting = self.surviving & (missing > 0)
         betting &= np.take_along_axis(lead, against, -1)[..., 0] > 0
@@ -131,10 +123,7 @@ class Accounts:
         its worst and at its best: a challenger counts with the one, who is challenged with the
         other. Retrievers that were dropped have any finite value.
         """
-        import numpy as np
-
         challenger, stake = self.bets(left)
-        low, high = low + self.handicaps, high + self.handicaps
         self.logs += np.log1p(stake * (np.take_along_axis(low, challenger, -1) - high))
         both = self.surviving[..., None] & self.surviving[..., None, :]
         ahead = np.where(both, low[..., None, :] - low[..., None], 0.0)
@@ -151,12 +140,11 @@ class Accounts:
 
         None where no number would: where none or one is left, and where the first two are even.
         """
-        import numpy as np
-
         survivors = np.flatnonzero(self.surviving)
         if len(survivors) < 2:  # noqa: PLR2004 - nobody is left to be dropped
             return None
-        behind = (self.ahead[survivors][:, survivors] / self._asked_ahead(survivors)).max(axis=1)
+        both = np.ix_(survivors, survivors)
+        behind = (self.ahead[both] / np.maximum(1.0, self.together[both])).max(axis=1)
         leader = survivors[behind.argmin()]
         needed = 0.0
         for other in survivors[survivors != leader]:
@@ -168,39 +156,3 @@ class Accounts:
             chance = 1 - exp(-max(self.goal - self.logs[other], log(2)))
             needed = max(needed, (NormalDist().inv_cdf(chance) + _POWER) ** 2 * variance / lead**2)
         return max(1, ceil(needed))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            each.name: value if isinstance(value, float) else value.tolist()
-            for each in fields(self)
-            for value in [getattr(self, each.name)]
-        }
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote; raises `ValueError` for arrays that do not fit together."""
-        import numpy as np
-
-        arrays: dict[str, Any] = {
-            each.name: np.array(saved[each.name], bool if each.name == "surviving" else float)
-            for each in fields(cls)
-            if each.name != "alpha"
-        }
-        accounts = cls(**arrays, alpha=saved["alpha"])
-        size = len(accounts.logs)
-        for name, array in arrays.items():
-            pair = name in {"ahead", "squares", "together"}
-            if array.shape != ((size, size) if pair else (size,)):
-                raise ValueError(f"{name} does not have {size} retrievers")
-        return accounts
-
-    @property
-    def _largest_stake(self) -> float:
-        """The largest stake that leaves some capital, whatever the values and their handicaps."""
-        return LARGEST_STAKE / (1 + float(self.handicaps.max() - self.handicaps.min()))
-
-    def _asked_ahead(self, survivors: NDArray[np.int64]) -> Floats:
-        import numpy as np
-
-        return np.maximum(1.0, self.together[survivors][:, survivors])

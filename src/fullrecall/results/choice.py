@@ -14,6 +14,7 @@ from fullrecall.results.bounds import Interval
 from fullrecall.results.question_cost import shown_seconds
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
 from fullrecall.views.shown import Shown
+from fullrecall.views.text import shown
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,6 @@ class Standing:
     unscored: int
     reason: str
     is_dropped: bool
-    handicap: float
     contexts: float | None
     tokens: float | None
     seconds: tuple[float, float] | None
@@ -79,11 +79,13 @@ class Choice(Shown):
         if self.winner is None:
             return f"CANNOT TELL which has the best {self.label} after {questions}{self._way_out}"
         winner = self[self.winner]
-        cost = ", ".join(_costs(winner))
+        costs = [] if winner.tokens is None else [f"{winner.tokens:,.0f} tokens"]
+        if winner.seconds is not None:
+            costs.append(f"{shown_seconds(winner.seconds[0])} s per question")
+        cost = ", ".join(costs)
         sure = f"{self.confidence:.0%} confidence"
-        handicap = " with its handicap" if any(each.handicap for each in self.standings) else ""
         return (
-            f"{winner.name}: no other has a better {self.label}{handicap} ({sure}, {questions})"
+            f"{winner.name}: no other has a better {self.label} ({sure}, {questions})"
             f"; {self.label} {_between(winner.interval)}{cost and f', {cost}'}"
         )
 
@@ -126,7 +128,7 @@ class Choice(Shown):
             Line(
                 each.name,
                 [
-                    Cell(_number(each.mean), "strong" if each.name == self.winner else ""),
+                    Cell(shown(each.mean), "strong" if each.name == self.winner else ""),
                     _between(each.interval),
                     f"{each.questions:,}",
                     f"{each.unscored:,}",
@@ -172,22 +174,9 @@ def _dominates(other: Standing, each: Standing) -> bool:
 
 
 def _state(standing: Standing, winner: str | None) -> str:
-    efficient_ = ["efficient"] if standing.is_efficient else []
     state = "dropped" if standing.is_dropped else "best" if standing.name == winner else "left"
-    handicap = [f"handicap {standing.handicap:+g}"] if standing.handicap else []
-    return ", ".join([state, *efficient_, *handicap])
-
-
-def _costs(standing: Standing) -> list[str]:
-    costs = [] if standing.tokens is None else [f"{standing.tokens:,.0f} tokens"]
-    if standing.seconds is not None:
-        costs.append(f"{shown_seconds(standing.seconds[0])} s per question")
-    return costs
+    return f"{state}, efficient" if standing.is_efficient else state
 
 
 def _between(interval: Interval | None) -> str:
     return "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

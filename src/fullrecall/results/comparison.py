@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from fullrecall.counts import counted
-from fullrecall.dataframes import Backend
+from fullrecall.dataframes import Backend, frame_of
 from fullrecall.garbage import uncollected
 from fullrecall.measures import Measure, as_measures
 from fullrecall.parameters import check_share
@@ -259,22 +259,22 @@ class Comparison(Shown, ByName[ScoreComparison]):
         """
         from fullrecall.views import frames
 
-        return frames.changes(self, backend)
+        return frame_of(*frames.changes(self), backend, "Comparison.to_frame()")
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, `to_dict` as one JSON object, for other programs."""
         from fullrecall.views import exports
 
-        return exports.written(exports.comparison_as_json(self), path)
+        return exports.written(exports.as_json(self.to_dict(), "comparison"), path)
 
     def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
         """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
 
         As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
         """
-        from fullrecall.views import exports
+        from fullrecall.views import exports, frames
 
-        return exports.written_table(exports.comparison_as_csv(self, delimiter), path)
+        return exports.written_table(exports.as_csv(frames.changes(self), delimiter), path)
 
     def to_markdown(self, path: str | Path | None = None, *, flips: int = 5) -> str:
         """Return, and write to `path`, the comparison in GitHub's Markdown, for a pull request.

@@ -6,25 +6,28 @@ The file is JSON. It holds no text: questions are digests of their IDs, so that 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from hashlib import sha256
 from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from fullrecall.errors import ParameterError, ReportError
+import numpy as np
+
+from fullrecall.errors import ReportError
 from fullrecall.results.accounts import Accounts
 from fullrecall.results.bounds import Counts, Interval, alpha_of, lower_bound, upper_bound
 from fullrecall.results.choice import Choice, Standing, efficient
-from fullrecall.results.held_file import write_whole
 from fullrecall.results.question_cost import percentiles
 
 LOOKS = 16
 """Looks in each call, evenly spread: only then a retriever may be dropped."""
 
-_FORMAT = "fullrecall choice 1"
+_FORMAT = "fullrecall choice 2"
 
 
 class Answer(NamedTuple):
@@ -49,7 +52,6 @@ class Record:
     """
 
     identity: str
-    handicap: float = 0.0
     questions: int = 0
     scored: int = 0
     unscored: int = 0
@@ -63,6 +65,17 @@ class Record:
     low: Counter[float] = field(default_factory=Counter)
     high: Counter[float] = field(default_factory=Counter)
     pending: dict[str, Answer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read numbers and answers as JSON has them: as keys and as lists."""
+        self.low, self.high = (
+            Counter({float(value): count for value, count in counts.items()})
+            for counts in (self.low, self.high)
+        )
+        self.pending = {
+            key: Answer(low, high, tuple(values))
+            for key, (low, high, values) in self.pending.items()
+        }
 
     def add(self, answer: Answer) -> None:
         """Count the answer to one question."""
@@ -92,26 +105,6 @@ class Record:
         )
         return Interval(low, high, confidence)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            **self.__dict__,
-            "low": sorted(self.low.items()),
-            "high": sorted(self.high.items()),
-            "pending": {key: list(answer) for key, answer in self.pending.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote."""
-        record = cls(**{each.name: saved[each.name] for each in fields(cls)})
-        record.low, record.high = Counter(dict(saved["low"])), Counter(dict(saved["high"]))
-        record.pending = {
-            key: Answer(low, high, tuple(values))
-            for key, (low, high, values) in saved["pending"].items()
-        }
-        return record
-
 
 @dataclass
 class Race:
@@ -129,12 +122,12 @@ class Race:
     position: int = 0
     calls: int = 0
     done: list[str] = field(default_factory=list)
+    format: str = _FORMAT
 
     @classmethod
     def of(cls, rule: dict[str, Any], records: dict[str, Record], alpha: float) -> Self:
         """Return a race that nothing is known of yet."""
-        handicaps = [record.handicap for record in records.values()]
-        return cls(rule, records, Accounts.open(handicaps, alpha))
+        return cls(rule, records, Accounts.open(len(records), alpha))
 
     @property
     def surviving(self) -> list[str]:
@@ -156,7 +149,7 @@ class Race:
     def enter(self, name: str, record: Record) -> None:
         """Let a retriever take part from now on."""
         self.records[name] = record
-        self.accounts.enter(record.handicap)
+        self.accounts.enter()
 
     def begin(self, keys: Iterable[str]) -> None:
         """Start a call with the questions that were not asked in an earlier one, if there are any.
@@ -182,8 +175,6 @@ class Race:
 
     def learn(self, keys: Sequence[str]) -> None:
         """Learn from the pending answers of all survivors to these questions, then look."""
-        import numpy as np
-
         surviving = self.surviving
         for key in keys:
             answers = {name: self.records[name].pending.pop(key) for name in surviving}
@@ -235,7 +226,6 @@ class Race:
             record.unscored,
             record.reason,
             confidence is None,
-            record.handicap,
             record.contexts / record.samples if record.samples else None,
             record.tokens / record.with_tokens if record.with_tokens else None,
             percentiles(record.seconds),
@@ -249,45 +239,33 @@ class Race:
             if record.unscored
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            "format": _FORMAT,
-            **self.__dict__,
-            "records": {name: record.to_dict() for name, record in self.records.items()},
-            "accounts": self.accounts.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` wrote; `ReportError` for anything else."""
-        try:
-            records = {name: Record.from_dict(each) for name, each in saved["records"].items()}
-            rest = {each.name: saved[each.name] for each in fields(cls)}
-            rest |= {"records": records, "accounts": Accounts.from_dict(saved["accounts"])}
-            fits = saved["format"] == _FORMAT and len(records) == len(rest["accounts"].logs)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ReportError(f"not a file of choose, or a damaged one: {error!r}") from None
-        if not fits:
-            raise ReportError("a file of another version of choose, or a damaged one")
-        return cls(**rest)
-
-    @classmethod
-    def load(cls, path: Path) -> Self | None:
+    @staticmethod
+    def load(path: Path) -> Race | None:
         """Return the race that a file holds; None where there is no file."""
         try:
-            text = path.read_text("utf-8")
+            saved = json.loads(path.read_bytes())
+            accounts = Accounts(**saved["accounts"])
+            records = {name: Record(**each) for name, each in saved["records"].items()}
+            race = Race(**{**saved, "records": records, "accounts": accounts})
+            fits = race.format == _FORMAT and len(records) == len(accounts.logs)
         except FileNotFoundError:
             return None
-        try:
-            return cls.from_dict(json.loads(text))
-        except (ValueError, ReportError) as error:
-            problem = error if isinstance(error, ReportError) else f"not JSON ({error})"
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            problem = f"not a file of choose, or a damaged one ({error!r})"
             raise ReportError(f"{path}: {problem}; name another file to start anew") from None
+        if not fits:
+            raise ReportError(f"{path}: of another version, or damaged; name another file")
+        return race
 
     def save(self, path: Path) -> None:
         """Write the file; whatever happens meanwhile, it is the old one or the new one."""
-        write_whole(path, json.dumps(self.to_dict()))
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(json.dumps(self, default=_plain), "utf-8")
+        part.replace(path)
+
+
+def _plain(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray) else vars(value)
 
 
 def question_key(identity: str) -> str:
@@ -295,11 +273,24 @@ def question_key(identity: str) -> str:
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def check_handicaps(handicaps: Mapping[str, float], names: Iterable[str]) -> None:
-    """Raise `ParameterError` for handicaps of nobody, and for those out of [0, 1)."""
-    retrievers = list(names)
-    for name, handicap in handicaps.items():
-        if name not in retrievers:
-            raise ParameterError(f"handicap of {name!r}: choose one of {', '.join(retrievers)}")
-        if isinstance(handicap, bool) or not 0 <= handicap < 1:
-            raise ParameterError(f"handicap of {name!r} must be from 0 to 1, got {handicap!r}")
+@contextmanager
+def locked(path: Path | None) -> Iterator[None]:
+    """Hold a file against other processes; they leave `ReportError`, which names it.
+
+    The lock is SQLite's on an empty file beside it: it works on every system, and whatever ends the
+    process, kill -9 included, lets go of it.
+    """
+    if path is None:
+        yield
+        return
+    lock = path.with_name(f"{path.name}.lock")
+    with closing(sqlite3.connect(lock, timeout=0, isolation_level=None)) as database:
+        try:
+            database.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            raise ReportError(
+                f"{path} is in use by another call: wait until it ends, or name another file"
+            ) from None
+        yield

@@ -4,89 +4,68 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.counts import counted
 from fullrecall.views import frames, spreadsheet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
-    from fullrecall.results.comparison import Comparison
 
 
-def as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
+def as_json(content: Mapping[str, Any], kind: str) -> str:
+    """Return one JSON object, which says of what kind it is."""
+    # Escaped: half an emoji is legal in JSON's input, and no UTF-8.
+    return json.dumps({"kind": f"fullrecall {kind}", **content}, indent=1) + "\n"
+
+
+def scores_as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
     """Return one JSON object; see `Report.to_json`."""
     read = frames.measures_of(report.methods, measures)
-    content = {
-        "kind": "fullrecall scores",
-        "summary": report.summary(*measures).to_dict(),
-        "samples": [
-            {
-                "sample": row.label,
-                "user_input": row.sample.user_input,
-                "group": row.sample.group,
-                "scores": {
-                    result.method.name: {
-                        "status": str(result.status),
-                        "score": result.score,
-                        "measures": {measure.name: result[measure] for measure in labels.values()},
-                        "retrieved": result.retrieved,
-                        "missed": list(result.missed),
-                        "reason": result.reason,
-                    }
-                    for result, labels in zip(row.results, read, strict=True)
-                },
-            }
-            for row in report.rows
-        ],
-    }
-    # Escaped: half an emoji is legal in JSON's input, and no UTF-8.
-    return json.dumps(content, indent=1) + "\n"
+    samples = [
+        {
+            "sample": row.label,
+            "user_input": row.sample.user_input,
+            "group": row.sample.group,
+            "scores": {
+                result.method.name: {
+                    "status": str(result.status),
+                    "score": result.score,
+                    "measures": {measure.name: result[measure] for measure in labels.values()},
+                    "retrieved": result.retrieved,
+                    "missed": list(result.missed),
+                    "reason": result.reason,
+                }
+                for result, labels in zip(row.results, read, strict=True)
+            },
+        }
+        for row in report.rows
+    ]
+    content = {"summary": report.summary(*measures).to_dict(), "samples": samples}
+    return as_json(content, "scores")
 
 
-def as_csv(report: Report, measures: Sequence[Measure] = (), delimiter: str = ",") -> str:
-    """Return a head and one line for each sample; see `Report.to_csv`."""
-    columns = frames.score_columns(report.methods, measures)
-    rows = frames.score_rows(report, measures)
-    return spreadsheet.table(
-        [columns, *([row.get(name) for name in columns] for row in rows)], delimiter
-    )
-
-
-def comparison_as_json(comparison: Comparison) -> str:
-    """Return one JSON object; see `Comparison.to_json`."""
-    return json.dumps({"kind": "fullrecall comparison", **comparison.to_dict()}, indent=1) + "\n"
-
-
-def comparison_as_csv(comparison: Comparison, delimiter: str = ",") -> str:
-    """Return a head and one line for each sample; see `Comparison.to_csv`."""
-    columns = frames.change_columns(comparison)
-    rows = frames.change_rows(comparison)
-    return spreadsheet.table(
-        [columns, *([row.get(name) for name in columns] for row in rows)], delimiter
-    )
+def as_csv(table: tuple[frames.Columns, frames.Rows], delimiter: str) -> str:
+    """Return a head and one line for each row; see `Report.to_csv`."""
+    columns, rows = table
+    return spreadsheet.table([list(columns), *rows], delimiter)
 
 
 class Text(str):
-    """What was written to a file: as a cell's last value it shows where, and not all of itself."""
+    """What was written to a file: as a cell's last value it does not show all of itself."""
 
-    __slots__ = ("path",)
-    path: Path
+    __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"<{counted(len(self), 'character')}, written to {self.path}>"
+        return f"<{counted(len(self), 'character')}, written to a file>"
 
 
 def kept(text: str, path: str | Path | None) -> str:
     """Return a text that was written to `path`, if there is one."""
-    if path is None:
-        return text
-    output = Text(text)
-    output.path = Path(path)
-    return output
+    return text if path is None else Text(text)
 
 
 def written(text: str, path: str | Path | None) -> str:

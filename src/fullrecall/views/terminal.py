@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import IO, TYPE_CHECKING
 
-from fullrecall.views.sheet import Cell, Section, Sheet, cell_of
+from fullrecall.views.sheet import Cell, Sheet, cell_of
 from fullrecall.views.text import NOTHING, one_line
 
 if TYPE_CHECKING:
@@ -18,16 +18,13 @@ if TYPE_CHECKING:
 WIDEST = 240
 """Columns of a table as text: as wide as its scores need, whatever the terminal."""
 
-_GAP = 3
-"""Columns between two of a table."""
+_UNBOUNDED = 10_000
+"""Columns that no table needs."""
 
 _LONGEST_LINE = 400
 """Characters of a note or a cell that are printed."""
 
 _STYLES = {"good": "green", "bad": "yellow", "unsure": "bold yellow"}
-
-_BLANK = frozenset({"", NOTHING})
-"""Cells that hold nothing."""
 
 
 def console(file: IO[str], *, width: int | None = None) -> Console:
@@ -128,81 +125,58 @@ class Grid:
     """A table whose columns go into another below it where there is no room: no number is cut."""
 
     def __init__(self, sheet: Sheet) -> None:
-        self._heads = [_printable(cell_of(head).text.replace("_", "\n", 1)) for head in sheet.heads]
-        self._sections = [_Rows(section) for section in sheet.sections]
+        self._sheet = sheet
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        label, widths = self._measured()
-        first = 0
-        while first == 0 or first < len(widths):
-            last, width = (
-                first + 1,
-                label + sum(_GAP + width_of for width_of in widths[first : first + 1]),
-            )
-            while last < len(widths) and width + _GAP + widths[last] <= options.max_width:
-                width += _GAP + widths[last]
-                last += 1
+        from rich.measure import Measurement
+
+        unbounded, count = options.update(width=_UNBOUNDED), len(self._sheet.heads)
+        first = last = 0
+        while last < max(1, count):
+            first, last, fits = last, last + 1, True
+            table = _table(self._sheet, slice(first, last))
+            while fits and last < count:
+                wider = _table(self._sheet, slice(first, last + 1))
+                fits = Measurement.get(console, unbounded, wider).maximum <= options.max_width
+                if fits:
+                    table, last = wider, last + 1
             if first:
                 yield ""
-            yield from console.render(self._table(slice(first, last)), options.update(width=width))
-            first = last
-
-    def _measured(self) -> tuple[int, list[int]]:
-        """Return how many columns of the terminal the labels take, and each column of cells."""
-        from rich.cells import cell_len
-
-        labels = [0]
-        widths = [max(map(cell_len, head.splitlines()), default=0) for head in self._heads]
-        for section in self._sections:
-            labels.append(cell_len(section.title))
-            for label, cells in section.rows:
-                labels.append(section.inset + cell_len(label))
-                sizes = (cell_len(cell.text) for cell in cells)
-                widths = [max(pair) for pair in zip(widths, sizes, strict=True)]
-        return max(labels), widths
-
-    def _table(self, columns: slice) -> Table:
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-        grid.add_column("", no_wrap=True)
-        for head in self._heads[columns]:
-            grid.add_column(
-                Text(head, justify="right"), justify="right", vertical="bottom", no_wrap=True
-            )
-        for nth, section in enumerate(self._sections):
-            if nth:
-                grid.add_row()
-            if section.title:
-                grid.add_row(Text(section.title, style="bold cyan"))
-            for label, cells in section.rows:
-                # A row that only the other part of the table fills is left to it.
-                here = {cell.text for cell in cells[columns]}
-                if here <= _BLANK and not {cell.text for cell in cells} <= _BLANK:
-                    continue
-                grid.add_row(Text(f"{' ' * section.inset}{label}"), *map(_text, cells[columns]))
-        return grid
+            width = Measurement.get(console, unbounded, table).maximum
+            yield from console.render(table, options.update(width=width))
 
 
-class _Rows:
-    """A section with the small parts of its cells as rows of their own, below the others."""
+def _table(sheet: Sheet, columns: slice) -> Table:
+    """Return some columns of a sheet beside its labels, with the small parts of cells below."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
 
-    def __init__(self, section: Section) -> None:
-        self.title = _printable(section.title)
-        self.inset = 2 if section.title else 0
-        self.rows: list[tuple[str, Sequence[Cell]]] = []
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table.add_column("", no_wrap=True)
+    for head in sheet.heads[columns]:
+        text = Text(_printable(cell_of(head).text.replace("_", "\n", 1)), justify="right")
+        table.add_column(text, justify="right", vertical="bottom", no_wrap=True)
+    for nth, section in enumerate(sheet.sections):
+        if nth:
+            table.add_row()
+        if section.title:
+            table.add_row(Text(_printable(section.title), style="bold cyan"))
+        inset = "  " if section.title else ""
         for line in section.lines:
-            cells = [_printable_cell(cell_of(cell)) for cell in line.cells]
-            self.rows.append((_printable_cell(cell_of(line.label)).text, cells))
-            small = [Cell(cell.small or NOTHING) for cell in cells]
-            if any(cell.small for cell in cells):
-                self.rows.append((f"  {line.small}", small))
+            cells = list(map(cell_of, line.cells))
+            # A row that only the other part of the table fills is left to it.
+            if _fills(cells[columns]) or not _fills(cells):
+                label = _printable(cell_of(line.label).text)
+                table.add_row(f"{inset}{label}", *map(_text, cells[columns]))
+            if any(cell.small for cell in cells[columns]):
+                small = (_printable(cell.small or NOTHING) for cell in cells[columns])
+                table.add_row(f"{inset}  {line.small}", *small)
+    return table
 
 
-def _printable_cell(cell: Cell) -> Cell:
-    return cell._replace(text=_printable(cell.text), small=_printable(cell.small))
+def _fills(cells: Sequence[Cell]) -> bool:
+    return any(cell.text not in {"", NOTHING} for cell in cells)
 
 
 def _printable(text: str) -> str:
@@ -215,4 +189,4 @@ def _printable(text: str) -> str:
 def _text(cell: Cell) -> Text:
     from rich.text import Text
 
-    return Text(cell.text, style=_STYLES.get(cell.emphasis, ""))
+    return Text(_printable(cell.text), style=_STYLES.get(cell.emphasis, ""))
