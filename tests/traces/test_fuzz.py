@@ -27,8 +27,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from fullrecall import Retrieval, Sample, read
+from fullrecall.run.retrievers import as_retriever
 from fullrecall.traces import RetrievalProcessor
-from fullrecall.traces.sources import of_sdk
+from fullrecall.traces.span import of_sdk
 
 pytestmark = [
     pytest.mark.frameworks,
@@ -105,7 +106,7 @@ class Tracing:
 
     def _live(self, call: Callable[[str], Any]) -> Retrieval:
         self.spans.clear()
-        return self.processor.observed(call).retrieve(Sample(user_input="q"))
+        return as_retriever(self.processor.observed(call)).retrieve(Sample(user_input="q"))
 
     def _exported(self) -> list[Sample]:
         return list(read.from_spans(self.spans.get_finished_spans()))

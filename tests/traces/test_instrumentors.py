@@ -38,6 +38,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from fullrecall import IdRecall, Retrieval, Sample, TextRecall, evaluate
 from fullrecall import read as datasets
 from fullrecall.calls import Call
+from fullrecall.run.retrievers import as_retriever
 from fullrecall.traces import RetrievalProcessor
 from langchain_fullrecall import observed as langchain_observed
 from llama_index.evaluation.fullrecall import observed as llama_observed
@@ -222,7 +223,7 @@ def lists(record: Retrieval) -> Any:
 def test_langchain(name: str, tracing: Tracing) -> None:
     """Live, exported, and by the adapter: one record."""
     application, sample = LANGCHAIN[name](), Sample(user_input=QUESTION)
-    seen = tracing.processor.observed(application.invoke).retrieve(sample)
+    seen = as_retriever(tracing.processor.observed(application.invoke)).retrieve(sample)
     assert seen.error is None
     assert tracing.live == []  # what a block sees makes no other sample
     (exported,) = tracing.exported()
@@ -236,7 +237,7 @@ def test_langchain(name: str, tracing: Tracing) -> None:
 def test_llama_index(name: str, tracing: Tracing) -> None:
     """Live, exported, and by the adapter: one record."""
     application, sample = LLAMA_INDEX[name](), Sample(user_input=QUESTION)
-    seen = tracing.processor.observed(asked(application)).retrieve(sample)
+    seen = as_retriever(tracing.processor.observed(asked(application))).retrieve(sample)
     assert seen.error is None
     (exported,) = tracing.exported()
     assert exported.user_input == QUESTION
@@ -322,7 +323,7 @@ def test_an_agent_of_langchain(tracing: Tracing) -> None:
     def application(question: str) -> Any:
         return agent().invoke({"messages": [("user", question)]})
 
-    seen = tracing.processor.observed(application).retrieve(sample)
+    seen = as_retriever(tracing.processor.observed(application)).retrieve(sample)
     assert seen.ranks == (1, 2, 3, 4)
     (exported,) = tracing.exported()
     assert (exported.user_input, exported.response) == (QUESTION, "330 metres.")
@@ -368,8 +369,7 @@ def test_an_async_application(application: Any, tracing: Tracing) -> None:
 
     async def both() -> list[Retrieval]:
         observed = tracing.processor.observed(application)
-        asked = (observed.aretrieve(Sample(user_input=question)) for question in "ab")
-        return await asyncio.gather(*asked)
+        return await asyncio.gather(*map(observed, "ab"))
 
     found = asyncio.run(both())
     assert [each.calls[0].query for each in found] == ["a", "b"]

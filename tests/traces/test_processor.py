@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace import Span, TracerProvider
 
 from fullrecall import IdRecall, Sample
 from fullrecall.errors import ParameterError
+from fullrecall.run.retrievers import as_retriever
 from fullrecall.traces import RetrievalProcessor
 
 RUNS = int(os.environ.get("FULLRECALL_RUNS", "8"))
@@ -128,7 +129,7 @@ def test_what_an_application_returns_counts_in_any_form(result: Any) -> None:
         application.start("search", ids=("a", "b", "c")).end()
         return result
 
-    found = application.processor.observed(ask).retrieve(Sample(user_input="q"))
+    found = as_retriever(application.processor.observed(ask)).retrieve(Sample(user_input="q"))
     assert found.error is None
     assert [context.id for context in found.contexts or ()] == ["c", "a"]
 
@@ -153,7 +154,7 @@ def test_a_trace_that_goes_on_for_ever_is_bounded() -> None:
     assert len(app.samples) >= 19
     assert all(map(is_unscored, app.samples))
     (left,) = app.processor._traces.values()
-    assert len(left.steps) + len(left.open) <= 50
+    assert len(left.steps()) <= 50
     root.end()
 
 

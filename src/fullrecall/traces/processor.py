@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from inspect import isawaitable, iscoroutinefunction
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -17,7 +16,7 @@ from fullrecall.captured import Captured
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
-from fullrecall.traces.sources import of_sdk
+from fullrecall.traces.span import of_sdk
 from fullrecall.traces.trace import Reading, retrieval_of, sample_of
 from fullrecall.traces.translation import TracedStep, step_of
 
@@ -29,8 +28,6 @@ except ImportError:
 if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import ReadableSpan, Span
-
-    from fullrecall.retrieval import Retriever
 
 
 class RetrievalProcessor(SpanProcessor):
@@ -72,62 +69,61 @@ class RetrievalProcessor(SpanProcessor):
         self._on_sample = on_sample
         self._reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
         self._max_open, self._max_spans = max_open, max_spans
-        self._lock = threading.Lock()
-        self._captures: dict[str, Capture] = {}
-        self._traces: OrderedDict[str, _Trace] = OrderedDict()
+        self._begin_anew()
         _processors.add(self)
+
+    def _begin_anew(self) -> None:
+        """Forget all; in a forked child, another thread may hold the lock for ever."""
+        self._lock = threading.Lock()
+        self._open: dict[str, Capture] = {}
+        self._traces: OrderedDict[str, Capture] = OrderedDict()
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002
         """Note to which capture, or to which trace, a span belongs."""
-        own, parent = _ids(span), span.parent
+        trace_id, span_id = _ids(span)
         capture = _capturing.get()
-        full: list[tuple[str, _Trace]] = []
+        full: list[tuple[str, Capture]] = []
         with self._lock:
-            if capture is None and parent is not None:
+            if capture is None and span.parent is not None:
                 # Where an instrumentor starts spans in threads of its own, the parent tells.
-                capture = self._captures.get(f"{parent.span_id:016x}")
-            if capture is not None and capture.owner is self:
-                self._captures[own[1]] = capture
-                capture.started(own[1], span)
-            elif self._on_sample is not None:
-                trace = self._traces.setdefault(own[0], _Trace())
-                trace.open[own[1]] = span
-                if len(trace.open) + len(trace.steps) > self._max_spans:
-                    full.append((own[0], self._traces.pop(own[0])))
-                while len(self._traces) > self._max_open:
-                    full.append(self._traces.popitem(last=False))
+                capture = self._open.get(f"{span.parent.span_id:016x}")
+            if capture is None or capture.owner is not self:
+                if self._on_sample is None:
+                    return
+                capture = self._traces.setdefault(trace_id, Capture(self, self._reading))
+            self._open[span_id] = capture
+            if capture.started(span_id, span) > self._max_spans and trace_id in self._traces:
+                full.append((trace_id, self._traces.pop(trace_id)))
+            while len(self._traces) > self._max_open:
+                full.append(self._traces.popitem(last=False))
+            self._forget(each for _, each in full)
         self._hand_out(full)
 
     def on_end(self, span: ReadableSpan) -> None:
         """Copy what a span says of a retrieval."""
         trace_id, span_id = _ids(span)
-        with self._lock:
-            capture = self._captures.pop(span_id, None)
-            trace = self._traces.get(trace_id)
-        if capture is None and (trace is None or span_id not in trace.open):
+        capture = self._open.get(span_id)
+        if capture is None:
             return
         step = step_of(of_sdk(span), self._reading.id_key)
-        if capture is not None:
-            capture.ended(step)
-            return
-        ended: list[tuple[str, _Trace]] = []
         with self._lock:
-            trace = self._traces.get(trace_id)
-            if trace is None or span_id not in trace.open:
+            if self._open.pop(span_id, None) is None:
                 return
-            trace.steps.append(step)
-            del trace.open[span_id]
-            trace.root_ended |= step.step.parent is None or step.remote_parent
-            if trace.root_ended and not trace.open:
-                ended.append((trace_id, self._traces.pop(trace_id)))
+            has_ended = capture.ended(step) and self._traces.get(trace_id) is capture
+            ended = [(trace_id, self._traces.pop(trace_id))] if has_ended else []
         self._hand_out(ended)
+
+    def _forget(self, captures: Iterable[Capture]) -> None:
+        for capture in captures:
+            for span_id in [own for own, of in self._open.items() if of is capture]:
+                del self._open[span_id]
 
     def shutdown(self) -> None:
         """Hand out the traces that are still open, unscored."""
         with self._lock:
             left = list(self._traces.items())
             self._traces.clear()
-            self._captures.clear()
+            self._open.clear()
         self._hand_out(left)
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:  # noqa: ARG002
@@ -154,12 +150,9 @@ class RetrievalProcessor(SpanProcessor):
             with suppress(ValueError):  # closed in another context, where nothing was set
                 _capturing.reset(token)
             with self._lock:
-                for span_id in [each for each, of in self._captures.items() if of is capture]:
-                    del self._captures[span_id]
+                self._forget([capture])
 
-    def observed(
-        self, application: Callable[[str], Any] | Callable[[str], Awaitable[Any]]
-    ) -> Retriever:
+    def observed(self, application: Callable[[str], Any]) -> Callable[[str], Any]:
         """Return an application as a retriever: what its spans say it retrieves for a question.
 
         `application` is a function of the question, sync or async, such as `chain.invoke` or
@@ -170,42 +163,65 @@ class RetrievalProcessor(SpanProcessor):
             raise ParameterError(
                 f"application must be a function of the question, got {application!r}"
             )
-        return _Observed(self, application)
 
-    def after_fork(self) -> None:
-        """Begin anew in a child: another thread may have held the lock, and never releases it."""
-        self._lock = threading.Lock()
-        self._captures = {}
-        self._traces = OrderedDict()
+        def asked(question: str) -> Retrieval:
+            with self.capture() as captured:
+                output = application(question)
+            return captured.retrieval(output)
 
-    def _hand_out(self, traces: Sequence[tuple[str, _Trace]]) -> None:
+        async def asked_and_awaited(question: str) -> Retrieval:
+            with self.capture() as captured:
+                output = await application(question)
+            return captured.retrieval(output)
+
+        return asked_and_awaited if iscoroutinefunction(application) else asked
+
+    def _hand_out(self, traces: Sequence[tuple[str, Capture]]) -> None:
         if self._on_sample is None:
             return
         for trace_id, trace in traces:
-            steps = trace.steps + [_unended(span, self._reading) for span in trace.open.values()]
+            steps = trace.steps()
             self._on_sample(sample_of(trace_id, steps, self._reading, ended=trace.root_ended))
 
 
 class Capture(Captured):
-    """What was seen in a block, which may go on still. Safe under threads."""
+    """What was seen in a block, or of a trace, which may go on still. Safe under threads.
+
+    `root_ended` says whether its outermost span of this process has ended.
+    """
 
     def __init__(self, owner: RetrievalProcessor, reading: Reading) -> None:
         self.owner = owner
+        self.root_ended = False
         self._reading = reading
         self._lock = threading.Lock()
         self._steps: list[TracedStep] = []
         self._open: dict[str, Span] = {}
 
-    def started(self, span_id: str, span: Span) -> None:
-        """Note that a span has started."""
+    def started(self, span_id: str, span: Span) -> int:
+        """Note that a span has started; return how many there are."""
         with self._lock:
             self._open[span_id] = span
+            return len(self._open) + len(self._steps)
 
-    def ended(self, step: TracedStep) -> None:
-        """Add what an ended span says."""
+    def ended(self, step: TracedStep) -> bool:
+        """Add what an ended span says; return whether all have ended, the outermost one too."""
         with self._lock:
             self._steps.append(step)
             self._open.pop(str(step.step.id), None)
+            self.root_ended |= step.step.parent is None or step.remote_parent
+            return self.root_ended and not self._open
+
+    def steps(self) -> list[TracedStep]:
+        """Return what the spans say, those that go on too: a stream that nobody reads does."""
+        with self._lock:
+            steps, open_spans = list(self._steps), list(self._open.values())
+        for span in open_spans:
+            step = step_of(of_sdk(span), self._reading.id_key)
+            step.is_open, step.problem = True, None
+            step.step.returned = ()
+            steps.append(step)
+        return steps
 
     def retrieval(self, output: object = None) -> Retrieval:
         """Return the record of the block; where nothing was observed, its `error` says so.
@@ -214,10 +230,7 @@ class Capture(Captured):
         text is the response. A span that a span from outside of the block called is an outermost
         one.
         """
-        with self._lock:
-            steps, open_spans = list(self._steps), list(self._open.values())
-        # A stream that nobody has read yet keeps the spans around it open.
-        steps += [_unended(span, self._reading) for span in open_spans]
+        steps = self.steps()
         inside = {step.step.id for step in steps}
         for step in steps:
             step.remote_parent = step.step.parent not in inside
@@ -229,56 +242,13 @@ _processors: WeakSet[RetrievalProcessor] = WeakSet()
 
 def _after_fork() -> None:
     for processor in _processors:
-        processor.after_fork()
+        processor._begin_anew()  # noqa: SLF001 - of the same module
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 _capturing: ContextVar[Capture | None] = ContextVar("fullrecall_spans", default=None)
-
-
-@dataclass(slots=True)
-class _Trace:
-    """The spans of one trace: what those say that have ended, and those that go on, by ID."""
-
-    steps: list[TracedStep] = field(default_factory=list)
-    open: dict[str, Span] = field(default_factory=dict)
-    root_ended: bool = False
-
-
-class _Observed:
-    """An application as a `Retriever`."""
-
-    def __init__(self, processor: RetrievalProcessor, application: Callable[[str], Any]) -> None:
-        self._processor = processor
-        self._application = application
-        self.asynchronous = iscoroutinefunction(application)
-
-    def retrieve(self, sample: Sample) -> Retrieval:
-        """Return what the application's spans say it retrieved for the sample's `user_input`."""
-        with self._processor.capture() as captured:
-            output = self._application(sample.user_input or "")
-        return captured.retrieval(output)
-
-    async def aretrieve(self, sample: Sample) -> Retrieval:
-        """Return the same as `retrieve`; a sync application runs in a thread."""
-        if not self.asynchronous:
-            import asyncio
-
-            return await asyncio.to_thread(self.retrieve, sample)
-        with self._processor.capture() as captured:
-            output = self._application(sample.user_input or "")
-            output = await output if isawaitable(output) else output
-        return captured.retrieval(output)
-
-
-def _unended(span: Span, reading: Reading) -> TracedStep:
-    """Return what a span says that goes on still."""
-    step = step_of(of_sdk(span), reading.id_key)
-    step.is_open, step.problem = True, None
-    step.step.returned = ()
-    return step
 
 
 def _ids(span: Any) -> tuple[str, str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
-from fullrecall.traces.records import RECORD_FORMS, error_of, hex_id, key_values, mappings, whole
-from fullrecall.traces.span import Span, flat
+from fullrecall.traces.span import Span, error_of, flat, of_sdk, parsed
 
 RESOURCE_SPANS = "resourceSpans"
 """The key by which an object of OTLP JSON is known."""
@@ -21,6 +24,44 @@ _FORMS = (
     "MLflow, observations of Langfuse, or calls of Weave"
 )
 
+# The names under which these tools keep the parts of a span: the first that has a value counts.
+_TRACE_ID = ("context.trace_id", "trace_id", "traceId")
+_SPAN_ID = ("context.span_id", "span_id", "spanId", "id")
+_PARENT_ID = (
+    "parentSpanId",
+    "parent_span_id",
+    "parentObservationId",
+    "parent_observation_id",
+    "parent_id",
+)
+_NAME = ("display_name", "op_name", "name")
+_START = (
+    "start_time_unix_nano",
+    "startTimeUnixNano",
+    "start_time_ns",
+    "startTime",
+    "started_at",
+    "start_time",
+)
+_END = (
+    "end_time_unix_nano",
+    "endTimeUnixNano",
+    "end_time_ns",
+    "endTime",
+    "ended_at",
+    "end_time",
+)
+_STATUS = ("status_code", "status.code", "level", "status")
+_MESSAGE = ("status_message", "status.message", "statusMessage", "exception")
+
+_LANGFUSE = {f"langfuse.observation.{name}": name for name in ("type", "input", "output")}
+_WEAVE = {"weave.inputs": "inputs", "weave.output": "output"}
+"""Attributes of what is no span of OpenTelemetry, by the names of their columns."""
+
+_LANGFUSE_TYPES = frozenset(
+    "agent chain embedding evaluator event generation guardrail retriever span tool".split()
+)
+
 
 def spans_in(item: object) -> Iterator[Span]:
     """Yield the spans of one item: a span, an OTLP object, a row of a frame, or a trace.
@@ -31,7 +72,12 @@ def spans_in(item: object) -> Iterator[Span]:
     if isinstance(item, Span):
         yield item
     elif isinstance(item, Mapping):
-        yield from _of_mapping(item)
+        spans = _spans_inside(item)
+        if spans is None:
+            yield _span_of(item)
+        else:
+            for span in spans:
+                yield from spans_in(span)
     elif hasattr(item, "context") and hasattr(item, "attributes") and hasattr(item, "parent"):
         yield of_sdk(item)
     elif callable(dump):  # a Trace or a Span of MLflow, a Call of Weave
@@ -45,64 +91,20 @@ def is_span_row(row: object) -> bool:
     if not isinstance(row, Mapping):
         return False
     return (
-        isinstance(row.get(RESOURCE_SPANS), list)
-        or ("context.trace_id" in row and "context.span_id" in row)
-        or _trace_spans(row) is not None
+        ("context.trace_id" in row and "context.span_id" in row)
         or ("context" in row and "attributes" in row)
-        or any(form.fits(row) for form in RECORD_FORMS[:2])
+        or _spans_inside(row) is not None
+        or _is_observation(row)
+        or _is_call(row)
     )
 
 
-def of_sdk(span: Any) -> Span:
-    """Return a `ReadableSpan` of OpenTelemetry's SDK."""
-    context, parent = span.context, span.parent
-    status = span.status
-    failed = getattr(getattr(status, "status_code", None), "name", "") == "ERROR"
-    events = tuple((event.name, dict(event.attributes or {})) for event in span.events or ())
-    return Span(
-        trace_id=f"{context.trace_id:032x}",
-        span_id=f"{context.span_id:016x}",
-        parent_id=None if parent is None else f"{parent.span_id:016x}",
-        remote_parent=parent is not None and parent.is_remote,
-        name=span.name or "span",
-        attributes=dict(span.attributes or {}),
-        events=events,
-        error=error_of(status.description, events) if failed else None,
-        start=span.start_time or 0,
-        end=span.end_time or 0,
-        dropped=span.dropped_attributes,
-    )
-
-
-def _of_mapping(item: Mapping[Any, Any]) -> Iterator[Span]:
+def _spans_inside(item: Mapping[Any, Any]) -> Iterable[Any] | None:
+    """Return the spans of an OTLP object, of MLflow's or Langfuse's trace; None for another."""
     if isinstance(item.get(RESOURCE_SPANS), list):
-        for resource in mappings(item[RESOURCE_SPANS]):
-            for scope in mappings(resource.get("scopeSpans")):
-                yield from map(_of_otlp, mappings(scope.get("spans")))
-        return
-    spans = _trace_spans(item)
-    if spans is None:
-        yield _of_one(item)
-        return
-    for span in spans:  # a trace of MLflow, or a row of its frame
-        yield from spans_in(span)
-
-
-def _of_one(item: Mapping[Any, Any]) -> Span:
-    columns = {str(name): value for name, value in item.items()}
-    for holder in ("context", "status"):
-        if isinstance(nested := columns.get(holder), Mapping):
-            columns |= {f"{holder}.{name}": value for name, value in nested.items()}
-    form = next((each for each in RECORD_FORMS if each.fits(columns)), None)
-    if form is not None:
-        return form.span(columns)
-    if "spanId" in columns:
-        return _of_otlp(item)
-    names = ", ".join(map(repr, list(columns)[:8])) or "nothing"
-    raise InputError(f"{_FORMS}, got an object with {names}")
-
-
-def _trace_spans(item: Mapping[Any, Any]) -> Iterable[Any] | None:
+        resources = _mappings(item[RESOURCE_SPANS])
+        scopes = [scope for each in resources for scope in _mappings(each.get("scopeSpans"))]
+        return [span for scope in scopes for span in _mappings(scope.get("spans"))]
     data = item.get("data")
     fields = data if isinstance(data, Mapping) else item
     spans = fields.get("spans", fields.get("observations"))
@@ -111,25 +113,161 @@ def _trace_spans(item: Mapping[Any, Any]) -> Iterable[Any] | None:
     return spans
 
 
-def _of_otlp(span: Mapping[str, Any]) -> Span:
-    status = span.get("status")
-    status = status if isinstance(status, Mapping) else {}
+def _is_observation(row: Mapping[Any, Any]) -> bool:
+    """Return whether a row has a type of Langfuse's, its ID, and that of its trace."""
+    kind = row.get("type")
+    ids = (row.get("id"), _first(row, ("traceId", "trace_id")))
+    is_known = isinstance(kind, str) and kind.lower() in _LANGFUSE_TYPES
+    return is_known and all(isinstance(each, str) for each in ids)
+
+
+def _is_call(row: Mapping[Any, Any]) -> bool:
+    """Return whether a row is a call of Weave: an op, its ID, that of its trace, and its inputs."""
+    names = ("op_name", "id", "trace_id")
+    return "inputs" in row and all(isinstance(row.get(name), str) for name in names)
+
+
+def _span_of(item: Mapping[Any, Any]) -> Span:
+    """Return one row or object as a span; raise `InputError` for one without the IDs of one."""
+    row = {str(name): value for name, value in item.items()}
+    for holder in ("context", "status"):
+        if isinstance(nested := row.get(holder), Mapping):
+            row |= {f"{holder}.{name}": value for name, value in nested.items()}
+    values: Mapping[str, str] = {}
+    if _is_observation(row):
+        values = _LANGFUSE
+    elif _is_call(row):
+        values, row = _WEAVE, _named_call(row)
+    elif not any(name in row for name in _SPAN_ID[:3]):
+        names = ", ".join(map(repr, list(row)[:8])) or "nothing"
+        raise InputError(f"{_FORMS}, got an object with {names}")
     events = tuple(
-        (str(event.get("name", "")), key_values(event.get("attributes")))
-        for event in mappings(span.get("events"))
+        (str(event.get("name", "")), _key_values(event.get("attributes")))
+        for event in _mappings(_plain(row.get("events")))
     )
-    flags = whole(span.get("flags"))
-    failed = status.get("code") in (2, "2", "STATUS_CODE_ERROR")
+    parent, flags = _first(row, _PARENT_ID), _whole(row.get("flags"))
+    code = str(_first(row, _STATUS)).upper().rpartition("_")[2]
+    failed = code in ("ERROR", "2") or (values is _WEAVE and not _is_missing(row.get("exception")))
     return Span(
-        trace_id=hex_id(span.get("traceId"), 16),
-        span_id=hex_id(span.get("spanId"), 8),
-        parent_id=hex_id(span["parentSpanId"], 8) if span.get("parentSpanId") else None,
+        trace_id=_hex_id(_first(row, _TRACE_ID), 16),
+        span_id=_hex_id(_first(row, _SPAN_ID), 8),
+        parent_id=_hex_id(parent, 8) if parent else None,
         remote_parent=bool(flags & _KNOWS_REMOTE and flags & _REMOTE),
-        name=str(span.get("name") or "span"),
-        attributes=flat(key_values(span.get("attributes"))),
+        name=str(_first(row, _NAME) or "span"),
+        attributes=_attributes(row, values),
         events=events,
-        error=error_of(status.get("message"), events) if failed else None,
-        start=whole(span.get("startTimeUnixNano")),
-        end=whole(span.get("endTimeUnixNano")),
-        dropped=whole(span.get("droppedAttributesCount")),
+        error=error_of(_first(row, _MESSAGE), events) if failed else None,
+        start=_nanoseconds(_first(row, _START)),
+        end=_nanoseconds(_first(row, _END)),
+        dropped=_whole(row.get("droppedAttributesCount")),
     )
+
+
+def _named_call(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call of Weave: its op without the address, its exception in a line."""
+    output, problem = _plain(row.get("output")), parsed(row.get("exception"))
+    if isinstance(output, Mapping) and isinstance(output.get("outputs"), Mapping):
+        output = output["outputs"]  # a run of LangChain
+    if isinstance(problem, Mapping):
+        parts = (problem.get(name) for name in ("type", "message"))
+        problem = ": ".join(str(part) for part in parts if part)
+    name = str(_first(row, _NAME)).rpartition("/")[2].partition(":")[0]
+    return {**row, "output": output, "exception": problem, "display_name": name}
+
+
+def _attributes(row: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
+    """Return the attributes of a row under dotted names, those in columns of their own too."""
+    payload = parsed(_first(row, ("attributes", "metadata") if values else ("attributes",)))
+    attributes = flat(_key_values(payload))
+    columns = {
+        name.removeprefix("attributes."): _plain(value)
+        for name, value in row.items()
+        if name.startswith("attributes.") and not _is_missing(value)
+    }
+    attributes |= flat(columns)
+    for attribute, name in values.items():
+        value = _plain(row.get(name))
+        if not _is_missing(value):
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            attributes[attribute] = text
+    if isinstance(row.get("span_kind"), str):
+        attributes.setdefault("openinference.span.kind", row["span_kind"])
+    return attributes
+
+
+def _first(row: Mapping[Any, Any], names: Sequence[str]) -> Any:
+    """Return the first of these columns that has a value; None if none has."""
+    return next((row[name] for name in names if not _is_missing(row.get(name))), None)
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _key_values(pairs: object) -> dict[str, Any]:
+    """Return attributes, as a mapping or as pairs of OTLP JSON."""
+    if isinstance(pairs, Mapping):
+        return dict(pairs)
+    return {str(pair.get("key")): _any_value(pair.get("value")) for pair in _mappings(pairs)}
+
+
+def _any_value(value: object) -> Any:
+    """Return what an `AnyValue` of OTLP JSON holds."""
+    if not isinstance(value, Mapping) or not value:
+        return None
+    kind, content = next(iter(value.items()))
+    inside = content.get("values") if isinstance(content, Mapping) else None
+    if kind == "arrayValue":
+        return [_any_value(each) for each in inside or ()]
+    if kind == "kvlistValue":
+        return _key_values(inside)
+    return _whole(content) if kind == "intValue" else content
+
+
+def _hex_id(value: object, size: int) -> str:
+    """Return an ID of `size` bytes as hex; what protobuf's own JSON wrote is base64."""
+    if not isinstance(value, str) or not value:
+        raise InputError(f"expected a span with a trace_id and a span_id, got {shown(value)}")
+    if len(value) == 2 * size:
+        return value.lower()
+    try:
+        decoded = base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return value
+    return decoded.hex() if len(decoded) == size else value
+
+
+def _nanoseconds(value: Any) -> float:
+    """Return a time in nanoseconds: whole numbers are; 0 where there is none."""
+    if isinstance(value, str) and not value.isdigit():
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return 0
+    stamp = getattr(value, "timestamp", None)
+    return float(stamp()) * 1e9 if callable(stamp) else _whole(value)
+
+
+def _whole(value: object) -> int:
+    """Return a whole number; 0 for what is none."""
+    try:
+        return int(value)  # type: ignore[call-overload, no-any-return]
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+def _plain(value: object) -> Any:
+    """Return arrays, also within lists and mappings, as plain values."""
+    convert = getattr(value, "tolist", None)
+    if callable(convert):
+        value = convert()
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a cell of a frame has no value."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,23 +45,78 @@ class Span:
         return next((str(each) for each in messages if each is not None), None)
 
 
+def of_sdk(span: Any) -> Span:
+    """Return a `ReadableSpan` of OpenTelemetry's SDK."""
+    context, parent = span.context, span.parent
+    status = span.status
+    failed = getattr(getattr(status, "status_code", None), "name", "") == "ERROR"
+    events = tuple((event.name, dict(event.attributes or {})) for event in span.events or ())
+    return Span(
+        trace_id=f"{context.trace_id:032x}",
+        span_id=f"{context.span_id:016x}",
+        parent_id=None if parent is None else f"{parent.span_id:016x}",
+        remote_parent=parent is not None and parent.is_remote,
+        name=span.name or "span",
+        attributes=dict(span.attributes or {}),
+        events=events,
+        error=error_of(status.description, events) if failed else None,
+        start=span.start_time or 0,
+        end=span.end_time or 0,
+        dropped=span.dropped_attributes,
+    )
+
+
+def error_of(description: object, events: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+    """Return why a span failed, in one line."""
+    from fullrecall.steps import brief  # a file of samples needs no more than this module's names
+
+    text = description if isinstance(description, str) else ""
+    if not text.strip():
+        raised = next((fields for name, fields in events if name == "exception"), {})
+        parts = (raised.get("exception.type"), raised.get("exception.message"))
+        text = ": ".join(str(part) for part in parts if part) or "the span failed"
+    return brief(text)
+
+
+_CLASS = re.compile(r"[(:\s]")
+_DEPARTURES = frozenset(
+    {"GeneratorExit", "GraphInterrupt", "NodeInterrupt", "GraphDrained", "ParentCommand"}
+)
+
+
+def left_early(error: str) -> bool:
+    """Return whether this error, beginning with its class, says of a step no more than that.
+
+    A stream that nobody reads on, a step that waits for a human, one that hands over to the graph
+    around its own: LangGraph raises what these are, and traces write down errors.
+    """
+    return _CLASS.split(error, maxsplit=1)[0].rpartition(".")[2] in _DEPARTURES
+
+
 def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested attributes under dotted names: `{"a": [{"b": 1}]}` as `{"a.0.b": 1}`.
 
     A list of plain values stays one; an empty list stays, since it says that nothing is there.
     """
-    read_attributes: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name, content in value.items():
         if content is None:
             continue
         key = f"{prefix}{name}"
         if isinstance(content, Mapping):
-            read_attributes.update(flat(content, f"{key}."))
-        elif isinstance(content, (list, tuple)) and any(
-            isinstance(each, Mapping) for each in content
-        ):
-            items = {str(index): each for index, each in enumerate(content)}
-            read_attributes.update(flat(items, f"{key}."))
+            attributes |= flat(content, f"{key}.")
+        elif isinstance(content, (list, tuple)) and any(isinstance(i, Mapping) for i in content):
+            attributes |= flat({str(index): item for index, item in enumerate(content)}, f"{key}.")
         else:
-            read_attributes[key] = content
-    return read_attributes
+            attributes[key] = content
+    return attributes
+
+
+def parsed(value: object) -> Any:
+    """Return what a text of JSON holds; any other value as it is."""
+    if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value

@@ -196,27 +196,21 @@ class _Trace:
         """Give documents that stand in a step by their IDs alone the texts of their IDs."""
         steps = list(steps)
         copies: dict[str, DocumentCopy | None] = {}
-        for step in steps:
-            for listed in (*step.given, *step.returned):
-                for copy in listed.documents:
-                    if copy.id is not None and copy.text:
-                        first_copy = copies.setdefault(copy.id, copy)
-                        if first_copy is not None and first_copy.text != copy.text:
-                            copies[copy.id] = None  # an ID of several texts
+        for copy in _copies(steps):
+            if copy.id is not None and copy.text:
+                first_copy = copies.setdefault(copy.id, copy)
+                if first_copy is not None and first_copy.text != copy.text:
+                    copies[copy.id] = None  # an ID of several texts
 
-        def filled(lists: tuple[DocumentList, ...]) -> tuple[DocumentList, ...]:
-            return tuple(
-                listed._replace(
-                    documents=tuple(
-                        copy if copy.text else copies.get(copy.id or "") or copy
-                        for copy in listed.documents
-                    )
-                )
-                for listed in lists
+        def filled(listed: DocumentList) -> DocumentList:
+            documents = (c if c.text else copies.get(c.id or "") or c for c in listed.documents)
+            return listed._replace(documents=tuple(documents))
+
+        for step in steps:
+            step.given, step.returned = (
+                tuple(map(filled, step.given)),
+                tuple(map(filled, step.returned)),
             )
-
-        for step in steps:
-            step.given, step.returned = filled(step.given), filled(step.returned)
 
     def _take_off_repeats(self) -> None:
         """Take off what a span repeats of the one around it.
@@ -288,22 +282,16 @@ class _Trace:
         Without it nobody can tell whether a model was sent it.
         """
         steps = [span.step for span in self._spans.values()]
-        copies = [
-            copy
-            for step in steps
-            for listed in (*step.given, *step.returned)
-            for copy in listed.documents
-        ]
         # `id_key` may have given a document another ID than the one in its references.
         texts = {
             copy.detail.id if isinstance(copy.detail, Context) else copy.id
-            for copy in copies
+            for copy in _copies(steps)
             if copy.text
         }
+        searches = [step for step in steps if step.kind in ("retriever", "reranker")]
         references = (
             copy.id
-            for step in steps
-            if step.kind in ("retriever", "reranker")
+            for step in searches
             for listed in step.returned
             for copy in listed.documents
             if copy.detail is None and not copy.text
@@ -321,6 +309,13 @@ class _Trace:
         there = sorted({step.name for step in steps if step.kind in _SEARCHES})
         listed = ", ".join(map(repr, there)) or "none"
         return f"no retriever is named {' or '.join(map(repr, names))}: choose one of {listed}"
+
+
+def _copies(steps: Iterable[Step]) -> Iterator[DocumentCopy]:
+    """Yield every document in the steps."""
+    for step in steps:
+        for listed in (*step.given, *step.returned):
+            yield from listed.documents
 
 
 def _are_attempts(construct: TracedStep, spans: Sequence[TracedStep]) -> bool:

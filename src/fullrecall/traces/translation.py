@@ -11,10 +11,29 @@ from fullrecall.context import Context
 from fullrecall.hits import IdKey, contexts_of, id_at
 from fullrecall.identifiers import as_id
 from fullrecall.steps import Contents, DocumentCopy, DocumentList, Kind, Step, ValueReader
-from fullrecall.traces.conventions import CONVENTIONS, REFERENCE, SAMPLE_ID, below, parsed
+from fullrecall.steps.values import NO_CONTENTS
+from fullrecall.traces.conventions import (
+    ANSWERED,
+    ATTEMPTS,
+    DOCUMENT_LIST,
+    DOCUMENTS,
+    GIVEN_DOCUMENTS,
+    INPUT,
+    KIND,
+    KINDS,
+    MESSAGES,
+    OUTPUT,
+    PROMPTS,
+    QUERY,
+    QUERY_RESULT,
+    REFERENCE,
+    REORDERINGS,
+    SAMPLE_ID,
+    TOOL,
+    below,
+)
 from fullrecall.traces.dialogue import REDACTED, answer_of, question_of
-from fullrecall.traces.records import left_early
-from fullrecall.traces.span import Span
+from fullrecall.traces.span import Span, left_early, parsed
 
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
 _HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
@@ -107,30 +126,33 @@ class _Translation:
     def __init__(self, span: Span, id_key: IdKey | None) -> None:
         self._span = span
         self._id_key = id_key
-        self._raw_output = self._first("output")
+        self._raw_output = self._first(OUTPUT)
         self._has_output: bool | None = self._raw_output is not None
         if self._raw_output is None and (span.error or span.departure):
             self._has_output = None
             self._raw_output = None if span.error else span.departure
-        self._input, self._output = parsed(self._first("input")), parsed(self._raw_output)
-        kinds = (each.kind_of(span) for each in CONVENTIONS)
-        self._kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
+        self._input, self._output = parsed(self._first(INPUT)), parsed(self._raw_output)
+        self._results = [dict(below(e, QUERY_RESULT)) for n, e in span.events if n == QUERY_RESULT]
+        values = (parsed(span.attributes.get(name)) for name in KIND)
+        kinds = (KINDS.get(value.lower()) for value in values if isinstance(value, str))
+        named_kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
+        # A query of a vector store retrieves.
+        self._kind: Kind = "retriever" if self._results else named_kind
         self._problem: str | None = None
 
     def step(self) -> TracedStep:
         span, kind = self._span, self._kind
-        query = self._first("query")
+        query = self._first(QUERY)
         question = question_of(self._input) if query is None else str(query) or None
         is_tool = kind == "tool"
-        name = str((is_tool and self._first("tool")) or source_of(span.name))
+        name = str((is_tool and self._first(TOOL)) or source_of(span.name))
         error = span.error or _reported_failure(kind, self._output)
         if error and left_early(error):
             error = None
         metadata = parsed(span.attributes.get("metadata"))
         metadata = metadata if isinstance(metadata, Mapping) else {}
-        contents = Contents((), ()) if error else self._returned()
+        contents = NO_CONTENTS if error else self._returned()
         given_lists = _identified(self._given(), self._id_key)
-        answered = frozenset().union(*(each.answered for each in CONVENTIONS))
         step = Step(
             span.span_id,
             span.parent_id,
@@ -144,9 +166,9 @@ class _Translation:
             error=error,
             callee=name if is_tool else None,
             task=_told(metadata, "langgraph_checkpoint_ns"),
-            tries=any(name in each.attempts for each in CONVENTIONS),
-            answers=any(each.path and each.path[0] in answered for each in given_lists),
-            reorders=any(name in each.reorderings for each in CONVENTIONS),
+            tries=name in ATTEMPTS,
+            answers=any(each.path and each.path[0] in ANSWERED for each in given_lists),
+            reorders=name in REORDERINGS,
             group=_told(metadata, "langgraph_step"),
         )
         return TracedStep(
@@ -163,8 +185,7 @@ class _Translation:
             has_output=self._has_output,
         )
 
-    def _first(self, field: str) -> Any:
-        names = (getattr(each, field) for each in CONVENTIONS)
+    def _first(self, names: Sequence[str]) -> Any:
         values = (self._span.attributes.get(name) for name in names)
         return next((value for value in values if value is not None), None)
 
@@ -173,10 +194,11 @@ class _Translation:
     def _given(self) -> tuple[DocumentList, ...]:
         if self._kind == "llm":
             return ()
-        prefixes = (each.given_documents.get(self._kind, "") for each in CONVENTIONS)
-        single = [_single_documents(self._span, prefix)[0] for prefix in prefixes if prefix]
-        lists = tuple(DocumentList((), copies) for copies in single if copies)
-        return lists or DocumentReader().read(self._input).lists
+        if self._kind in GIVEN_DOCUMENTS:
+            copies, _ = _single_documents(self._span, GIVEN_DOCUMENTS[self._kind])
+            if copies:
+                return (DocumentList((), copies),)
+        return DocumentReader().read(self._input).lists
 
     def _prompt(self) -> tuple[str, ...] | None:
         """Return the messages that a model was sent; None if some of them are missing or hidden."""
@@ -184,11 +206,10 @@ class _Translation:
             return None
         attributes = self._span.attributes
         texts: list[str] = []
-        for each in CONVENTIONS:
-            for prefix, ends in each.messages.items():
-                texts += [str(v) for name, v in below(attributes, prefix) if name.endswith(ends)]
-            for name in each.prompts:
-                texts += ValueReader().read(parsed(attributes.get(name))).texts
+        for prefix, ends in MESSAGES.items():
+            texts += [str(v) for name, v in below(attributes, prefix) if name.endswith(ends)]
+        for name in PROMPTS:
+            texts += ValueReader().read(parsed(attributes.get(name))).texts
         texts = texts or list(ValueReader().read(self._input).texts)
         return None if not texts or REDACTED in texts else tuple(texts)
 
@@ -196,9 +217,9 @@ class _Translation:
 
     def _returned(self) -> Contents:
         if self._kind == "llm":
-            return Contents((), ())
-        if self._kind in ("retriever", "reranker"):
-            copies = self._documents()
+            return NO_CONTENTS
+        if self._kind in DOCUMENTS:
+            copies = self._documents(DOCUMENTS[self._kind])
             return Contents(() if copies is None else (DocumentList((), copies),), ())
         if self._output is None and self._span.dropped:
             self._problem = self._dropped()
@@ -207,57 +228,53 @@ class _Translation:
             output = output["update"]  # LangGraph's Command: what a node writes into the state
         return DocumentReader().read(output)
 
-    def _documents(self) -> tuple[DocumentCopy, ...] | None:
+    def _documents(self, prefix: str) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is not whole."""
-        prefixes = (each.documents.get(self._kind, "") for each in CONVENTIONS)
-        single, problem = next(
-            (
-                read
-                for prefix in prefixes
-                if prefix and (read := _single_documents(self._span, prefix))[0] is not None
-            ),
-            (None, None),
-        )
-        whole = None if self._span.dropped or problem else single
+        single, problem = _single_documents(self._span, prefix)
+        copies = None if self._span.dropped or problem else single
         written = self._written(single)
-        if written is not None and (whole is None or len(written) == len(whole)):
+        if written is not None and (copies is None or len(written) == len(copies)):
             # One attribute has the whole list, with the IDs that the others lack.
-            copies: tuple[DocumentCopy, ...] | None = _completed(written, whole)
+            copies = _completed(written, copies)
+        elif self._span.dropped:
+            self._problem = self._dropped()
+        elif copies is None and REDACTED in (
+            self._raw_output,
+            self._span.attributes.get(prefix),
+        ):
+            self._problem = _HIDDEN
         else:
-            copies = whole
-            self._problem = self._cut(whole) if whole else problem
-            if self._span.dropped:
-                self._problem = self._dropped()
-            elif copies is None and self._is_hidden():
-                self._problem = _HIDDEN
+            self._problem = self._cut(copies) if copies else problem
         if copies and all(not copy.id and copy.text in ("", REDACTED) for copy in copies):
             self._problem = _HIDDEN
         return None if self._problem else copies
 
     def _written(self, single: Sequence[DocumentCopy] | None) -> tuple[DocumentCopy, ...] | None:
         """Return the documents that one value holds; None for what is not beyond doubt a list."""
-        lists = (each.list_in(self._span) for each in CONVENTIONS)
-        value = next((each for each in lists if each is not None), self._output)
+        value: Any = parsed(self._span.attributes.get(DOCUMENT_LIST))
+        if self._results:  # a distance is no score: the smaller is the better
+            value = [
+                {"id": each.get("id"), "text": each.get("document"), "metadata": metadata}
+                for each in self._results
+                for metadata in [parsed(each.get("metadata"))]
+            ]
+        if value is None:
+            value = self._output
         if isinstance(value, Mapping) and isinstance(value.get("documents"), list):
             value = value["documents"]
         if not isinstance(value, list):
             return None
         if all(map(_is_document, value)):
             return copies_of(value)
-        references = [
-            DocumentReader().document(each) if isinstance(each, str) else None for each in value
-        ]
-        if None in references:
-            return None
+        reader = DocumentReader()
+        references = [reader.document(each) if isinstance(each, str) else None for each in value]
         copies = tuple(copy for copy in references if copy is not None)
         left = [copy.id for copy in single or ()]
         # Of some documents the texts were dropped: rather none, a missing one would be missed.
-        return copies if left == [copy.id for copy in copies[len(copies) - len(left) :]] else None
-
-    def _is_hidden(self) -> bool:
-        names = [each.documents.get(self._kind, "") for each in CONVENTIONS]
-        values = [self._raw_output, *map(self._span.attributes.get, names)]
-        return REDACTED in values
+        is_whole = None not in references and left == [
+            c.id for c in copies[len(copies) - len(left) :]
+        ]
+        return copies if is_whole else None
 
     def _dropped(self) -> str:
         return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"

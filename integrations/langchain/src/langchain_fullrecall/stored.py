@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.steps import Contents, DocumentList, Kind, Step, brief
-from fullrecall.traces.records import left_early
+from fullrecall.traces.span import left_early
 from langchain_fullrecall.messages import message_of
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, printed_update, stored_update
