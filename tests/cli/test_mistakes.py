@@ -197,7 +197,6 @@ WRONG_USAGE = {
     ),
     "labels": (["judge", "label", "{file}", "-o", "l.csv"], "expected either -n or --width"),
     "no labels": (["judge", "calibrate", "{file}", "no.csv"], "is not a saved report"),
-    "doctor's directory": (["doctor", "--directory", "no"], "no directory no"),
     "set without documents": (["testset", "check", "{file}"], "expected SET and DOCUMENTS"),
     "model": (
         ["testset", "generate", "{file}", "--model", "gpt-4o", "-o", "s.jsonl"],

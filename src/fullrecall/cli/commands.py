@@ -55,8 +55,7 @@ COMMANDS: Mapping[str, Entry] = {
         "page:page",
     ),
     "doctor": Entry(
-        "Check the installation: versions, extras, frameworks, the built-in judge, a store, a "
-        "model.",
+        "Check the installation: versions, extras, frameworks, the built-in judge, a store.",
         "doctor:doctor",
     ),
     "judge": Entry(

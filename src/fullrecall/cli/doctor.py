@@ -2,82 +2,187 @@
 
 from __future__ import annotations
 
+import platform
+import shlex
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import typer
 
 from fullrecall.cli.console import show, write, write_json
-from fullrecall.cli.exits import wrong
-from fullrecall.cli.installation import Check, State, checks_of
-from fullrecall.cli.judge import judge_of
 from fullrecall.views import terminal
-from fullrecall.views.sheet import Cell, CellLike, Section, Sheet, lines_of
-from fullrecall.views.terminal import Grid
+from fullrecall.views.sheet import Line, Section, Sheet
 from fullrecall.views.text import NOTHING
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 NOT_WELL = 1
 
+_DISTRIBUTIONS: Mapping[str, tuple[str, str]] = {
+    "fullrecall": ("fullrecall", "."),
+    "langchain-fullrecall": ("langchain_fullrecall", "integrations/langchain"),
+    "llama-index-evaluation-fullrecall": (
+        "llama_index.evaluation.fullrecall",
+        "integrations/llama-index",
+    ),
+}
+"""Our distributions: the module that each brings, and its folder in the repository."""
 
-def doctor(
-    *,
-    directory: Path | None = None,
-    judge: str | None = None,
-    base_url: str | None = None,
-    as_json: bool = False,
-) -> None:
+_FOR_DEVELOPERS = ("all", "docs", "lint", "test")
+_MODULES = {
+    "beautifulsoup4": "bs4",
+    "llama-index-core": "llama_index.core",
+    "opentelemetry-sdk": "opentelemetry.sdk",
+}
+"""Modules that are not called as their distributions are."""
+
+_STATEMENT = "The Eiffel Tower is in Paris."
+
+
+class Check(NamedTuple):
+    """One thing that was looked at; `advice` says what to do about it. Absent is no fault."""
+
+    group: str
+    name: str
+    state: Literal["ok", "not installed", "broken"]
+    version: str = ""
+    advice: str = ""
+
+
+def doctor(*, as_json: bool = False) -> None:
     """Check the installation.
 
     Missing extras come with an install command. Exit code 1: an installed part fails. Nothing is
-    sent anywhere, unless --judge names a model: it is then asked for one verdict.
+    sent anywhere.
 
     Examples:
       fullrecall doctor
-      fullrecall doctor --directory /mnt/shared
-      fullrecall doctor --judge openai:qwen3 --base-url http://localhost:11434/v1
-
-    - `directory DIRECTORY`: Try a store here. Default: where temporary files are.
-    - `judge`: Also ask this judge: lexical, nli:MODEL, openai:MODEL or anthropic:MODEL.
-    - `base_url`: Endpoint of --judge openai:MODEL.
     """
-    if directory is not None and not directory.is_dir():
-        raise wrong("--directory", f"no directory {directory}")
-    examined = judge_of(judge, base_url)
     with terminal.console(sys.stderr).status("Trying what is installed…"):
-        checks = list(checks_of(directory, examined))
-    is_well = not any(check.state is State.BROKEN for check in checks)
+        checks = list(_checks())
+    is_well = not any(check.state == "broken" for check in checks)
     if as_json:
         write_json({"ok": is_well, "checks": [check._asdict() for check in checks]})
     else:
-        show(_table(checks))
-        write("\n".join([*_notes(checks), ""]))
+        _print(checks)
     if not is_well:
         raise typer.Exit(NOT_WELL)
 
 
-def _table(checks: Sequence[Check]) -> Grid:
+def _checks() -> Iterator[Check]:
+    """Yield every check: of Python, our distributions with their packages, the judge, a store."""
+    yield Check("core", "Python", "ok", platform.python_version())
+    for name, (module, folder) in _DISTRIBUTIONS.items():
+        group = "core" if name == "fullrecall" else "adapters"
+        install = f"pip install {folder}, in fullrecall's repository"
+        try:
+            version = distribution(name).version
+        except PackageNotFoundError:
+            yield Check(group, name, "not installed", "", install)
+            continue
+        yield _tried(Check(group, name, "ok", version, install), partial(import_module, module))
+        for of_group, package in _requirements(name, group):
+            yield _package(of_group, package)
+    repair = _DISTRIBUTIONS["fullrecall"][1]
+    yield _tried(Check("works here", "built-in judge", "ok", "", f"pip install {repair}"), _judge)
+    yield _tried(Check("works here", "store", "ok", "", "free the temporary directory"), _store)
+
+
+def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
+    """Yield what a distribution needs, then what each of its extras adds."""
+    from packaging.requirements import Requirement
+
+    installed = distribution(name)
+    extras = installed.metadata.get_all("Provides-Extra") or ()
+    groups = {"": group, **{e: f"extra {e}" for e in extras if e not in _FOR_DEVELOPERS}}
+    packages = [Requirement(line) for line in installed.requires or ()]
+    for extra, of_group in groups.items():
+        for package in packages:
+            is_conditional = "extra" in str(package.marker)
+            applies = package.marker is None or package.marker.evaluate({"extra": extra})
+            if applies and is_conditional == bool(extra) and package.name != "fullrecall":
+                yield of_group, package
+
+
+def _package(group: str, package: Requirement) -> Check:
+    """Return whether a distribution is there, in the range supported, and can be imported."""
+    install = f"pip install {shlex.quote(f'{package.name}{package.specifier}')}"
+    try:
+        version = distribution(package.name).version
+    except PackageNotFoundError:
+        state: Literal["not installed", "broken"]
+        state = "not installed" if group.startswith("extra ") else "broken"
+        return Check(group, package.name, state, "", install)
+    if not package.specifier.contains(version, prereleases=True):
+        advice = f"{package.specifier} is supported: {install}"
+        return Check(group, package.name, "broken", version, advice)
+    module = _MODULES.get(package.name, package.name.replace("-", "_"))
+    again = install.replace("install", "install --force-reinstall", 1)
+    check = Check(group, package.name, "ok", version, again)
+    return _tried(check, partial(import_module, module))
+
+
+def _tried(check: Check, action: Callable[[], object]) -> Check:
+    """Return a check without its advice if an action succeeds, else as broken with its error."""
+    try:
+        with redirect_stdout(sys.stderr), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            action()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a damaged package fails in any way
+        problem = " ".join(f"{type(error).__name__}: {error}".split())
+        return check._replace(state="broken", advice=f"{problem}: {check.advice}")
+    return check._replace(advice="")
+
+
+def _judge() -> None:
+    """Have the built-in judge decide the plainest case."""
+    from fullrecall.judges.local import LexicalJudge
+    from fullrecall.scorers import ClaimRecall
+
+    result = ClaimRecall(judge=LexicalJudge()).score(
+        retrieved_contexts=[_STATEMENT], reference_claims=[_STATEMENT]
+    )
+    if result.score != 1.0:
+        raise ValueError(result.reason)
+
+
+def _store() -> None:
+    """Keep something in a store, and read it back."""
+    from fullrecall.run.sqlite import SQLiteLedger
+
+    with (
+        TemporaryDirectory(prefix="fullrecall-doctor-") as folder,
+        SQLiteLedger(Path(folder) / "runs.sqlite") as store,
+    ):
+        if not store.problem:
+            store.put("answer:doctor", "kept", "doctor").result()
+        if store.problem or store.get("answer:doctor").value != "kept":
+            raise ValueError(store.problem or "does not return what was written")
+
+
+def _print(checks: Sequence[Check]) -> None:
+    """Print the table, then what to do about what is absent and what is broken, unbroken."""
     sections = []
     for group, members in groupby(checks, key=lambda check: check.group):
-        rows = [(check.name, [check.found or NOTHING, _WORDS[check.state]]) for check in members]
-        sections.append(Section(group, lines_of(rows)))
-    return Grid(Sheet(["version", "state"], sections))
-
-
-_WORDS: Mapping[str, CellLike] = {
-    State.OK: Cell("ok"),
-    State.ABSENT: Cell("not installed"),
-    State.BROKEN: Cell("BROKEN", "bad"),
-}
-
-
-def _notes(checks: Sequence[Check]) -> list[str]:
-    """Return what to do about what is absent, then about what is broken; commands unbroken."""
-    absent = dict.fromkeys(check.advice for check in checks if check.state is State.ABSENT)
-    broken = [check for check in checks if check.state is State.BROKEN]
+        lines = [Line(each.name, [each.version or NOTHING, each.state]) for each in members]
+        sections.append(Section(group, lines))
+    show(terminal.Grid(Sheet(["version", "state"], sections)))
+    absent = dict.fromkeys(check.advice for check in checks if check.state == "not installed")
+    broken = [f"  {check.name}: {check.advice}" for check in checks if check.state == "broken"]
     lines = ["", "Not installed; to install:", *(f"  {command}" for command in absent)]
-    if not broken:
-        return [*(lines if absent else []), "", "Every installed part works."]
-    lines = [*(lines if absent else []), "", f"{len(broken)} of {len(checks)} fail:"]
-    return [*lines, *(f"  {check.name}: {check.advice}" for check in broken)]
+    end = (
+        [f"{len(broken)} of {len(checks)} fail:", *broken]
+        if broken
+        else ["Every installed part works."]
+    )
+    write("\n".join([*(lines if absent else []), "", *end, ""]))
