@@ -179,10 +179,10 @@ def _print(checks: Sequence[Check]) -> None:
     show(terminal.Grid(Sheet(["version", "state"], sections)))
     absent = dict.fromkeys(check.advice for check in checks if check.state == "not installed")
     broken = [f"  {check.name}: {check.advice}" for check in checks if check.state == "broken"]
-    lines = ["", "Not installed; to install:", *(f"  {command}" for command in absent)]
+    missing = ["", "Not installed; to install:", *(f"  {command}" for command in absent)]
     end = (
         [f"{len(broken)} of {len(checks)} fail:", *broken]
         if broken
         else ["Every installed part works."]
     )
-    write("\n".join([*(lines if absent else []), "", *end, ""]))
+    write("\n".join([*(missing if absent else []), "", *end, ""]))
