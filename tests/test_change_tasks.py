@@ -155,8 +155,8 @@ assert [r.any_of for r in sample.reference_context_ids] == [("a",), ("b",)]
     "page section": Task(
         {
             "views/page/page.py": Edit(
-                '        "panels": drawn,\n        "notes": notes,\n    }',
-                '        "longest": max(len(r.sample.user_input) for r in subject.last.rows),\n',
+                "        looked_at=looked_at,\n",
+                "        longest=max(len(r.sample.user_input) for r in subject.last.rows),\n",
             ),
             "views/page/files/page.html": Edit(
                 "{% if others %}",

@@ -49,16 +49,16 @@ def block(page: str, name: str) -> Any:
     return json.loads(Parsed(page).scripts[name])
 
 
+def items_of(page: str, name: str) -> list[Any]:
+    """Return all details, contexts, or texts of a page, of all its blocks."""
+    blocks = [each for each in Parsed(page).scripts if each.startswith(f"{name}-")]
+    return [item for nth in range(len(blocks)) for item in block(page, f"{name}-{nth}")]
+
+
 def cells_of(page: str, side: int = 0) -> dict[str, list[list[Any]]]:
     """Return each sample's cells on one side: status, value and misses by each choice."""
     index = block(page, "index")
-    return {
-        entry["l"]: [
-            [index["statuses"][status], values, missed]
-            for status, values, missed in entry["v"][side]
-        ]
-        for entry in index["samples"]
-    }
+    return {entry["l"]: entry["v"][side] for entry in index["samples"]}
 
 
 def rows_of(page: str) -> list[tuple[str, list[str]]]:

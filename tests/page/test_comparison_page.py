@@ -104,9 +104,7 @@ def test_only_common_targets_are_compared_and_the_page_says_so() -> None:
     assert before["some"][0][1][-1] == after["some"][0][1][-1] == 0.5
     assert before["some"][0][2][-1] == 1
     index = block(page, "index")
-    gaps = {
-        e["l"]: [None if n is None else index["gaps"][n] for n in e["n"]] for e in index["samples"]
-    }
+    gaps = {entry["l"]: entry["n"] for entry in index["samples"]}
     assert gaps == {"some": [None], "none": ["no common targets"]}
     sides = block(page, "details-0")[0]["x"]
     texts = block(page, "texts-0")
@@ -156,8 +154,7 @@ def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
     assert "A question costs the same: 6 contexts." in text
     assert text.index("CANNOT TELL") < text.index("What broke") < text.index("What is mended")
     assert "5 of 20 questions miss something" in text
-    assert "q4 What of 4?" in text
     assert "2 questions missed something" in text
-    assert "and miss nothing now; 2 still do q0 What of 0? q1 What of 1?" in text
+    assert "and miss nothing now; 2 still do" in text
     assert "language id_recall Compared" in text
     assert "95% intervals that hold for all 2 means looked at together" in text

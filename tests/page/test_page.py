@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from tests.page.page_source import Parsed, block
 
 from fullrecall import IdRecall, Report, compare
-from fullrecall.views.page.details import utf16_offset
 from fullrecall.views.page.document import script_json
 
 FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "views" / "page" / "files"
@@ -131,14 +130,6 @@ def test_json_in_a_script_reads_back_and_ends_nothing(value: Any) -> None:
     assert json.loads(encoded) == value
     assert not re.search("[<>&\u2028\u2029]", encoded)
     encoded.encode()
-
-
-@given(st.text(), st.integers(0, 50))
-def test_offsets_are_those_of_a_script(text: str, offset: int) -> None:
-    """An offset counts UTF-16 units, as JavaScript's strings do."""
-    offset = min(offset, len(text))
-    expected = len(text[:offset].encode("utf-16-le", "surrogatepass")) // 2
-    assert utf16_offset(text, offset) == expected
 
 
 def test_a_page_says_that_samples_are_missing(report: Report, after: Report) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -449,13 +448,9 @@ class Report:
         from fullrecall.views import exports
         from fullrecall.views.page import report_page, write
 
-        explain = None
         if diagnosis is None:
-            explain = partial(diagnosed, measures=measures)
-            diagnosis = explain(self)
-        page = report_page(
-            self, measures=measures, diagnosis=diagnosis, explain=explain, title=title
-        )
+            diagnosis = diagnosed(self, measures)
+        page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
         if path is not None:
             write(page, path)
         return exports.kept(page, path)

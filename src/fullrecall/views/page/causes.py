@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from fullrecall.diagnosis.causes import Diagnosed
-    from fullrecall.diagnosis.change import Change
     from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.views.page.choices import Column
-
-
-def gaining(diagnosis: Diagnosis | None) -> list[Change]:
-    """Return the changes that bring something, the largest gain first."""
-    return [] if diagnosis is None else [change for change in diagnosis.changes if change.gain > 0]
 
 
 class Share(NamedTuple):
@@ -43,99 +37,69 @@ class CauseLine(NamedTuple):
     shares: tuple[Share, ...]
     fix: str
 
-
-_NONE: Mapping[str, Diagnosed] = {}
+    @property
+    def rank(self) -> tuple[float, str]:
+        """What causes are sorted by: the largest share first."""
+        return -max(share.missed / share.total for share in self.shares if share.total), self.cause
 
 
 class Causes:
     """The causes of a diagnosis of each side, each with a number, by what was missed."""
 
     def __init__(self, diagnoses: Sequence[Diagnosis | None], columns: Sequence[Column]) -> None:
-        self._columns = columns
-        self._of: dict[tuple[int, int], dict[str, dict[str, Diagnosed]]] = {}
+        self._of: dict[tuple[int, int, str], dict[str, Diagnosed]] = {}
         counts: Counter[tuple[str, int, int]] = Counter()
-        fixes: dict[str, str] = {}
         labels: dict[int, set[str]] = {}
+        fixes: dict[str, str] = {}
         for side, diagnosis in enumerate(diagnoses):
             if diagnosis is None:
                 continue
-            placed = list(self._placed(diagnosis))
-            counts.update((str(miss.cause), nth, side) for miss, nth in placed)
-            for nth, label in {(nth, miss.score) for miss, nth in placed}:
-                labels.setdefault(nth, set()).add(label)
-            for miss, nth in placed:
-                rows = self._of.setdefault((side, nth), {})
-                rows.setdefault(miss.sample, {})[miss.target] = miss
             fixes |= {str(cause): fix for cause, fix in diagnosis.fixes.items()}
+            for miss, nth in _placed(diagnosis, columns):
+                counts[str(miss.cause), nth, side] += 1
+                labels.setdefault(nth, set()).add(miss.score)
+                self._of.setdefault((side, nth, miss.sample), {})[miss.target] = miss
         self.labels = frozenset().union(*labels.values())
         """The names of the scores that were diagnosed, as the diagnoses have them."""
+        totals: Counter[tuple[int, int]] = Counter()
+        for (_, nth, side), count in counts.items():
+            totals[nth, side] += count
         names = {
             nth: next(iter(of)) if len(of) == 1 else columns[nth].method.name
             for nth, of in sorted(labels.items())
         }
-        self.lines = self._lines(counts, fixes, names, len(diagnoses))
+        self.lines = sorted(
+            (
+                CauseLine(
+                    cause,
+                    cause.replace("_", " "),
+                    tuple(
+                        Share(columns[nth], name, side, counts[cause, nth, side], totals[nth, side])
+                        for nth, name in names.items()
+                        for side in range(len(diagnoses))
+                    ),
+                    fixes.get(cause, ""),
+                )
+                for cause in {cause for cause, _, _ in counts}
+            ),
+            key=lambda line: line.rank,
+        )
         self._numbers = {line.cause: number for number, line in enumerate(self.lines)}
 
-    def explain(self, side: int, diagnosis: Diagnosis) -> None:
-        """Take the causes of more misses, which no count has: of samples that a page shows."""
-        for miss, nth in self._placed(diagnosis):
-            if str(miss.cause) in self._numbers:
-                rows = self._of.setdefault((side, nth), {})
-                rows.setdefault(miss.sample, {}).setdefault(miss.target, miss)
-
-    def of(self, side: int, nth: int, row: str) -> Mapping[str, Diagnosed]:
-        """Return the misses of a row by the `nth` score, each by the label of its target."""
-        rows = self._of.get((side, nth))
-        return _NONE if rows is None else rows.get(row, _NONE)
+    def of(self, side: int, nth: int, sample: str) -> Mapping[str, Diagnosed]:
+        """Return the misses of a sample by the `nth` score, each by the label of its target."""
+        return self._of.get((side, nth, sample), {})
 
     def number(self, miss: Diagnosed) -> int:
         """Return the number of the cause of a miss."""
         return self._numbers[str(miss.cause)]
 
-    def _placed(self, diagnosis: Diagnosis) -> Iterator[tuple[Diagnosed, int]]:
-        """Yield each miss with the index of its score, where the page has that score."""
-        names = {column.method.name: nth for nth, column in enumerate(self._columns)}
-        positions: dict[str, int | None] = {}
-        for miss in diagnosis.misses:
-            label = miss.score
-            if label not in positions:
-                name, _, cut = label.rpartition("@")
-                positions[label] = names.get(label, names.get(name) if cut.isdecimal() else None)
-            nth = positions[label]
-            if nth is not None:
-                yield miss, nth
 
-    def _lines(
-        self,
-        counts: Mapping[tuple[str, int, int], int],
-        fixes: Mapping[str, str],
-        names: Mapping[int, str],
-        sides: int,
-    ) -> list[CauseLine]:
-        totals: Counter[tuple[int, int]] = Counter()
-        for (_, nth, side), count in counts.items():
-            totals[nth, side] += count
-        lines = [
-            CauseLine(
-                cause,
-                cause.replace("_", " "),
-                tuple(
-                    Share(
-                        self._columns[nth],
-                        name,
-                        side,
-                        counts.get((cause, nth, side), 0),
-                        totals[nth, side],
-                    )
-                    for nth, name in names.items()
-                    for side in range(sides)
-                ),
-                fixes.get(cause, ""),
-            )
-            for cause in {cause for cause, _, _ in counts}
-        ]
-        return sorted(lines, key=lambda line: (-_largest(line), line.cause))
-
-
-def _largest(line: CauseLine) -> float:
-    return max(share.missed / share.total for share in line.shares if share.total)
+def _placed(diagnosis: Diagnosis, columns: Sequence[Column]) -> Iterator[tuple[Diagnosed, int]]:
+    """Yield each miss with the index of its score, where the page has that score."""
+    indices = {column.method.name: nth for nth, column in enumerate(columns)}
+    for miss in diagnosis.misses:
+        name, _, cut = miss.score.rpartition("@")
+        nth = indices.get(miss.score, indices.get(name) if cut.isdecimal() else None)
+        if nth is not None:
+            yield miss, nth

@@ -24,33 +24,14 @@ _UNSAFE_IN_SCRIPT = re.compile(
     "[<>&\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 
-_UNSAFE_ASCII = {mark: f"\\u{ord(mark):04x}" for mark in "<>&\x7f"}
 
-as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-"""Writes a value as JSON, which `escaped` makes fit for a script."""
-
-
-class ScriptJson(str):
-    """JSON that can end neither its `<script>` nor a line of it."""
-
-    __slots__ = ()
-
-
-def script_json(value: Any) -> ScriptJson:
+def script_json(value: Any) -> str:
     """Return `value` as JSON that can end neither its `<script>` nor a line of it."""
-    return value if isinstance(value, ScriptJson) else escaped(as_json(value))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def escaped(text: str) -> ScriptJson:
-    """Return JSON with all escaped that HTML or a script could take for something else."""
-    if text.isascii():  # in a tenth of the time that the pattern takes
-        for mark, escape in _UNSAFE_ASCII.items():
-            text = text.replace(mark, escape)
-        return ScriptJson(text)
-    return ScriptJson(_UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
-
-
-def rendered(blocks: Sequence[tuple[str, ScriptJson]], **values: Any) -> str:
+def rendered(blocks: Sequence[tuple[str, Any]], **values: Any) -> str:
     """Return the page of reports, with the blocks of data that its script reads."""
     return document("page.html", _file("page.js"), page_style(), blocks, **values)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.counts import counted
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.question_cost import cost_change, question_cost
-from fullrecall.usage import Usage
 from fullrecall.views.comparisons import change_sentence, verdict_of
 from fullrecall.views.sheet import Emphasis
 from fullrecall.views.summaries import named_leaks
@@ -18,15 +16,11 @@ from fullrecall.views.text import between, shown
 if TYPE_CHECKING:
     from fullrecall.report.report import Report
     from fullrecall.results.summary import Estimate, Summary
-    from fullrecall.table.row import Row
     from fullrecall.views.page.census import Turns
     from fullrecall.views.page.choices import Subject
 
 _NAMED = 4
-"""Sources of retrieval, or scores, that are named."""
-
-_LOOKED_AT = 10_000
-"""Samples from which costs and sources are taken."""
+"""Scores that are named."""
 
 
 class Said(NamedTuple):
@@ -79,59 +73,31 @@ def _of_one(estimates: Mapping[str, Estimate], turns: Turns) -> list[Said]:
     return verdicts[:_NAMED]
 
 
-def cost_sentence(reports: Mapping[str, Report]) -> str:
-    """Return what a question costs in each report; empty where it is not known."""
-    costs = {name: question_cost(report.table) for name, report in reports.items()}
+def cost_sentence(subject: Subject) -> str:
+    """Return what a question costs in each report, where it is known, and what else differs."""
+    costs = {name: question_cost(report.table) for name, report in subject.reports.items()}
     if len(costs) == 2:  # noqa: PLR2004 - before and after
         cost = cost_change(*costs.values())
     else:
         stated = {name: each for name, each in costs.items() if each is not None}
         cost = "; ".join(f"{each}{name and f' in {name}'}" for name, each in stated.items())
-    return f"A question costs {cost}." if cost else ""
+    drift = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in subject.drift]
+    return " ".join([*([f"A question costs {cost}."] if cost else []), *drift])
 
 
 def about(report: Report) -> list[tuple[str, str]]:
-    """Return what is known of how a report was made, as terms with their text."""
-    facts = [*_sources(report.rows), *_judges(report), *_spent(report)]
-    return list(dict.fromkeys(facts))
-
-
-def _sources(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
-    sources: dict[str, None] = {}
-    for row in islice(rows, _LOOKED_AT):
-        if row.sample.retrieval is not None and len(sources) <= _NAMED:
-            stages = [stage.name for stage in row.sample.stages]
-            called = [call.source for call in row.sample.retrieval.calls]
-            sources |= dict.fromkeys([*stages, *called])
-    if sources:
-        more = ["…"] if len(sources) > _NAMED else []
-        yield "Retrieval", ", ".join([*list(sources)[:_NAMED], *more])
-
-
-def _judges(report: Report) -> Iterator[tuple[str, str]]:
+    """Return who judged a report, and what the run cost, as terms with their text."""
+    facts: dict[tuple[str, str], None] = {}
     for method in report.methods:
         for name in ("judge", "model", "prompts", "prompt"):
             if method.parameters.get(name):
-                yield name.capitalize(), _parameter_text(method.parameters[name])
-
-
-def _spent(report: Report) -> Iterator[tuple[str, str]]:
+                facts[name.capitalize(), _parameter_text(method.parameters[name])] = None
     spent = report.spent
     if spent is not None and spent.calls:
-        cost = [] if spent.cost is None else [f"{spent.cost:,.2f} at the prices given"]
+        cost = "" if spent.cost is None else f", {spent.cost:,.2f} at the prices given"
         tokens = spent.prompt_tokens + spent.completion_tokens
-        parts = [f"{spent.calls:,} requests", f"{tokens:,} tokens", *cost]
-        yield "Cost of this run", ", ".join(parts)
-        return
-    usage = Usage()
-    if len(report) <= _LOOKED_AT:  # of more it would take as long as reading them all
-        for row in report.rows:
-            for result in row.results:
-                if result.usage[0]:
-                    usage = usage.plus(result.usage)
-    if usage.calls:
-        tokens = usage.prompt_tokens + usage.completion_tokens
-        yield "Rests on", f"{usage.calls:,} judge requests, {tokens:,} tokens"
+        facts["Cost of this run", f"{spent.calls:,} requests, {tokens:,} tokens{cost}"] = None
+    return list(facts)
 
 
 def _parameter_text(value: Any) -> str:

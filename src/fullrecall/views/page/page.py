@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import comparison_notes
-from fullrecall.views.page.causes import Causes, gaining
-from fullrecall.views.page.census import MOST_ROWS, Census
-from fullrecall.views.page.choices import Choice, Rows, Subject, choices, columns
+from fullrecall.views.page.causes import Causes
+from fullrecall.views.page.census import Census
+from fullrecall.views.page.choices import Rows, Subject, choices, columns
 from fullrecall.views.page.document import rendered
-from fullrecall.views.page.funnel import funnel_sheet
 from fullrecall.views.page.head import about, cost_sentence, leak_verdicts, verdict
-from fullrecall.views.page.payload import Payload
 from fullrecall.views.page.readings import Reader
+from fullrecall.views.page.samples import PER_BLOCK, Samples
 from fullrecall.views.page.slices import Slicer
-from fullrecall.views.page.tables import changes_sheet, others_sheet, panels, scores_sheet
+from fullrecall.views.page.tables import tables
 from fullrecall.views.summaries import notes as summary_notes
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from fullrecall.results.comparison import Comparison
     from fullrecall.results.comparisons import Comparisons
     from fullrecall.results.summary import Summary
-    from fullrecall.views.page.readings import Misses
 
 
 def report_page(
@@ -34,13 +32,9 @@ def report_page(
     *,
     measures: Sequence[Measure] = (),
     diagnosis: Diagnosis | Literal[False] = False,
-    explain: Callable[[Report], Diagnosis] | None = None,
     title: str | None = None,
 ) -> str:
-    """Return the page of `report` as HTML; see `Report.to_html`.
-
-    `explain` diagnoses the samples that the page shows where `diagnosis` is of others.
-    """
+    """Return the page of `report` as HTML; see `Report.to_html`."""
     groups = report.groups
     subject = Subject(
         {"": report},
@@ -53,9 +47,8 @@ def report_page(
         CONFIDENCE,
         (),
     )
-    return _page(
-        subject, [diagnosis or None], title or "Context recall", report.summary(*measures), explain
-    )
+    summary = report.summary(*measures)
+    return _page(subject, [diagnosis or None], title or "Context recall", summary)
 
 
 def comparison_page(
@@ -116,28 +109,29 @@ def _page(
     diagnoses: Sequence[Diagnosis | None],
     title: str,
     summary: Summary | None = None,
-    explain: Callable[[Report], Diagnosis] | None = None,
 ) -> str:
     causes = Causes(diagnoses, subject.columns)
     first, diagnosis = subject.first_shown(causes.labels), diagnoses[-1]
     census, slicer = Census(subject, first), Slicer(subject, first)
-    data, reader, partly = Payload(subject, first, causes), Reader(subject), ""
+    reader = Reader(subject)
     for position, rows in enumerate(subject.rows()):
         readings = reader.read(rows)
-        census.add(position, rows, readings)
-        first_row = next(row for row in rows if row is not None)
-        slicer.add(first_row, subject.group(position, rows), readings)
-        if subject.count <= MOST_ROWS:
-            data.add(rows, readings)
-    if subject.count > MOST_ROWS:
-        chosen, partly = census.chosen()
-        partly += _explained(subject, chosen, causes, diagnosis, explain)
-        for rows in chosen:
-            data.add(rows, reader.read(rows))
+        census.add(rows, readings)
+        sample = next(row for row in rows if row is not None).sample
+        slicer.add(sample, subject.group(position, rows), readings)
     groupings, looked_at = slicer.groupings()
-    turns, leaks = census.turns(), leak_verdicts(subject)
+    turns, (chosen, partly) = census.turns(), census.chosen()
+    samples, leaks = Samples(causes, groupings), leak_verdicts(subject)
+    index = {
+        **_index(subject, causes),
+        "first": first,
+        "turns": [turn._asdict() for turn in turns],
+        "samples": [samples.add(rows, readings) for _, _, rows, readings in chosen],
+    }
+    if partly and diagnosis is not None and diagnosis.samples < len(subject.last):
+        partly += f" Causes and changes are from {diagnosis.samples:,} samples drawn at random."
     return rendered(
-        data.blocks(turns, groupings),
+        [("index", index), *samples.blocks()],
         title=title,
         subject=subject,
         first=first,
@@ -148,75 +142,39 @@ def _page(
         verdicts=[
             [*leaks, *verdict(subject, summary, nth, turn)] for nth, turn in enumerate(turns)
         ],
-        lists=data,
         partly=partly,
         diagnosed=diagnosis is not None,
-        changes=gaining(diagnosis),
+        changes=[change for change in diagnosis.changes if change.gain > 0] if diagnosis else [],
         causes=causes.lines,
         groupings=groupings,
         looked_at=looked_at,
-        **_tables(subject, summary, first, census.misses()),
-        **_provenance(subject, summary),
+        notes=list(_notes(subject, summary, first)),
+        cost=cost_sentence(subject),
+        about=about(subject.last) if summary is not None else [],
+        stopped=[(name, each.stopped) for name, each in subject.reports.items() if each.stopped],
+        **tables(subject, summary, first, census.misses),
     )
 
 
-def _beside(subject: Subject) -> str:
-    """Return what a question costs, and what differs beside the retriever."""
-    drift = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in subject.drift]
-    return " ".join(filter(None, [cost_sentence(subject.reports), *drift]))
-
-
-def _tables(
-    subject: Subject,
-    summary: Summary | None,
-    first: int,
-    misses: Sequence[Sequence[Misses]],
-) -> dict[str, Any]:
-    """Return the tables and charts of a page, by the names of the template."""
-    drawn, notes = panels(subject, summary), list(_notes(subject, summary, first))
-    if summary is None:
-        return {
-            "overview": changes_sheet(subject),
-            "others": None,
-            "panels": drawn,
-            "notes": notes,
-            "funnel": None,
-        }
-    charted = {nth for panel in drawn for nth in panel.choices if _cut(subject.choices[nth])}
+def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
+    """Return what the script must know of the reports, their scores, and the causes."""
     return {
-        "overview": scores_sheet(subject, summary, misses),
-        "others": others_sheet(subject, summary, first, charted),
-        "funnel": funnel_sheet(summary),
-        "panels": drawn,
-        "notes": notes,
-    }
-
-
-def _provenance(subject: Subject, summary: Summary | None) -> dict[str, Any]:
-    """Return how the reports came about, what they cost, and what is missing in them."""
-    return {
-        "cost": _beside(subject),
-        "about": about(subject.last) if summary is not None else [],
-        "stopped": [
-            (name, report.stopped) for name, report in subject.reports.items() if report.stopped
+        "sides": subject.names,
+        "choices": [choice.label for choice in subject.choices],
+        "scores": [
+            {
+                "letter": column.letter,
+                "name": column.method.name,
+                "measures": [
+                    {"label": column.method.label(measure), "k": measure.amount}
+                    for measure in (choice.measures[nth] for choice in subject.choices)
+                ],
+            }
+            for nth, column in enumerate(subject.columns)
         ],
+        "causes": [[line.cause, line.name] for line in causes.lines],
+        "perBlock": PER_BLOCK,
     }
-
-
-def _explained(
-    subject: Subject,
-    chosen: Sequence[Rows],
-    causes: Causes,
-    diagnosis: Diagnosis | None,
-    explain: Callable[[Report], Diagnosis] | None,
-) -> str:
-    """Return what a diagnosis of some samples is of; the causes of those on the page are added."""
-    if diagnosis is None or diagnosis.samples >= len(subject.last):
-        return ""
-    if explain is not None:
-        shown = [row for *_, row in chosen if row is not None]
-        causes.explain(0, explain(type(subject.last).of(subject.last.methods, shown)))
-    return f" Causes and changes are from {diagnosis.samples:,} samples drawn at random."
 
 
 def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[str]:
@@ -232,10 +190,6 @@ def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[s
                 f"{estimate.samples:,} samples; each group counts once, by the mean of its samples"
             )
     yield from summary_notes(summary)
-
-
-def _cut(choice: Choice) -> bool:
-    return all(measure.k is not None for measure in choice.measures)
 
 
 def _group(_: int, rows: Rows) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,13 +12,12 @@ from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.slices import fields, values_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.groups import codes_of
-from fullrecall.views.page.census import moved_by
-from fullrecall.views.page.choices import Subject
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
 from fullrecall.views.text import between, one_line, shown, signed, signed_between
 
 if TYPE_CHECKING:
-    from fullrecall.table.row import Row
+    from fullrecall.sample import Sample
+    from fullrecall.views.page.choices import Subject
     from fullrecall.views.page.readings import Reading
 
 MOST_FIELDS = 8
@@ -31,15 +29,19 @@ MOST_VALUES = 12
 _MOST_KINDS = 200
 """A field with more values than these names samples rather than kinds of them."""
 
-_Values: TypeAlias = "Counter[tuple[float | None, str | None]]"
-"""How often each value stands in a group; None where there is no value."""
 
-
-class SliceLine(NamedTuple):
-    """One slice: its value, and the number that the table is filtered by."""
+class _Slice(NamedTuple):
+    """The samples with one value of a field: the totals of each score, and how many there are."""
 
     value: str
-    number: int
+    totals: Sequence[Totals]
+    samples: int
+
+    @property
+    def rank(self) -> tuple[bool, float, str]:
+        """What slices are sorted by: the lowest mean of the first score first, None last."""
+        mean = self.totals[0].mean
+        return mean is None, mean or 0.0, self.value
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,16 @@ class Grouping:
     """A field with its slices as a sheet, the lowest mean of the first score first."""
 
     field: str
-    lines: Sequence[SliceLine]
+    values: Sequence[str]
     sheet: Sheet
 
-    def numbers(self, row: Row) -> list[int]:
-        """Return the numbers of the slices that a row is in, of those that are shown."""
-        numbers = {line.value: line.number for line in self.lines}
-        return [numbers[value] for value in values_of(row.sample, self.field) if value in numbers]
+    def numbers(self, sample: Sample) -> list[int]:
+        """Return the numbers of the slices that a sample is in, of those that are shown."""
+        return [
+            self.values.index(value)
+            for value in values_of(sample, self.field)
+            if value in self.values
+        ]
 
 
 class Slicer:
@@ -66,99 +71,83 @@ class Slicer:
         self._subject = subject
         self._choice = choice
         self._last = len(subject.reports) - 1
-        self._parts: dict[str, dict[str, list[_Values]]] = {}
+        self._values: list[list[float | None]] = []
+        self._groups: list[str | None] = []
+        self._rows: dict[str, dict[str, list[int]]] = {}
         self._too_many: set[str] = set()
-        self._samples = 0
 
-    def add(self, row: Row, group: str | None, readings: Sequence[Reading]) -> None:
+    def add(self, sample: Sample, group: str | None, readings: Sequence[Reading]) -> None:
         """Add a sample by its values of each field."""
-        self._samples += 1
-        sliced = [field for field in fields((row.sample,)) if field not in self._too_many]
-        if sliced:
-            values = [self._value(reading) for reading in readings]
-            for field in sliced:
-                self._count(field, row, group, values)
+        choice, last = self._choice, self._last
+        for field in fields((sample,)):
+            if field in self._too_many:
+                continue
+            rows = self._rows.setdefault(field, {})
+            for value in values_of(sample, field):
+                rows.setdefault(value, []).append(len(self._groups))
+            if len(rows) > _MOST_KINDS:
+                self._too_many.add(field)
+                del self._rows[field]
+        self._groups.append(group)
+        self._values.append(
+            [each.change(choice, last) if last else each.value(choice) for each in readings]
+        )
 
     def groupings(self) -> tuple[list[Grouping], int]:
         """Return the fields that part the samples into two kinds at least, and all means' number.
 
         Intervals hold for all slices of all scores together.
         """
-        most = min(_MOST_KINDS, self._samples // 2)
-        parts = {field: of for field, of in self._parts.items() if 2 <= len(of) <= most}  # noqa: PLR2004 - one kind parts nothing
+        most = min(_MOST_KINDS, len(self._groups) // 2)
+        parts = {field: rows for field, rows in self._rows.items() if 2 <= len(rows) <= most}  # noqa: PLR2004 - one kind parts nothing
         parts = dict(list(parts.items())[:MOST_FIELDS])
         looked_at = len(self._subject.columns) * sum(map(len, parts.values()))
         level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
-        every = enumerate(parts.items())
-        return [self._grouping(nth, field, of, level) for nth, (field, of) in every], looked_at
+        values = np.array(self._values, np.float64).reshape(-1, len(self._subject.columns))
+        codes = codes_of(self._groups)
+        groupings: list[Grouping] = []
+        for field, rows_of in parts.items():
+            slices = [
+                _Slice(
+                    value,
+                    [
+                        Totals.of(
+                            column[rows],
+                            due=np.zeros(len(rows), np.bool_),
+                            groups=None if codes is None else codes[rows],
+                        )
+                        for column in values.T
+                    ],
+                    len(rows),
+                )
+                for value, rows in rows_of.items()
+            ]
+            groupings.append(self._grouping(len(groupings), field, slices, level))
+        return groupings, looked_at
 
-    def _value(self, reading: Reading) -> float | None:
-        if self._last:
-            return moved_by(reading, self._choice, self._last)
-        cell = reading.cells.get(0)
-        return None if cell is None else cell.figures.values[self._choice]
-
-    def _count(
-        self, field: str, row: Row, group: str | None, values: Sequence[float | None]
-    ) -> None:
-        parts = self._parts.setdefault(field, {})
-        for kind in values_of(row.sample, field):
-            counts = parts.setdefault(kind, [Counter() for _ in values])
-            for count, value in zip(counts, values, strict=True):
-                count[value, group] += 1
-        if len(parts) > _MOST_KINDS:
-            self._too_many.add(field)
-            del self._parts[field]
-
-    def _grouping(
-        self, nth: int, field: str, parts: Mapping[str, list[_Values]], level: float
-    ) -> Grouping:
-        means = {value: _mean(counts[0]) for value, counts in parts.items()}
-        order = sorted(means, key=lambda value: (means[value] is None, means[value] or 0.0, value))
-        lines = [SliceLine(value, number) for number, value in enumerate(order[:MOST_VALUES])]
-        rows = [self._line(nth, line, parts[line.value], level) for line in lines]
-        more = len(order) - len(lines)
+    def _grouping(self, nth: int, field: str, slices: list[_Slice], level: float) -> Grouping:
+        slices.sort(key=lambda each: each.rank)
+        kept = slices[:MOST_VALUES]
+        more = len(slices) - len(kept)
         note = f"The lowest means come first; {more:,} more are not shown."
         heads = [*self._subject.labels(self._choice), "Compared" if self._last else "Scored"]
-        sheet = Sheet(heads, [Section("", rows)], [note] if more else [], corner=field)
-        return Grouping(field, lines, sheet)
+        lines = [
+            self._line(each, f"#slice={nth}.{number}", level) for number, each in enumerate(kept)
+        ]
+        sheet = Sheet(heads, [Section("", lines)], [note] if more else [], corner=field)
+        return Grouping(field, [each.value for each in kept], sheet)
 
-    def _line(self, nth: int, line: SliceLine, counts: Sequence[_Values], level: float) -> Line:
-        cells = [self._cell(count, level) for count in counts]
-        without = _without(counts[0])
+    def _line(self, part: _Slice, link: str, level: float) -> Line:
+        cells = [self._cell(totals, level) for totals in part.totals]
+        scored = part.totals[0].samples
+        without = part.samples - scored
         kind = "not compared" if self._last else "without a score"
-        scored = Cell(
-            f"{counts[0].total() - without:,}", small=f"{without:,} {kind}" if without else ""
-        )
-        label = Cell(one_line(line.value, 80), link=f"#slice={nth}.{line.number}")
-        return Line(label, [*cells, scored])
+        count = Cell(f"{scored:,}", small=f"{without:,} {kind}" if without else "")
+        return Line(Cell(one_line(part.value, 80), link=link), [*cells, count])
 
-    def _cell(self, counts: _Values, level: float) -> Cell:
-        least = -1.0 if self._last else 0.0
-        totals = _totals(counts)
-        mean, interval = totals.mean, totals.interval(level, least=least)
+    def _cell(self, totals: Totals, level: float) -> Cell:
         if self._last:
-            return Cell(signed(mean), small=signed_between(interval) if interval else "")
-        return Cell(shown(mean), small=between(interval) if interval else "")
-
-
-def _without(counts: _Values) -> int:
-    return sum(times for (value, _), times in counts.items() if value is None)
-
-
-def _totals(counts: _Values) -> Totals:
-    present = [
-        (value, group, times) for (value, group), times in counts.items() if value is not None
-    ]
-    values, groups, times = zip(*present, strict=True) if present else ((), (), ())
-    frequencies = np.array(times, np.int64)
-    codes = codes_of(groups)
-    return Totals.of(
-        np.repeat(np.array(values, np.float64), frequencies),
-        due=np.zeros(int(frequencies.sum()), np.bool_),
-        groups=None if codes is None else np.repeat(codes, frequencies),
-    )
-
-
-def _mean(counts: _Values) -> float | None:
-    return _totals(counts).mean
+            interval = totals.interval(level, least=-1.0)
+            return Cell(signed(totals.mean), small=signed_between(interval) if interval else "")
+        interval = totals.interval(level, least=0.0)
+        return Cell(shown(totals.mean), small=between(interval) if interval else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.calls import over_tokens
@@ -15,11 +15,10 @@ from fullrecall.views.text import NOTHING, between, shown
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
-    from fullrecall.measures.budgets import Unit
     from fullrecall.results.bounds import Interval
     from fullrecall.results.difference import Difference
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
-    from fullrecall.views.page.choices import Column, Family, Subject
+    from fullrecall.views.page.choices import Column, Subject
     from fullrecall.views.page.readings import Misses
 
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -28,11 +27,7 @@ _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _BEFORE = 5
 """The style of what was before: a quiet dashed line."""
 
-
-_Found: TypeAlias = (
-    "tuple[str, Unit | None, Sequence[int], list[Curve], Mapping[float, Sequence[Difference]]]"
-)
-"""A chart before it is drawn: caption, unit, choices, curves, and the differences by k."""
+_LISTS = {"retrieved": "Retrieved", "kept": "Kept", "read": "In the prompt"}
 
 
 class Panel(NamedTuple):
@@ -44,33 +39,60 @@ class Panel(NamedTuple):
     choices: Sequence[int]
 
 
-def scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]) -> Sheet:
+def tables(
+    subject: Subject,
+    summary: Summary | None,
+    first: int,
+    misses: Sequence[Sequence[Misses]],
+) -> dict[str, Any]:
+    """Return the tables and charts of a page, by the names of the template.
+
+    `summary` is that of a page of one report, None on one of several.
+    """
+    if summary is None:
+        drawn = list(_changed_panels(subject))
+        return {
+            "overview": _changes_sheet(subject),
+            "panels": drawn,
+            "others": None,
+            "funnel": None,
+        }
+    drawn = [*_panels(subject, summary), *_over_budgets(subject, summary)]
+    charted = {
+        nth
+        for panel in drawn
+        for nth in panel.choices
+        if all(measure.k is not None for measure in subject.choices[nth].measures)
+    }
+    return {
+        "overview": _scores_sheet(subject, summary, misses),
+        "panels": drawn,
+        "others": _others_sheet(subject, summary, {first, *charted}),
+        "funnel": _funnel_sheet(summary),
+    }
+
+
+def _scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]) -> Sheet:
     """Return the scores of one report: a section for each choice, a line for each score."""
     gaps = any(score.unscored for score in summary)
     percent = f"{CONFIDENCE:.0%} interval"
     heads = ["Mean", "0 to 1", percent, "Missed", "Scored", "Undefined", "Unscored"]
     heads += ["If all unscored were 0 or 1"] * gaps
-    sections = [
-        Section(
-            choice.label,
-            [
-                Line(_label(c, m), _score_cells(s, s[m], misses[nth][nth_choice], heads))
-                for nth, (c, s, m) in enumerate(
-                    zip(subject.columns, summary, choice.measures, strict=True)
-                )
-            ],
-        )
-        for nth_choice, choice in enumerate(subject.choices)
-    ]
+    sections = []
+    for nth, choice in enumerate(subject.choices):
+        lines = []
+        for column, score, measure, missed in zip(
+            subject.columns, summary, choice.measures, misses, strict=True
+        ):
+            cells = _score_cells(score, score[measure], missed[nth])
+            lines.append(Line(_label(column, measure), _labeled(cells[: len(heads)], heads)))
+        sections.append(Section(choice.label, lines))
     return Sheet(heads, sections, corner="Score", sides="lrllrrrr" + "l" * gaps)
 
 
-def _score_cells(
-    score: ScoreSummary, estimate: Estimate, misses: Misses, heads: Sequence[str]
-) -> list[Cell]:
+def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> list[Cell]:
     low, high = estimate.bounds or (None, None)
-    gaps = f"{shown(low)} to {shown(high)}" if score.unscored else NOTHING
-    cells = [
+    return [
         Cell(shown(estimate.mean), "strong"),
         Cell("", bar=_bar(estimate.mean, estimate.interval, 0.0)),
         Cell(between(estimate.interval)),
@@ -78,19 +100,25 @@ def _score_cells(
         Cell(f"{estimate.samples:,}"),
         Cell(f"{estimate.undefined:,}", "unsure" if estimate.undefined else ""),
         Cell(f"{score.unscored:,}", "unsure" if score.unscored else ""),
-        Cell(gaps),
+        Cell(f"{shown(low)} to {shown(high)}" if score.unscored else NOTHING),
     ]
-    return _labeled(cells[: len(heads)], heads)
 
 
-def changes_sheet(subject: Subject) -> Sheet:
+def _changes_sheet(subject: Subject) -> Sheet:
     """Return each later report against the first: a section for each choice.
 
     Of more than two reports each has its line, the first one too.
     """
-    end, several = _end(subject), len(subject.names) > 2 or bool(_adjusted(subject) > 1)  # noqa: PLR2004 - before and after
-    _, _, *others = difference_heads(subject.confidence, several=several)
-    percent, *counts = others[1:]
+    differences = [
+        each
+        for choice in subject.choices
+        for column, measure in zip(subject.columns, choice.measures, strict=True)
+        for each in subject.changes(column.method.name, measure)
+    ]
+    adjusted = sum(each.p_adjusted is not None for each in differences) > 1
+    several = adjusted or len(subject.names) > 2  # noqa: PLR2004 - before and after
+    end = _end(differences)
+    _, _, _, percent, *counts = difference_heads(subject.confidence, several=several)
     heads = ["Difference", f"-{end:g} to +{end:g}", percent, "Before", "After", *counts]
     heads.append("Compared")
     sections = [
@@ -110,75 +138,60 @@ def changes_sheet(subject: Subject) -> Sheet:
 def _change_lines(
     subject: Subject, column: Column, measure: Measure, heads: Sequence[str], end: float
 ) -> Iterator[Line]:
-    changes, names = subject.changes(column.method.name, measure), subject.names
-    label = _label(column, measure)
-    several = len(names) > 2  # noqa: PLR2004 - before and after
+    label, several = _label(column, measure), len(subject.names) > 2  # noqa: PLR2004 - see above
     if several:
         mean = next(iter(subject.reports.values())).summary(measure)[column.method.name][measure]
         cells = [Cell(""), Cell("", bar=Bar(-end, end, None, None)), *[Cell("")] * (len(heads) - 2)]
         cells[4], cells[-1] = Cell(shown(mean.mean)), Cell(f"{mean.samples:,}")
-        yield Line(label._replace(text=names[0], small=label.text), _labeled(cells, heads))
-    for name, change in zip(names[1:], changes, strict=True):
-        line_label = label._replace(text=name, small=label.text) if several else label
-        yield Line(line_label, _change_cells(change, heads, end))
+        label = label._replace(small=label.text)
+        yield Line(label._replace(text=subject.names[0]), _labeled(cells, heads))
+    for name, change in zip(
+        subject.names[1:], subject.changes(column.method.name, measure), strict=True
+    ):
+        before, after, difference, interval, *others = difference_cells(
+            change, several="p (Holm)" in heads
+        )
+        axis = Cell("", bar=_bar(change.difference, change.interval, -end, end))
+        compared = Cell(f"{change.samples:,}")
+        cells = [difference, axis, interval, before, after, *others, compared]
+        yield Line(label._replace(text=name) if several else label, _labeled(cells, heads))
 
 
-def _change_cells(change: Difference, heads: Sequence[str], end: float) -> list[Cell]:
-    holm = "p (Holm)" in heads
-    before, after, difference, interval, *others = difference_cells(change, several=holm)
-    axis = Cell("", bar=_bar(change.difference, change.interval, -end, end))
-    compared = Cell(f"{change.samples:,}")
-    return _labeled([difference, axis, interval, before, after, *others, compared], heads)
-
-
-def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
-    """Return a chart for each measure that is offered at several ks.
-
-    Of one report it has a curve for each score; of several there is one chart for each score, with
-    a curve for each report.
-    """
-    panels_data: list[_Found] = []
+def _panels(subject: Subject, summary: Summary) -> Iterator[Panel]:
+    """Yield a chart for each measure that is offered at several ks, with a curve for each score."""
     for family, numbers in subject.families.items():
-        caption = f"Mean of {family.measure!r} @ {family.unit or 'k'}"
-        if summary is not None:
-            figures = [_means(score, family) for score in summary]
-            panels_data.append(
-                (caption, family.unit, numbers, _scores_curves(subject, figures), {})
-            )
-            continue
-        for column in subject.columns:
-            curves, changes = _curves_of(subject, column, family)
-            name = f"{column.method.name}: {caption[:1].lower()}{caption[1:]}"
-            panels_data.append((name, family.unit, numbers, curves, changes))
-    drawn = [
-        (caption, numbers, chart(of, unit), changes)
-        for caption, unit, numbers, of, changes in panels_data
-    ]
-    if summary is not None:
-        everywhere = list(range(len(subject.choices)))
-        drawn += [(*each, {}) for each in _over_budgets(subject, summary, everywhere)]
-    return [
-        Panel(drawing, caption, _panel_sheet(drawing, changes), numbers)
-        for caption, numbers, drawing, changes in drawn
-        if drawing is not None
-    ]
+        figures = [
+            [
+                Figure(k, score[cut].mean, score[cut].interval)
+                for k, cut in family.amounts(score).items()
+            ]
+            for score in summary
+        ]
+        drawn = chart(_scores_curves(subject, figures), family.unit)
+        if drawn is not None:
+            caption = f"Mean of {family.measure!r} @ {family.unit or 'k'}"
+            yield Panel(drawn, caption, _panel_sheet(drawn, {}), numbers)
 
 
-def _over_budgets(
-    subject: Subject, summary: Summary, numbers: Sequence[int]
-) -> Iterator[tuple[str, Sequence[int], Chart | None]]:
+def _over_budgets(subject: Subject, summary: Summary) -> Iterator[Panel]:
     """Yield charts over calls and tokens, where agents made several calls and nobody asked."""
     table, units = subject.last.table, {family.unit for family in subject.families}
-    curves = {nth: score.over_calls for nth, score in enumerate(summary) if score.over_calls}
-    for unit in ("calls", "tokens") if curves else ():
+    called = any(score.over_calls for score in summary)
+    for unit in ("calls", "tokens") if called else ():
         if unit in units:
             continue
-        figures: list[list[Figure]] = []
+        figures = []
         for nth, score in enumerate(summary):
-            by_call = dict(enumerate(curves[nth].means, 1)) if nth in curves else {}
-            means = by_call if unit == "calls" else over_tokens(table, nth, score.method.headline)
+            means: Mapping[int, float] = {}
+            if unit == "tokens":
+                means = over_tokens(table, nth, score.method.headline)
+            elif score.over_calls:
+                means = dict(enumerate(score.over_calls.means, 1))
             figures.append([Figure(amount, mean, None) for amount, mean in means.items()])
-        yield f"Mean over {unit}", numbers, chart(_scores_curves(subject, figures), unit)
+        drawn = chart(_scores_curves(subject, figures), unit)
+        if drawn is not None:
+            everywhere = range(len(subject.choices))
+            yield Panel(drawn, f"Mean over {unit}", _panel_sheet(drawn, {}), list(everywhere))
 
 
 def _scores_curves(subject: Subject, figures: Sequence[Sequence[Figure]]) -> list[Curve]:
@@ -189,24 +202,22 @@ def _scores_curves(subject: Subject, figures: Sequence[Sequence[Figure]]) -> lis
     ]
 
 
-def _means(score: ScoreSummary, family: Family) -> list[Figure]:
-    cuts = family.amounts(score)
-    return [Figure(k, score[cut].mean, score[cut].interval) for k, cut in cuts.items()]
-
-
-def _curves_of(
-    subject: Subject, column: Column, family: Family
-) -> tuple[list[Curve], Mapping[float, Sequence[Difference]]]:
-    """Return a curve for each report, and the differences from the first by k."""
-    index = subject.columns.index(column)
-    cuts = family.amounts(choice.measures[index] for choice in subject.choices)
-    changes = {k: subject.changes(column.method.name, cut) for k, cut in cuts.items()}
-    first = [Figure(k, of[0].before, None) for k, of in changes.items()]
-    curves = [Curve("", subject.names[0], _BEFORE, first, hollow=True)]
-    for nth, name in enumerate(subject.names[1:]):
-        figures = [Figure(k, of[nth].after, None) for k, of in changes.items()]
-        curves.append(Curve("", name, nth % (STYLES - 1), figures))
-    return curves, changes
+def _changed_panels(subject: Subject) -> Iterator[Panel]:
+    """Yield a chart for each measure at several ks and each score, with a curve a report."""
+    for family, numbers in subject.families.items():
+        for nth, column in enumerate(subject.columns):
+            name = column.method.name
+            cuts = family.amounts(choice.measures[nth] for choice in subject.choices)
+            changes = {k: subject.changes(name, cut) for k, cut in cuts.items()}
+            first = [Figure(k, of[0].before, None) for k, of in changes.items()]
+            curves = [Curve("", subject.names[0], _BEFORE, first, hollow=True)]
+            for later, report in enumerate(subject.names[1:]):
+                figures = [Figure(k, of[later].after, None) for k, of in changes.items()]
+                curves.append(Curve("", report, later % (STYLES - 1), figures))
+            drawn = chart(curves, family.unit)
+            if drawn is not None:
+                caption = f"{name}: mean of {family.measure!r} @ {family.unit or 'k'}"
+                yield Panel(drawn, caption, _panel_sheet(drawn, changes), numbers)
 
 
 def _panel_sheet(drawn: Chart, changes: Mapping[float, Sequence[Difference]]) -> Sheet:
@@ -214,38 +225,57 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Sequence[Difference]]) ->
     lines = []
     for line in drawn.curves:
         figures = {figure.k: figure for figure in line.curve.figures}
-        cells = [_figure_cell(figures[k]) if k in figures else Cell(NOTHING) for k in drawn.ks]
+        cells = [_figure_cell(figures.get(k)) for k in drawn.ks]
         lines.append(Line(Cell(line.curve.name, letter=line.curve.letter), cells))
     if changes:
-        cells = [_difference_cell(changes[k][-1]) for k in drawn.ks]
+        differences = [difference_cells(changes[k][-1], several=False) for k in drawn.ks]
+        cells = [each[2]._replace(small=each[3].text) for each in differences]
         lines.append(Line("difference", cells))
     corner = f"at {drawn.counted.partition(',')[0]}"
     return Sheet([f"{k:,.15g}" for k in drawn.ks], [Section("", lines)], corner=corner)
 
 
-def _figure_cell(figure: Figure) -> Cell:
-    return Cell(
-        shown(figure.value), small="" if figure.interval is None else between(figure.interval)
-    )
+def _figure_cell(figure: Figure | None) -> Cell:
+    if figure is None:
+        return Cell(NOTHING)
+    small = "" if figure.interval is None else between(figure.interval)
+    return Cell(shown(figure.value), small=small)
 
 
-def _difference_cell(change: Difference) -> Cell:
-    _, _, difference, interval, *_ = difference_cells(change, several=False)
-    return difference._replace(small=interval.text)
-
-
-def others_sheet(subject: Subject, summary: Summary, first: int, charted: set[int]) -> Sheet:
+def _others_sheet(subject: Subject, summary: Summary, shown_already: set[int]) -> Sheet:
     """Return the means of the choices that neither open the page nor are in a chart."""
-    others = [nth for nth in range(len(subject.choices)) if nth not in {first, *charted}]
+    others = [choice for nth, choice in enumerate(subject.choices) if nth not in shown_already]
     lines = [
         Line(
             Cell(column.method.name, letter=column.letter),
-            [mean_cell(score[subject.choices[nth].measures[score_index]]) for nth in others],
+            [mean_cell(score[choice.measures[nth]]) for choice in others],
         )
-        for score_index, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
+        for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
     ]
-    heads = [subject.choices[nth].label for nth in others]
+    heads = [choice.label for choice in others]
     return Sheet(heads, [Section("", lines if others else [])], corner="Mean")
+
+
+def _funnel_sheet(summary: Summary) -> Sheet | None:
+    """Return the references by ID that each list has, and those that are lost on the way to it.
+
+    None where no record has two of the lists, or none of them lost anything.
+    """
+    if summary.funnel is None:
+        return None
+    references = before = summary.funnel.references
+    heads, lines = ["Recall", "0 to 1", "Found", "Lost here"], []
+    for name, count in summary.funnel.found.items():
+        share = count / references
+        cells = [
+            Cell(shown(share), "strong"),
+            Cell("", bar=Bar(0.0, 1.0, share, None)),
+            Cell(f"{count:,} of {references:,}"),
+            Cell(f"{before - count:,}"),
+        ]
+        lines.append(Line(_LISTS[name], _labeled(cells, heads)))
+        before = count
+    return Sheet(heads, [Section("", lines)], corner="List", sides="lrlrr")
 
 
 def _label(column: Column, measure: Measure) -> Cell:
@@ -254,28 +284,20 @@ def _label(column: Column, measure: Measure) -> Cell:
 
 def _labeled(cells: Sequence[Cell], heads: Sequence[str]) -> list[Cell]:
     """Return cells that name themselves where a narrow window has no room for heads."""
-    labels = [head.replace("\n", " ") for head in heads]
-    return [cell._replace(label=label) for cell, label in zip(cells, labels, strict=True)]
+    return [
+        cell._replace(label=head.replace("\n", " "))
+        for cell, head in zip(cells, heads, strict=True)
+    ]
 
 
 def _bar(value: float | None, interval: Interval | None, low: float, high: float = 1.0) -> Bar:
     return Bar(low, high, value, None if interval is None else (interval.low, interval.high))
 
 
-def _differences(subject: Subject) -> Iterator[Difference]:
-    for choice in subject.choices:
-        for column, measure in zip(subject.columns, choice.measures, strict=True):
-            yield from subject.changes(column.method.name, measure)
-
-
-def _adjusted(subject: Subject) -> int:
-    return sum(compared.p_adjusted is not None for compared in _differences(subject))
-
-
-def _end(subject: Subject) -> float:
+def _end(differences: Sequence[Difference]) -> float:
     """Return the end of an axis that holds all differences with their intervals."""
     reach = [0.0]
-    for compared in _differences(subject):
-        values = (compared.difference, *(compared.interval or ())[:2])
+    for each in differences:
+        values = (each.difference, *(each.interval or ())[:2])
         reach += [abs(value) for value in values if value is not None]
     return next(end for end in _ENDS if end >= min(max(reach), 1.0))

@@ -5,9 +5,7 @@
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const byId = (id) => document.getElementById(id);
   const {
-    sides, choices, first, scores, causes, statuses, gaps, groupings, samples, perBlock, contextsPerBlock,
-    texts: textBlocks,
-    turns,
+    sides, choices, first, scores, causes, samples, turns, perBlock,
   } = read("index");
   const paired = sides.length > 1;
   const last = sides.length - 1;
@@ -23,36 +21,38 @@
     if (!blocks.has(id)) blocks.set(id, read(id));
     return blocks.get(id);
   };
-  const starts = [];
-  textBlocks.reduce((start, count) => (starts.push(start), start + count), 0);
-  const text = (number) => {
-    if (number === undefined) return "";
-    let low = 0;
-    let high = starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (starts[middle] <= number) low = middle;
-      else high = middle - 1;
-    }
-    return block(`texts-${low}`)[number - starts[low]];
-  };
-  const raw = (position) =>
-    block(`details-${Math.floor(position / perBlock)}`)[position % perBlock];
-  const contextAt = (number) =>
-    block(`contexts-${Math.floor(number / contextsPerBlock)}`)[number % contextsPerBlock];
-  // A target of which there is nothing to show but its text and its ranks is a list of these.
+  const at = (name, number) => block(`${name}-${Math.floor(number / perBlock)}`)[number % perBlock];
+  const text = (number) => (number === undefined ? "" : at("texts", number));
+  const raw = (position) => at("details", position);
+  const contextAt = (number) => at("contexts", number);
+  // Offsets count characters, and strings units of UTF-16.
+  const units = (string, offset) => [...string].slice(0, offset).join("").length;
+  // Where nothing else is said, a target is found in full at the first of its ranks.
   const target = (given) => {
-    if (!Array.isArray(given)) return given;
-    const [number, ...ranks] = given;
-    return ranks.length ? { t: number, n: ranks, r: ranks[0], s: [[ranks[0], 1]] } : { t: number };
-  };
-  const side = (given) =>
-    given && {
+    const steps = given.s ?? (given.n || []).slice(0, 1).map((rank) => [rank, 1]);
+    const full = steps.find(([, credit]) => credit >= 1);
+    const own = text(given.t);
+    return {
       ...given,
-      c: given.c && given.c.map((number, nth) => ({ ...contextAt(number), s: given.o?.[nth] ?? undefined })),
-      s: given.s && given.s.map((stage) => ({ ...stage, c: stage.c.map(contextAt) })),
-      f: given.f.map((result) => ({ ...result, t: result.t && result.t.map(target) })),
+      s: steps,
+      r: full && full[0],
+      h: given.h && given.h.map(([from, to, rank]) => [units(own, from), units(own, to), rank]),
     };
+  };
+  const evidence = (item, contexts) =>
+    item.p === undefined ? item : { ...item, p: item.p.map((offset) => units(text(contexts[item.r - 1].t), offset)) };
+  const side = (given) => {
+    if (!given) return given;
+    const contexts = given.c && given.c.map((number, nth) => ({ ...contextAt(number), s: given.o?.[nth] ?? undefined }));
+    const targets = (result) =>
+      result.t && result.t.map(target).map((one) => ({ ...one, e: one.e && one.e.map((item) => evidence(item, contexts)) }));
+    return {
+      ...given,
+      c: contexts,
+      s: given.s && given.s.map((stage) => ({ ...stage, c: stage.c.map(contextAt) })),
+      f: given.f.map((result) => ({ ...result, t: targets(result) })),
+    };
+  };
   const detail = (position) => ({ ...raw(position), x: raw(position).x.map(side) });
 
   // ---- Elements.
@@ -91,16 +91,14 @@
   // ---- What the table holds. A cell is [status, value by each choice, number missed by each].
 
   const state = { sort: "order", down: false, page: 0, open: new Set(), shown: [], choice: first };
-  const SCORED = statuses.indexOf("scored");
-  const UNSCORED = statuses.indexOf("unscored");
   const measureOf = (nth) => scores[nth].measures[state.choice];
   const cellOf = (sample, side, nth) => (sample.v[side] ? sample.v[side][nth] : null);
   const scoreOf = (cell) => (cell ? cell[1][state.choice] : null);
   // None where nothing was scored: what was not measured was not missed.
-  const missedOf = (cell) => (cell && cell[0] === SCORED ? cell[2][state.choice] : null);
+  const missedOf = (cell) => (cell && cell[0] === "scored" ? cell[2][state.choice] : null);
   // A sample without targets is undefined by every measure, another one by those that count none.
-  const statusOf = (cell) => statuses[cell[0] === SCORED ? statuses.indexOf("undefined") : cell[0]];
-  const gapOf = (sample, nth) => (sample.n && sample.n[nth] !== null ? gaps[sample.n[nth]] : null);
+  const statusOf = (cell) => cell[0] === "scored" ? "undefined" : cell[0];
+  const gapOf = (sample, nth) => sample.n?.[nth] ?? null;
   const change = (sample, nth) => {
     const before = scoreOf(cellOf(sample, 0, nth));
     const after = scoreOf(cellOf(sample, last, nth));
@@ -195,10 +193,6 @@
       for (const result of given.f) {
         if (where === "") add(result.w);
         for (const one of result.t || []) {
-          if (Array.isArray(one)) {
-            add(one[0]);
-            continue;
-          }
           add(one.t, one.v, one.d);
           for (const item of one.e || []) add(item.q);
         }
@@ -210,7 +204,12 @@
   const searched = (query, where) => {
     const words = query.toLowerCase().match(/"[^"]+"|\S+/g);
     if (!words) return null;
-    lowered ??= textBlocks.flatMap((_, nth) => block(`texts-${nth}`).map((one) => one.toLowerCase()));
+    if (lowered === null) {
+      lowered = [];
+      for (let nth = 0; byId(`texts-${nth}`); nth += 1) {
+        lowered.push(...block(`texts-${nth}`).map((one) => one.toLowerCase()));
+      }
+    }
     if (!owned.has(where)) owned.set(where, samples.map((_, position) => numbersOf(raw(position), where)));
     const wanted = words.map((word) => word.replace(/^"(.+)"$/, "$1"));
     const holding = wanted.map((word) => lowered.map((one) => one.includes(word)));
@@ -237,8 +236,8 @@
     missed: (cells) => cells.some((cell) => missedOf(cell) > 0),
     found: (cells) =>
       cells.some((cell) => missedOf(cell) !== null) && cells.every((cell) => !missedOf(cell)),
-    undefined: (cells) => cells.some((cell) => cell && scoreOf(cell) === null && cell[0] !== UNSCORED),
-    unscored: (cells) => cells.some((cell) => cell && cell[0] === UNSCORED),
+    undefined: (cells) => cells.some((cell) => cell && scoreOf(cell) === null && cell[0] !== "unscored"),
+    unscored: (cells) => cells.some((cell) => cell && cell[0] === "unscored"),
   };
   const CHANGES = {
     changed: (changes) => changes.some((one) => one !== null && one !== 0),
@@ -606,7 +605,7 @@
   const resultOf = (result, sample, side, nth, which, key) => {
     const score = scores[which];
     const cell = cellOf(sample, nth, which);
-    const scored = cell[0] === SCORED;
+    const scored = cell[0] === "scored";
     const status = scoreOf(cell) === null ? statusOf(cell) : "scored";
     const value = scoreOf(cell) === null ? status : number(scoreOf(cell));
     const gap = gapOf(sample, which);
@@ -638,7 +637,7 @@
         element("span", { class: `value ${status}` }, [value]),
       ),
       apart ? element("p", { class: "reason" }, [apart]) : null,
-      result.w === undefined ? null : element("p", { class: `reason ${statuses[cell[0]]}`, dir: "auto" }, shown(text(result.w))),
+      result.w === undefined ? null : element("p", { class: `reason ${cell[0]}`, dir: "auto" }, shown(text(result.w))),
       others.length ? element("p", { class: "per-k" }, others) : null,
       targets.length || unmeasured.length ? element("ul", { class: "targets" }, [...targets, ...unmeasured]) : null,
       judged ? element("p", { class: "quiet" }, [judged]) : null,
@@ -667,8 +666,8 @@
     if (target.a !== undefined) facts.push(`${Math.round(target.a * 100)}% of the panel agree`);
     if (target.g !== undefined) facts.push(`grade ${brief(target.g)}`);
     if (target.w !== undefined) facts.push(counted(target.w, "character"));
-    const ranks = [...new Set([...(target.n || []), ...(target.e || []).filter((item) => item.v !== 0).map((item) => item.r)])].sort((a, b) => a - b);
-    const quotes = (target.e || []).filter((item) => item.v === 0 && item.q !== undefined);
+    const ranks = [...new Set([...(target.n || []), ...(target.e || []).filter((item) => item.v !== false).map((item) => item.r)])].sort((a, b) => a - b);
+    const quotes = (target.e || []).filter((item) => item.v === false && item.q !== undefined);
     return element("li", { class: `target ${kind}` }, [
       element("p", { class: "line" }, [
         element("span", { class: "tag" }, [tag]),
@@ -722,7 +721,7 @@
     side.f.forEach((result, nth) =>
       (result.t || []).forEach((target, which) => {
         const tag = `${scores[nth].letter}${which + 1}`;
-        const ranks = new Set([...(target.n || []), ...(target.e || []).filter((item) => item.v !== 0).map((item) => item.r)]);
+        const ranks = new Set([...(target.n || []), ...(target.e || []).filter((item) => item.v !== false).map((item) => item.r)]);
         ranks.forEach((rank) => tags[rank - 1]?.push(tag));
         for (const item of target.e || []) {
           if (item.p) marks[item.r - 1]?.push({ from: item.p[0], to: item.p[1], tag });
@@ -758,7 +757,7 @@
   const contextOf = (context, place, side, key, tags, marks, cut) => {
     const rank = rankOf(side, place);
     const read = side.b ? READ[side.b[place - 1]] : undefined;
-    const from = context.d === undefined ? null : [isolated(text(context.d)), context.p ? `[${context.p[0]}:${context.p[1]}]` : ""];
+    const from = context.d === undefined ? null : [isolated(text(context.d)), context.p === undefined ? "" : `[${context.p}:${context.e}]`];
     const string = context.t === undefined ? null : text(context.t);
     return element("li", { class: tags.length ? "context supports" : "context", id: `context-${key}-${place}`, tabindex: "-1" }, [
       cut ? element("p", { class: "cut" }, [`Beyond k = ${[...new Set(cut.map(([, k]) => k))].join(", ")}: not counted in ${cut.map(([letter]) => letter).join(", ")}`]) : null,

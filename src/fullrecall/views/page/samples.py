@@ -1,0 +1,264 @@
+"""What the page's script reads: an index of all samples, and their details in blocks.
+
+The index is what the table sorts and filters by, and is read at once. Details, contexts and texts
+come in blocks that are read when a sample is opened or searched. Each text and each context stands
+once, however many samples hold it, and is named by its number. Names are as short as they are
+because a page has them ten thousand times; `page.js` says what each is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.context import Context
+
+if TYPE_CHECKING:
+    from fullrecall.calls import Stage
+    from fullrecall.diagnosis.causes import Diagnosed
+    from fullrecall.findings import Evidence, Finding
+    from fullrecall.sample import Sample
+    from fullrecall.table.row import Row
+    from fullrecall.views.page.causes import Causes
+    from fullrecall.views.page.choices import Rows
+    from fullrecall.views.page.readings import Cell, Reading
+    from fullrecall.views.page.slices import Grouping
+
+PER_BLOCK = 200
+"""Samples, contexts, or texts that are read together."""
+
+_QUESTION_SHOWN = 300
+"""Characters of a question that the table can show; the details have all of it."""
+
+_encoded = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+class Samples:
+    """The samples of a page, in the order in which they are added."""
+
+    def __init__(self, causes: Causes, groupings: Sequence[Grouping]) -> None:
+        self._causes = causes
+        self._groupings = groupings
+        self._details: list[dict[str, Any]] = []
+        self._contexts: dict[tuple[Any, ...], int] = {}
+        self._texts: dict[str, int] = {}
+
+    def add(self, rows: Rows, readings: Sequence[Reading]) -> dict[str, Any]:
+        """Add a sample; return its entry in the index.
+
+        The entry has for each report and score the status, and by each choice the value and how
+        many targets it missed.
+        """
+        row = next(row for row in rows if row is not None)
+        sample = row.sample
+        causes: set[tuple[int, int]] = set()
+        details = _known(
+            q=self._text(sample.user_input),
+            a=self._text(sample.reference or None),
+            m=self._text(metadata_text(sample.metadata)),
+        )
+        details["x"] = [
+            None if own is None else self._side(own, side, readings, causes)
+            for side, own in enumerate(rows)
+        ]
+        self._details.append(details)
+        question = sample.user_input or ""
+        brief = question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…"
+        slices = [(nth, n) for nth, of in enumerate(self._groupings) for n in of.numbers(sample)]
+        gaps = [reading.gap and reading.gap.replace("_", " ") for reading in readings]
+        return _known(
+            l=row.label,
+            q=brief,
+            g=sample.group,
+            c=sorted(causes) or None,
+            n=gaps if len(rows) > 1 else None,
+            s=slices or None,
+            v=[
+                None if own is None else [_values(reading.cells[side]) for reading in readings]
+                for side, own in enumerate(rows)
+            ],
+        )
+
+    def blocks(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield each block of data with its ID: details of samples, contexts, texts."""
+        contexts = [
+            _known(**dict(zip("tidm", map(self._text, texts), strict=True)), p=start, e=end)
+            for *texts, start, end in self._contexts
+        ]
+        for name, items in (
+            ("details", self._details),
+            ("contexts", contexts),
+            ("texts", list(self._texts)),
+        ):
+            for nth, start in enumerate(range(0, len(items), PER_BLOCK)):
+                yield f"{name}-{nth}", items[start : start + PER_BLOCK]
+
+    def _text(self, text: str | None) -> int | None:
+        """Return the number of a text; None for none."""
+        return None if text is None else self._texts.setdefault(text, len(self._texts))
+
+    def _context(self, context: Context) -> int:
+        """Return the number of a context: those that differ by their score alone are one."""
+        metadata = metadata_text(context.metadata)
+        key = (context.text, context.id, context.source, metadata, context.start, context.end)
+        return self._contexts.setdefault(key, len(self._contexts))
+
+    def _side(
+        self,
+        row: Row,
+        side: int,
+        readings: Sequence[Reading],
+        causes: set[tuple[int, int]],
+    ) -> dict[str, Any]:
+        """Return a sample in one report; the causes of what it misses are added to `causes`."""
+        sample, record = row.sample, row.sample.retrieval
+        contexts: Sequence[Context] | None = sample.retrieved_contexts
+        if contexts is None and sample.retrieved_context_ids is not None:
+            # A rank without an ID has nothing to show, and still takes its place.
+            ids = sample.retrieved_context_ids
+            contexts = [Context(id=own_id) if own_id else Context("") for own_id in ids]
+        scores = [_rounded(context.score) for context in contexts or ()]
+        return _known(
+            r=self._text(sample.response or None),
+            c=None if contexts is None else list(map(self._context, contexts)),
+            o=scores if any(score is not None for score in scores) else None,
+            e=None if record is None else self._text(record.error),
+            k=None if record is None else record.ranks,
+            b=None if record is None else record.read,
+            s=[self._stage(stage) for stage in sample.stages] or None,
+            f=[
+                self._result(row, reading, side, nth, causes)
+                for nth, reading in enumerate(readings)
+            ],
+        )
+
+    def _stage(self, stage: Stage) -> dict[str, Any]:
+        contexts = list(map(self._context, stage.contexts))
+        return _known(n=self._text(stage.name), i=self._text(stage.into), c=contexts)
+
+    def _result(
+        self, row: Row, reading: Reading, side: int, nth: int, causes: set[tuple[int, int]]
+    ) -> dict[str, Any]:
+        cell, misses = reading.cells[side], self._causes.of(side, nth, row.label)
+        result, left_out = cell.result, _left_out(reading, cell)
+        targets = []
+        for index, (finding, ranked) in enumerate(zip(result.findings, result.ranked, strict=True)):
+            target = self._target(finding, ranked, row.sample)
+            if left_out[index]:
+                target["o"] = left_out[index]
+            if cell.compared is not result and finding.target not in cell.compared.targets:
+                target["y"] = 1
+            miss = misses.get(finding.target.label)
+            if miss is not None:
+                target |= self._miss(miss)
+                causes.add((target["u"], nth))
+            targets.append(target)
+        return _known(
+            w=self._text(result.reason or None),
+            t=targets or None,
+            u=[[self._text(target), self._text(why)] for target, why in result.unmeasured] or None,
+            z=result.usage if any(result.usage) else None,
+        )
+
+    def _target(self, finding: Finding, ranked: Finding, sample: Sample) -> dict[str, Any]:
+        """Return what is shown of a target: credit by rank, contexts by position, evidence."""
+        target = finding.target
+        steps = [[rank, _rounded(credit)] for rank, credit in ranked.steps]
+        if steps == [[rank, 1.0] for rank in finding.ranks[:1]]:
+            steps = []  # as the script takes it where nothing else is said
+        contexts = sample.retrieved_contexts or ()
+        evidence = [self._evidence(item, contexts) for item in finding.evidence]
+        return _known(
+            t=self._text(target.label),
+            s=steps or None,
+            n=finding.ranks or None,
+            w=None if target.size == 1.0 else _rounded(target.size),
+            g=None if target.grade == 1.0 else _rounded(target.grade),
+            v=self._text(finding.verdict or None),
+            a=_rounded(finding.agreement),
+            e=evidence or None,
+            h=_retrieved_ranges(finding, sample) or None,
+        )
+
+    def _evidence(self, item: Evidence, contexts: Sequence[Context]) -> dict[str, Any]:
+        text = contexts[item.rank - 1].text if 0 < item.rank <= len(contexts) else None
+        return _known(
+            r=item.rank,
+            p=_range(text, item.start, item.end),
+            s=_rounded(item.similarity),
+            q=self._text(item.quote),
+            v=item.verified,
+        )
+
+    def _miss(self, miss: Diagnosed) -> dict[str, Any]:
+        """Return why a target was missed: the number of the cause, the sentence, the rank."""
+        detail = self._text(miss.detail or None)
+        return _known(u=self._causes.number(miss), d=detail, x=miss.rank)
+
+
+def _values(cell: Cell) -> list[Any]:
+    values = [None if value is None else round(value, 6) for value in cell.values]
+    return [cell.compared.status, values, [misses.missed for misses in cell.misses]]
+
+
+def _left_out(reading: Reading, cell: Cell) -> list[list[int]]:
+    """Return for each target the choices whose measure does not count it."""
+    findings = cell.result.findings
+    left_out: list[list[int]] = [[] for _ in findings]
+    for choice, measure in enumerate(reading.measures):
+        counted = measure.countable(findings)
+        if counted is not findings:
+            targets = {finding.target for finding in counted}
+            for index, finding in enumerate(findings):
+                if finding.target not in targets:
+                    left_out[index].append(choice)
+    return left_out
+
+
+def _retrieved_ranges(finding: Finding, sample: Sample) -> list[list[int]]:
+    """Return which characters of the target's text were retrieved, with the rank of each range.
+
+    Nothing where its text is not what the offsets count in: a place without a text, or one of
+    several alternatives.
+    """
+    if not finding.evidence or len(finding.target.any_of) != 1:
+        return []
+    for group in sample.reference_contexts or ():
+        for context in group:
+            start, text = context.start, context.text
+            if text is None or (start is not None and (context.end or 0) - start != len(text)):
+                return []
+    label = finding.target.label
+    spans = [
+        (_range(label, item.target_start, item.target_end), item.rank) for item in finding.evidence
+    ]
+    return [[*span, rank] for span, rank in spans if span is not None]
+
+
+def _range(text: str | None, start: int | None, end: int | None) -> tuple[int, int] | None:
+    """Return a range of characters, None where it is no part of the text."""
+    if text is None or start is None or end is None or not 0 <= start < end <= len(text):
+        return None
+    return start, end
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str | None:
+    """Return metadata as JSON with one line for each key; None for none."""
+    if not metadata:
+        return None
+    try:
+        lines = [f" {_encoded(str(name))}: {_encoded(value)}" for name, value in metadata.items()]
+    except (TypeError, ValueError):  # a value that holds itself, or keys that are no str
+        return str(metadata)
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _rounded(value: float | None) -> float | None:
+    """Return a number with as many digits as a page needs."""
+    return None if value is None else float(f"{value:.6g}")
+
+
+def _known(**fields: Any) -> dict[str, Any]:
+    """Return the fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
