@@ -92,13 +92,21 @@ class Reader:
 
     def _count(self, result: Result, measures: Sequence[Measure]) -> _Counted:
         """Return the values and the misses of a result by each measure."""
-        if not all(measure.counts_columns for measure in measures):
+        if not all(map(_counts_findings, measures)):
             return _counted(result, measures)
         findings = tuple([(f.steps, f.ranks, f.target[1:]) for f in result.ranked])
         key = result.status, result.retrieved, result.ranks, findings
         if key not in self._counted:
             self._counted[key] = _counted(result, measures)
         return self._counted[key]
+
+
+def _counts_findings(measure: Measure) -> bool:
+    """Return whether results in which the same was found have the same value.
+
+    A user's own measure may look at anything.
+    """
+    return type(measure).__module__.startswith("fullrecall.") and not measure.reads_sample
 
 
 def _over(result: Result | None, targets: set[Target]) -> Result | None:
