@@ -27,7 +27,7 @@ from fullrecall import (
     Sample,
     evaluate,
 )
-from fullrecall.batches.quarantine import unscored
+from fullrecall.batches.scorer import unscored
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.read import read

@@ -73,7 +73,7 @@ def test_parts_in_any_order(tmp_path: Path) -> None:
         assert as_plain(report) == list(plain())
         assert report.summary().to_dict() == plain().summary().to_dict()
         assert report[3].sample.metadata["tenant"] == "b"
-    assert [one.value for one in report.slices("tenant").slices] == ["a", "b"]
+    assert [one.value for one in report.slices("tenant")] == ["a", "b"]
 
 
 def test_a_part_twice_counts_once(tmp_path: Path) -> None:

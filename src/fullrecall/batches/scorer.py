@@ -14,19 +14,19 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from fullrecall.batches.quarantine import sample_or_problem, unscored
-from fullrecall.batches.tables import Batch, batch_of
+from fullrecall.batches.frame import Frame, ddl
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
-from fullrecall.result import Method
+from fullrecall.measures.measure import check_choice
+from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import Scorer
+from fullrecall.scorers.scorer import BAD_ROW, Scorer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,6 @@ _PAUSE_SECONDS = 1.0
 _MISTAKES = (InputError, ParameterError, MissingExtraError)
 """What is wrong with the job, and no matter of one batch."""
 
-BadRows: TypeAlias = Literal["quarantine", "raise"]
 Failures: TypeAlias = Literal["report", "raise"]
 
 
@@ -50,18 +49,16 @@ class BatchScorer(Limits):
     """Scores batches of samples; picklable, so that engines can send it to their workers.
 
     Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
-    or with a mapping of names to columns (lists or NumPy arrays), it returns a table of the same
-    kind with the same rows: columns that hold a sample's fields are named as `Sample` names them,
-    all others are as they were, and those of each score stand beside them, as a saved report has
-    them (docs/scale.md lists them). Written as Parquet, `Report.open` reads it.
+    it returns a table of the same kind with the same rows: columns that hold a sample's fields are
+    named as `Sample` names them, all others are as they were, and those of each score stand beside
+    them, as a saved report has them (docs/scale.md lists them). Written as Parquet, `Report.open`
+    reads it. A row that is no sample is unscored, with the reason.
 
     - `position`: a column of whole numbers >= 0 that is no part of a sample and tells rows apart:
       number them from 0 when you write the data set. It comes out as `row`. `Report.open` puts the
       rows in its order, counts one that comes twice once, and with `rows=` says which are missing.
       Without it the order is that of the files, and nobody knows.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.read.read`.
-    - `bad_rows`: a row that is no sample is unscored, with the reason, and the others are scored;
-      "raise" raises `InputError` instead.
     - `failed_batches`: a batch that raises is scored again, `tries` times in all, and then its
       rows are missing, with the error; "raise" raises it, for the engine to try again.
     - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`: all
@@ -86,7 +83,6 @@ class BatchScorer(Limits):
     scorers: Sequence[Scorer] | Scorer
     position: str | None = field(default=None, kw_only=True)
     rename: Rename | None = field(default=None, kw_only=True)
-    bad_rows: BadRows = field(default="quarantine", kw_only=True)
     failed_batches: Failures = field(default="report", kw_only=True)
     tries: int = field(default=2, kw_only=True)
     store: str | Path | None = field(default=None, kw_only=True)
@@ -104,10 +100,7 @@ class BatchScorer(Limits):
         pyarrow("scoring batches")
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
         object.__setattr__(self, "corpus", corpus_index(self.corpus))
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                listed = ", ".join(map(repr, choices))
-                raise ParameterError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
+        check_choice(self.failed_batches, "failed_batches", get_args(Failures))
         if type(self.tries) is not int or self.tries < 1:
             raise ParameterError(f"tries must be a whole number >= 1, got {self.tries!r}")
         if self.store is not None:
@@ -124,7 +117,7 @@ class BatchScorer(Limits):
 
     def __call__(self, batch: Any) -> Any:
         """Return a batch with its scores, as a table of the same kind."""
-        table = batch_of(batch)
+        table = Frame(batch)
         kept = self._passed_through(table)
         positions = self._positions(table)
         for tried in range(1, self.tries + 1):
@@ -151,8 +144,6 @@ class BatchScorer(Limits):
 
     def schema(self, data: Any) -> str:
         """Return the columns that come out of a Spark data frame, as Spark's DDL."""
-        from fullrecall.batches.tables import ddl
-
         columns = {each.name: each.dataType.simpleString() for each in data.schema.fields}
         kept = [name for name in columns if not self._is_ours(name)]
         return ddl({name: columns[name] for name in kept}, self._schema)
@@ -255,7 +246,7 @@ class BatchScorer(Limits):
         own = self._columns.field(column)
         return own in FIELDS or column == self.position
 
-    def _passed_through(self, table: Batch) -> list[Any]:
+    def _passed_through(self, table: Frame) -> list[Any]:
         """Return the names of the user's own columns."""
         kept = [name for name in table.names if not self._is_ours(name)]
         clashes = [name for name in kept if name in self._schema.names]
@@ -266,10 +257,10 @@ class BatchScorer(Limits):
             )
         return kept
 
-    def _positions(self, table: Batch) -> list[int | None]:
+    def _positions(self, table: Frame) -> list[int | None]:
         """Return the number of each row, None where no column has it."""
         if self.position is None:
-            return [None] * table.count
+            return [None] * len(table)
         if self.position not in table.names:
             raise InputError(
                 f"no column {self.position!r}, which position names: the columns are "
@@ -278,70 +269,88 @@ class BatchScorer(Limits):
         values = enumerate(table.column(self.position), start=1)
         return [_whole_number(value, self.position, number) for number, value in values]
 
-    def _scored(self, table: Batch, positions: Sequence[int | None]) -> pa.Table:
+    def _scored(self, table: Frame, positions: Sequence[int | None]) -> pa.Table:
         """Return the columns of a batch's samples and scores."""
         import pyarrow as pa
 
         from fullrecall.results.files import columns
 
         bad: dict[int, tuple[Sample, str]] = {}
-        samples = self._samples(table, positions, bad)
+        samples = self._samples(table, bad)
         scores = evaluate(samples, self.scorers, **self._options).table
         for sample, why in bad.values():
             scores.append(sample, unscored(self.scorers, why))  # type: ignore[arg-type]
-        numbers = [*(number for number in range(table.count) if number not in bad), *bad]
+        numbers = [*(number for number in range(len(table)) if number not in bad), *bad]
         rows = iter([positions[number] for number in numbers])
         tables = [
             columns.arrow_table(part, self._methods, list(islice(rows, len(part))), str)
             for part in scores.parts
         ]
-        if not tables:
-            return self._schema.empty_table()
+        whole = pa.concat_tables([self._schema.empty_table(), *tables])
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
-        return pa.concat_tables(tables).take(pa.array(order)) if bad else pa.concat_tables(tables)
+        return whole.take(order) if bad else whole
 
-    def _failed(self, table: Batch, positions: Sequence[int | None], why: str) -> pa.Table:
+    def _failed(self, table: Frame, positions: Sequence[int | None], why: str) -> pa.Table:
         """Return columns that say that the rows of a batch are missing, and why."""
         from fullrecall.results.files import columns
 
         cells: dict[str, Any] = {
-            columns.HEAD: [columns.head(self._methods)] * table.count,
+            columns.HEAD: [columns.head(self._methods)] * len(table),
             columns.ROW: positions,
-            f"{self._methods[0].name}_reason": [why] * table.count,
+            f"{self._methods[0].name}_reason": [why] * len(table),
         }
-        return columns.filled(cells, self._schema, table.count)
+        return columns.filled(cells, self._schema, len(table))
 
-    def _samples(
-        self,
-        table: Batch,
-        positions: Sequence[int | None],
-        bad: dict[int, tuple[Sample, str]],
-    ) -> Iterator[Sample]:
-        """Yield the samples; put what is none among `bad`, by its number.
-
-        Raises `InputError` for the first that is no sample if that is wanted.
-        """
-        from fullrecall.read.frames import without_gaps
+    def _samples(self, table: Frame, bad: dict[int, tuple[Sample, str]]) -> Iterator[Sample]:
+        """Yield the samples; put what is left of a row that is none, and why, among `bad`."""
+        from fullrecall.read.rows import sample_of
 
         reading = self._columns
         ours = {name for name in table.names if name != self.position and self._is_ours(name)}
         for number, row in enumerate(table.rows()):
             cells = {name: value for name, value in row.items() if name in ours}
-            sample, problem = sample_or_problem(cells, reading, without_gaps)
-            if not problem:
-                yield sample
-            elif self.bad_rows == "raise":
-                row_number = positions[number]
-                raise InputError(problem, line=number + 1 if row_number is None else row_number)
-            else:
-                bad[number] = sample, problem
-        if table.count:
+            try:
+                yield sample_of(cells, reading, _readable)
+            except InputError as error:
+                bad[number] = self._left_of(cells), error.problem
+        if len(table):
             reading.check_all_met()
 
+    def _left_of(self, cells: dict[Any, Any]) -> Sample:
+        """Return what can be read of a row that is no sample."""
+        from fullrecall.read.rows import FIELDS, sample_of
+
+        sample = Sample()
+        left: dict[Any, Any] = {}
+        for column, value in cells.items():
+            if FIELDS.get(self._columns.field(column)) in _LEFT:
+                left[column] = value
+                try:
+                    sample = sample_of(left, self._columns, _readable)
+                except InputError:
+                    del left[column]
+        return sample
+
+
+def unscored(scorers: Sequence[Scorer], problem: str) -> tuple[Result, ...]:
+    """Return the results of a row that is no sample."""
+    note = f"{BAD_ROW}: {problem}"
+    return tuple(Result(scorer.method, Status.UNSCORED, note=note) for scorer in scorers)
+
+
+def _readable(value: object) -> object:
+    """Return a cell without what its row never had; raise the error of one that cannot be read."""
+    from fullrecall.read.frames import without_gaps
+
+    if isinstance(value, InputError):
+        raise value
+    return without_gaps(value)
+
+
+_LEFT = ("id", "user_input", "group")
+"""What is kept of a row that is no sample, as far as it can be read."""
 
 _NO_TOKEN = ("scorers", "retries", "_job")
-
-_CHOICES = {"bad_rows": ("quarantine", "raise"), "failed_batches": ("report", "raise")}
 
 
 def _whole_number(value: object, column: str, number: int) -> int:

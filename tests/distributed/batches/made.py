@@ -26,7 +26,6 @@ from fullrecall.models import ChatRequest, Message
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.testing import ContainmentJudge
 
-np = pytest.importorskip("numpy", reason="needs the pandas extra")
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pd = pytest.importorskip("pandas", reason="needs the pandas extra")
 pl = pytest.importorskip("polars", reason="needs the test extra")
@@ -109,18 +108,6 @@ def frame(some: list[dict[str, Any]]) -> Any:
     return pd.DataFrame(columns, index=index)
 
 
-def arrays(some: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the rows as NumPy columns, as Ray hands them out: lists inside are arrays too."""
-    columns: dict[str, Any] = {}
-    for name, values in lists(some).items():
-        column = np.empty(len(values), dtype=object)
-        for place, value in enumerate(values):
-            column[place] = np.array(value, dtype=object) if isinstance(value, list) else value
-        columns[name] = column
-    columns["place"] = columns["place"].astype("int64")
-    return columns
-
-
 KINDS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "table": arrow_table,
     "record batch": arrow_batch,
@@ -128,8 +115,6 @@ KINDS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "frame from Arrow": lambda some: arrow_table(some).to_pandas(),
     "frame of Arrow's types": lambda some: arrow_table(some).to_pandas(types_mapper=pd.ArrowDtype),
     "frame of polars": lambda some: pl.from_arrow(arrow_table(some)),
-    "lists": lists,
-    "arrays": arrays,
 }
 
 

@@ -7,31 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.distributed.batches.made import KINDS, SCORERS, lists, pa, plain, rows, saved
+from tests.distributed.batches.made import KINDS, SCORERS, pa, plain, rows, saved
 
 from fullrecall import BatchScorer, Context, IdRecall, Report
-from fullrecall.results.files import columns
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
 
 
 def as_table(scores: Any) -> Any:
     """Return what came back of any kind as an Arrow table."""
-    if isinstance(scores, dict):
-        schema = columns.schema([scorer.method for scorer in SCORERS])
-        ours = {name: list(scores[name]) for name in schema.names}
-        return pa.table({name: _plain(cells) for name, cells in ours.items()}, schema=schema)
     if isinstance(scores, pa.RecordBatch):
         return pa.Table.from_batches([scores])
     return scores if isinstance(scores, pa.Table) else pa.table(scores)
-
-
-def _plain(cells: Any) -> Any:
-    if hasattr(cells, "tolist"):
-        return _plain(cells.tolist())
-    if isinstance(cells, float) and cells != cells:  # noqa: PLR0124 - NaN, NumPy's null
-        return None
-    return [_plain(cell) for cell in cells] if isinstance(cells, list) else cells
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,31 +43,31 @@ def test_batches_of_every_kind_make_the_plain_report(kind: str, tmp_path: Path) 
 
 def test_own_columns_pass_through() -> None:
     """Whatever they hold, in their place; a field of a sample takes the sample's name."""
-    batch = {**lists(rows()), "tenant": list("ab") * 12, "when": [object()] * 24}
-    batch["question"] = batch.pop("user_input")
+    batch = KINDS["frame"](rows()).rename(columns={"user_input": "question"})
+    batch = batch.assign(tenant=list("ab") * 12, when=[object()] * 24)
     scores = BatchScorer(IdRecall(), position="place")(batch)
     assert list(scores)[:2] == ["tenant", "when"]
-    assert (scores["tenant"], scores["when"]) == (batch["tenant"], batch["when"])
-    assert scores["user_input"] == batch["question"]
-    assert scores["row"] == list(range(24))
+    for own, came in (("tenant", "tenant"), ("when", "when"), ("question", "user_input")):
+        assert list(scores[came].dropna()) == list(batch[own].dropna())
+    assert list(scores["row"]) == list(range(24))
     assert "question" not in scores
 
 
 def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
     """The others are scored; the report has the reason by position."""
-    batch = {
-        "n": [5, 6, 7],
-        "id": ["a", "b", "c"],
-        "retrieved_ids": [["x"], "x", ["x"]],
-        "expected_ids": [["x"], ["x"], ["y"]],
-    }
-    scores = BatchScorer(IdRecall(), position="n")(batch)
-    schema = columns.schema([IdRecall().method])
-    pq.write_table(pa.table(scores, schema=schema), tmp_path / "a.parquet")
+    batch = pa.table(
+        {
+            "n": [5, 6, 7],
+            "id": ["a", "b", "c"],
+            "retrieved_ids": [["x"], ["x"], ["x"]],
+            "expected_ids": [["x"], [None], ["y"]],
+        }
+    )
+    pq.write_table(BatchScorer(IdRecall(), position="n")(batch), tmp_path / "a.parquet")
     report = Report.open(tmp_path / "a.parquet")
     assert [row.results[0].score for row in report] == [1.0, None, 0.0]
     assert list(report.bad_rows) == [6]
-    assert "retrieved_context_ids: expected a list" in report.bad_rows[6]
+    assert "reference_context_ids: item 0" in report.bad_rows[6]
     assert report[1].sample.id == "b"
 
 
@@ -120,11 +107,7 @@ def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
     corpus = [Context("Paris.", id="a")]
     pickled = pickle.dumps(BatchScorer(IdRecall(), corpus=corpus))
     scorer = pickle.loads(pickled)  # noqa: S301 - our own
-    scores = scorer(
-        {
-            "reference_context_ids": [["a"], ["b"]],
-            "retrieved_context_ids": [["a"], ["a"]],
-        }
-    )
-    assert list(scores["id_recall_status"]) == ["scored", "unscored"]
+    labels, retrieved = [["a"], ["b"]], [["a"], ["a"]]
+    scores = scorer(pa.table({"expected_ids": labels, "retrieved_ids": retrieved})).to_pydict()
+    assert scores["id_recall_status"] == ["scored", "unscored"]
     assert scores["id_recall_reason"][1] == "stale label: 'b' is not in the corpus"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fullrecall.dataframes import encodable
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.records import plain_method, plain_result, plain_sample
 from fullrecall.report.signature import KIND
@@ -190,7 +191,7 @@ def _is_plain(references: Any) -> bool:
 
 
 def _array(values: list[Any], kind: pa.DataType) -> Any:
-    """Return an Arrow array, with ? for what UTF-8 cannot hold: JSON may have half an emoji."""
+    """Return an Arrow array, with the escape of what UTF-8 cannot hold: half an emoji of JSON."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
@@ -198,10 +199,10 @@ def _array(values: list[Any], kind: pa.DataType) -> Any:
 
 
 def _readable(value: Any) -> Any:
-    """Return a text, or lists of some, with ? for what UTF-8 cannot hold."""
+    """Return a text, or lists of some, as UTF-8 can hold it."""
     if isinstance(value, (list, tuple)):
         return [_readable(each) for each in value]
-    return None if value is None else value.encode(errors="replace").decode()
+    return encodable(value)
 
 
 def _id_samples(samples: IdSamples) -> dict[str, Any]:
