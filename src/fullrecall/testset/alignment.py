@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
+from typing import NamedTuple
 
 from fullrecall.caches import remembered
 from fullrecall.judges.evidence import Folded
@@ -92,21 +93,12 @@ def letters_of(text: str) -> Letters:
     return Letters(text)
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of a quote, as a range of its letters, and the text that has it."""
 
     document: Document
     start: int
     end: int
-
-
-@dataclass(frozen=True)
-class Resemblance:
-    """The text nearest to a quote: the share of its runs of words that it has, in [0, 1]."""
-
-    documents: tuple[Document, ...]
-    similarity: float
 
 
 def grams(text: str) -> set[tuple[str, ...]]:
@@ -154,12 +146,17 @@ class Lookup:
         """Return the texts nearest to a quote, those with the most runs first."""
         return [document for _, _, document in sorted(self._near[number])[:_NEAREST]]
 
-    def resemblance(self, number: int, near: Iterable[Document]) -> Resemblance | None:
-        """Return the fewest texts that share most of a quote's runs; None where too few are."""
+    def resemblance(
+        self, number: int, near: Iterable[Document]
+    ) -> tuple[tuple[Document, ...], float]:
+        """Return the fewest texts that share most of a quote's runs of words, and what share.
+
+        None where the share is too small.
+        """
         missing_grams = set(self.grams[number])
-        chosen: list[Document] = []
         total, least = len(missing_grams), max(1, len(missing_grams) // 15)
         there = [(document, grams(document.text) & missing_grams) for document in near]
+        chosen: list[Document] = []
         while there:
             document, own = max(there, key=lambda pair: len(pair[1] & missing_grams))
             if len(own & missing_grams) < (least if chosen else 1):
@@ -167,12 +164,12 @@ class Lookup:
             chosen.append(document)
             missing_grams -= own
         similarity = 1 - len(missing_grams) / total if total else 0.0
-        if similarity < _RESEMBLES:
-            return None
-        return Resemblance(tuple(chosen), similarity)
+        return (tuple(chosen), similarity) if similarity >= _RESEMBLES else ((), 0.0)
 
 
-def pieces(quote: Letters, near: Sequence[Document], short: Mapping[str, Document]) -> list[Piece]:
+def pieces(
+    quote: Letters, near: Sequence[Document], short: Mapping[str, Document]
+) -> list[Document]:
     """Return the fewest texts that hold a quote's letters together, in order; none if they do not.
 
     A text holds a piece if it is all of the text, or the text's end or beginning, so that a word
@@ -194,15 +191,15 @@ def pieces(quote: Letters, near: Sequence[Document], short: Mapping[str, Documen
         at = size
     if at < size - _LARGEST_GAP:
         return []
-    return _needed(chosen, size)
+    return [piece.document for piece in _needed(chosen, size)]
 
 
-def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Piece]) -> list[Document]:
+def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document]) -> list[Document]:
     """Return the other texts that have nothing but a quote's words, as overlapping chunks do.
 
     Texts of fewer than 40 letters are left out: a heading stands in many.
     """
-    taken = {piece.document.id for piece in chosen}
+    taken = {document.id for document in chosen}
     return [
         document
         for document in near

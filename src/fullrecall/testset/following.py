@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.corpus import ANCHORS, anchors_of, text_digest
@@ -89,14 +90,7 @@ class Followed:
         rows = sorted(self.labels, key=lambda label: order.index(label.status))
         head = ("status", "sample", "reference", "now", "similarity", "evidence")
         cells = [
-            (
-                str(r.status),
-                r.sample,
-                r.reference,
-                " ".join(r.now),
-                f"{r.similarity:.2f}",
-                r.evidence,
-            )
+            (r.status, r.sample, r.reference, " ".join(r.now), f"{r.similarity:.2f}", r.evidence)
             for r in rows
         ]
         written_table(table([head, *cells]), path)
@@ -105,10 +99,28 @@ class Followed:
 class _Anchor(NamedTuple):
     """A reference as it was labeled: its ID, or its place, and the words that it means."""
 
+    sample: str
     name: str
     quote: str
     digest: str = ""
     span: Context | None = None
+
+    def is_of(self, document: Document) -> bool:
+        """Return whether a text is the document that was labeled, or a chunk of it."""
+        return self.name in (document.source, document.id)
+
+    def stands_in(self, own: Document) -> bool:
+        """Return whether the text of its ID still has what was labeled, at its place."""
+        if self.span is None:
+            return bool(self.digest) and text_digest(own.text) == self.digest
+        if self.span.start is None:
+            return Letters(self.quote).text in letters_of(own.text).text
+        return text_digest(own.text[self.span.start : self.span.end]) == text_digest(self.quote)
+
+    def __str__(self) -> str:
+        if self.span is None or self.span.start is None:
+            return self.name or self.quote[:60]
+        return f"{self.name}[{self.span.start}:{self.span.end}]"
 
 
 def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) -> list[Sample]:
@@ -119,16 +131,18 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
     the answer. Raises `InputError` for what is not a sample or a document.
     """
     parsed_samples = list(as_samples(samples))
-    named = {
-        name for s in parsed_samples for r in s.reference_context_ids or () for name in r.any_of
-    }
-    named |= {
-        c.source for s in parsed_samples for g in s.reference_contexts or () for c in g if c.source
-    }
+    named = {name for sample in parsed_samples for name in _names(sample)}
     texts = {
         document.id: document.text for document in documents_of(documents) if document.id in named
     }
     return [_anchored(sample, texts) for sample in parsed_samples]
+
+
+def _names(sample: Sample) -> Iterator[str | None]:
+    for reference in sample.reference_context_ids or ():
+        yield from reference.any_of
+    for group in sample.reference_contexts or ():
+        yield from (context.source for context in group)
 
 
 def _anchored(sample: Sample, texts: Mapping[str, str]) -> Sample:
@@ -139,20 +153,20 @@ def _anchored(sample: Sample, texts: Mapping[str, str]) -> Sample:
         if name in texts
     }
     groups = [[_placed(c, texts) for c in group] for group in sample.reference_contexts or ()]
-    return _rebuilt(sample, None, groups or None, {**anchors_of(sample), **anchors})
+    return _rebuilt(sample, None, groups, {**anchors_of(sample), **anchors})
 
 
 def _rebuilt(
     sample: Sample,
     ids: Sequence[Reference] | None,
-    groups: Sequence[Sequence[Context]] | None,
+    groups: Sequence[Sequence[Context]],
     anchors: Mapping[str, Any],
 ) -> Sample:
-    """Return a sample with other references; None leaves them as they are."""
+    """Return a sample with other references; without any they are as they were."""
     fields = sample.to_dict()
     if ids is not None:
         fields["reference_context_ids"] = list(ids)
-    if groups is not None:
+    if groups:
         fields["reference_contexts"] = [list(group) for group in groups]
     if anchors:
         fields["metadata"] = {**sample.metadata, ANCHORS: dict(anchors)}
@@ -160,14 +174,14 @@ def _rebuilt(
 
 
 def _placed(context: Context, texts: Mapping[str, str]) -> Context:
-    """Return a span with its digest and what stands around it."""
-    text = texts.get(context.source or "")
-    if text is None or context.start is None or context.end is None:
+    text, source = texts.get(context.source or ""), context.source
+    if text is None or source is None or context.start is None or context.end is None:
         return context
-    return _span(context, text, str(context.source), context.start, context.end)
+    return _span(context, text, source, context.start, context.end)
 
 
 def _span(old: Context, text: str, source: str, start: int, end: int) -> Context:
+    """Return a span with its digest and what stands around it."""
     quote = text[start:end]
     kept = {
         "digest": text_digest(quote),
@@ -181,12 +195,9 @@ def _span(old: Context, text: str, source: str, start: int, end: int) -> Context
 def _quote(sample: Sample, name: str, text: str) -> str:
     if len(text) <= _LONGEST_QUOTE:
         return text
-    statements = [
-        sample.user_input,
-        sample.reference,
-        *(c.text for c in sample.reference_claims or ()),
-    ]
-    stems = {word for part in statements if part for word in content_words(part)}
+    claims = [claim.text for claim in sample.reference_claims or ()]
+    statements = [sample.user_input or "", sample.reference or "", *claims]
+    stems = {word for part in statements for word in content_words(part)}
     parts = [passage.text for passage in passages(Document(name, text))] or [text]
     best = max(parts, key=lambda part: len(stems & set(content_words(part))))
     return best[:_LONGEST_QUOTE]
@@ -217,29 +228,66 @@ def follow(
     Raises `InputError` for a reference without a quote or a digest.
     """
     anchored = list(as_samples(samples)) if old is None else anchor(samples, old)
-    has_old = old is not None
-    work = _Following(
-        anchored, documents_of(corpus), has_old=has_old, accept_changed=accept_changed
-    )
-    return work.followed()
+    anchors: dict[_Position, _Anchor] = {}
+    for number, sample in enumerate(anchored):
+        for position, label_anchor in _anchors(number, sample):
+            if old is None and not (label_anchor.quote or label_anchor.digest):
+                raise InputError(
+                    f"sample {label_anchor.sample}: the reference {label_anchor.name!r} has no "
+                    "quote to follow: pass old=, the corpus that the references were made for",
+                    field=ANCHORS,
+                )
+            anchors[position] = label_anchor
+    corpus_read = _Corpus(list(anchors.values()), documents_of(corpus))
+    labels = {
+        position: corpus_read.label(number, label_anchor)
+        for number, (position, label_anchor) in enumerate(anchors.items())
+    }
+    followed = [
+        _followed(number, sample, labels, corpus_read.by_id, accept_changed=accept_changed)
+        for number, sample in enumerate(anchored)
+    ]
+    return Followed(followed, list(labels.values()))
 
 
-class _Following:
-    """One call of `follow`: every reference of every sample, beside the texts nearest to it."""
+_Position: TypeAlias = tuple[int, str, int, int]
+"""A sample's number, the kind of its reference, its group, and which of the group."""
 
-    def __init__(
-        self, samples: Sequence[Sample], corpus: Documents, *, has_old: bool, accept_changed: bool
-    ) -> None:
-        self.samples, self.accept_changed, self.has_old = samples, accept_changed, has_old
-        self.anchors: dict[tuple[Any, ...], _Anchor] = {}
-        for number, sample in enumerate(samples):
-            self._take(number, sample)
-        self.numbers = {key: at for at, key in enumerate(self.anchors)}
-        self.lookup = Lookup([label_anchor.quote for label_anchor in self.anchors.values()])
-        names = {label_anchor.name for label_anchor in self.anchors.values()}
-        digests = {
-            label_anchor.digest for label_anchor in self.anchors.values() if label_anchor.digest
-        }
+
+def _anchors(number: int, sample: Sample) -> Iterator[tuple[_Position, _Anchor]]:
+    shown = sample.id or f"#{number + 1}"
+    groups = sample.reference_contexts or ()
+    for g, group in enumerate(groups):
+        for m, context in enumerate(group):
+            if context.text is not None:
+                name = context.source or context.id or ""
+                yield (number, "span", g, m), _Anchor(shown, name, context.text, span=context)
+    if _has_spans(sample):
+        return  # their IDs follow from them
+    references = sample.reference_context_ids or ()
+    for g, reference in enumerate(references):
+        # Where IDs and texts stand side by side, the text is a quote.
+        beside = groups[g] if len(groups) == len(references) else ()
+        for m, name in enumerate(reference.any_of):
+            kept = anchors_of(sample).get(name, {})
+            quote = kept.get("quote") or (beside[m].text if m < len(beside) else "")
+            quote = quote if isinstance(quote, str) and quote.strip() else ""
+            digest = str(kept.get("digest") or (text_digest(quote) if quote else ""))
+            yield (number, "id", g, m), _Anchor(shown, name, quote, digest)
+
+
+def _has_spans(sample: Sample) -> bool:
+    groups = sample.reference_contexts or ()
+    return bool(groups) and all(any(c.start is not None for c in group) for group in groups)
+
+
+class _Corpus:
+    """The new corpus beside all that was labeled: each label with the texts nearest to it."""
+
+    def __init__(self, anchors: Sequence[_Anchor], corpus: Documents) -> None:
+        self.lookup = Lookup([label_anchor.quote for label_anchor in anchors])
+        names = {label_anchor.name for label_anchor in anchors}
+        digests = {label_anchor.digest for label_anchor in anchors} - {""}
         self.by_id: dict[str, Document] = {}
         self.by_digest: defaultdict[str, list[Document]] = defaultdict(list)
         self.chunks: defaultdict[str, list[Document]] = defaultdict(list)
@@ -251,138 +299,22 @@ class _Following:
             if document.source in names:
                 self.chunks[document.source].append(document)
             self.lookup.read(document)
-        self.labels: list[FollowedLabel] = []
 
-    def _take(self, number: int, sample: Sample) -> None:
-        groups = sample.reference_contexts or ()
-        for g, group in enumerate(groups):
-            for m, context in enumerate(group):
-                if context.text is not None:
-                    name = context.source or context.id or ""
-                    self.anchors[number, "span", g, m] = _Anchor(name, context.text, span=context)
-        if _has_spans(sample):
-            return  # their IDs follow from them
-        anchors = anchors_of(sample)
-        beside = _beside(sample)
-        for g, reference in enumerate(sample.reference_context_ids or ()):
-            for m, name in enumerate(reference.any_of):
-                kept = anchors.get(name, {})
-                quote = kept.get("quote") or beside.get(name)
-                digest = str(kept.get("digest") or "")
-                if not isinstance(quote, str) or not quote.strip():
-                    if not self.has_old and not digest:
-                        raise InputError(
-                            f"sample {_name(number, sample)}: the reference {name!r} has no quote "
-                            "to follow: pass old=, the corpus that the references were made for",
-                            field=ANCHORS,
-                        )
-                    self.anchors[number, "id", g, m] = _Anchor(name, "", digest)
-                    continue
-                digest = digest or text_digest(quote)
-                self.anchors[number, "id", g, m] = _Anchor(name, quote, digest)
-
-    def followed(self) -> Followed:
-        """Decide each label, and rebuild the samples."""
-        followed = [self._sample(number, sample) for number, sample in enumerate(self.samples)]
-        return Followed(followed, self.labels)
-
-    def _sample(self, number: int, sample: Sample) -> Sample:
-        anchors: dict[str, Any] = dict(anchors_of(sample))
-        ids: list[Reference] = []
-        groups: list[list[Context]] = []
-        for g, group in enumerate(sample.reference_contexts or ()):
-            labels = [self._label(number, sample, ("span", g, m)) for m in range(len(group))]
-            kept = [self._context(old, label) for old, label in zip(group, labels, strict=True)]
-            alive = [c for c, label in zip(kept, labels, strict=True) if self._is_alive(label)]
-            groups.append(alive or list(group))
-            if _has_spans(sample):
-                names = tuple(c.source or c.id or c.label for c in group)
-                ids += self._references(labels, names, 1.0, anchors)
-        if not _has_spans(sample):
-            for g, reference in enumerate(sample.reference_context_ids or ()):
-                names = reference.any_of
-                labels = [self._label(number, sample, ("id", g, m)) for m in range(len(names))]
-                ids += self._references(labels, names, reference.grade, anchors)
-        named = {name for reference in ids for name in reference.any_of}
-        anchors = {name: kept for name, kept in anchors.items() if name in named}
-        has_ids = bool(ids) or sample.reference_context_ids is not None
-        return _rebuilt(sample, ids if has_ids else None, groups or None, anchors)
-
-    def _is_alive(self, label: FollowedLabel | None) -> bool:
-        if label is None:
-            return False
-        kept = {LabelStatus.SAME, LabelStatus.MOVED}
-        if self.accept_changed:
-            kept.add(LabelStatus.CHANGED)
-        return label.status in kept and bool(label.now)
-
-    def _references(
-        self,
-        labels: Sequence[FollowedLabel | None],
-        names: tuple[str, ...],
-        grade: float,
-        anchors: dict[str, Any],
-    ) -> list[Reference]:
-        """Return what an any-of group names now; as it was where none of it is left."""
-        alive = [label for label in labels if label is not None and self._is_alive(label)]
-        for name in (name for label in alive for name in label.now):
-            document = self.by_id.get(name)
-            if document is not None and len(document.text) <= _LONGEST_QUOTE:
-                anchors[name] = {"digest": text_digest(document.text), "quote": document.text}
-            elif document is not None:
-                old: dict[str, Any] = next(
-                    (anchors[old_name] for old_name in names if old_name in anchors), {}
-                )
-                anchors[name] = {**old, "digest": text_digest(document.text)}
-        alone = dict.fromkeys(
-            name for alive_label in alive if not alive_label.together for name in alive_label.now
-        )
-        if alone:
-            return [Reference(tuple(alone), grade)]
-        if alive:
-            return [Reference((name,), grade) for name in alive[0].now]
-        return [Reference(names, grade)]
-
-    def _label(
-        self, number: int, sample: Sample, position: tuple[Any, ...]
-    ) -> FollowedLabel | None:
-        key = (number, *position)
-        if key not in self.anchors:
-            return None
-        label_anchor = self.anchors[key]
-        decision = self._decided(label_anchor, self.numbers[key])
-        shown = (
-            label_anchor.name
-            if label_anchor.span is None or label_anchor.span.start is None
-            else (f"{label_anchor.name}[{label_anchor.span.start}:{label_anchor.span.end}]")
-        )
-        documents, status, similarity, evidence, together = decision
+    def label(self, number: int, label_anchor: _Anchor) -> FollowedLabel:
+        """Decide what became of a reference; `number` is its own in the lookup."""
+        documents, status, similarity, evidence, together = self._decided(number, label_anchor)
         self.by_id |= {document.id: document for document in documents}
         now = tuple(document.id for document in documents)
-        label = FollowedLabel(
-            _name(number, sample),
-            shown or label_anchor.quote[:60],
-            status,
-            now,
-            similarity,
-            evidence,
-            together,
+        return FollowedLabel(
+            label_anchor.sample, str(label_anchor), status, now, similarity, evidence, together
         )
-        self.labels.append(label)
-        return label
 
-    def _decided(self, label_anchor: _Anchor, number: int) -> _Decision:
+    def _decided(self, number: int, label_anchor: _Anchor) -> _Decision:
         own = self.by_id.get(label_anchor.name)
-        if not label_anchor.quote:
-            if not label_anchor.digest:
-                return _Decision((), LabelStatus.GONE, 0.0, "the old corpus lacks it, too")
-            if own is not None and text_digest(own.text) == label_anchor.digest:
-                return _Decision((own,), LabelStatus.SAME)
-            return _Decision(
-                (), LabelStatus.GONE, 0.0, "it had no text, and cannot be found by any"
-            )
-        if own is not None and _is_same(label_anchor, own):
+        if own is not None and label_anchor.stands_in(own):
             return _Decision((own,), LabelStatus.SAME)
+        if not label_anchor.quote:
+            return _Decision((), LabelStatus.GONE, 0.0, "it has no text that it could be found by")
         copies = _of_source(self.by_digest.get(label_anchor.digest, []), label_anchor)
         if copies:
             return _Decision(tuple(copies), LabelStatus.MOVED, 1.0, "the same text, another ID")
@@ -394,19 +326,6 @@ class _Following:
             or self._in_pieces(label_anchor, quote, near)
             or self._resembling(label_anchor, number, near)
         )
-
-    def _in_pieces(
-        self, label_anchor: _Anchor, quote: Letters, near: Sequence[Document]
-    ) -> _Decision | None:
-        """Return the decision where texts hold a quote together; None where they do not."""
-        for group in (self.chunks[label_anchor.name], *_by_source(near, label_anchor)):
-            if aligned := pieces(quote, group, self.lookup.short):
-                is_span = label_anchor.span is not None
-                others = [] if is_span else within(quote, group, aligned)
-                documents = tuple(dict.fromkeys((*(p.document for p in aligned), *others)))
-                evidence = f"its words, letter for letter, in {len(documents)} texts"
-                return _Decision(documents, LabelStatus.MOVED, 1.0, evidence, together=is_span)
-        return None
 
     def _whole(
         self, label_anchor: _Anchor, quote: Letters, near: Sequence[Document]
@@ -420,50 +339,40 @@ class _Following:
         holders = own or _of_source(holders, label_anchor)
         if not holders:
             return None
-        if label_anchor.span is None or own or any(d.source == label_anchor.name for d in holders):
-            return _Decision(tuple(holders), LabelStatus.MOVED, 1.0, "its words, letter for letter")
-        best = _best_surrounded(holders, label_anchor.span, quote)
-        if best is None:
-            evidence = f"its quote stands in {len(holders)} texts, in other surroundings"
-            return _Decision(tuple(holders[:3]), LabelStatus.CHANGED, 1.0, evidence)
-        return _Decision((best,), LabelStatus.MOVED, 1.0, "its words, letter for letter")
+        if label_anchor.span is not None and not any(map(label_anchor.is_of, holders)):
+            best = _best_surrounded(holders, label_anchor.span, quote)
+            if best is None:
+                evidence = f"its quote stands in {len(holders)} texts, in other surroundings"
+                return _Decision(tuple(holders[:3]), LabelStatus.CHANGED, 1.0, evidence)
+            holders = [best]
+        return _Decision(tuple(holders), LabelStatus.MOVED, 1.0, "its words, letter for letter")
+
+    def _in_pieces(
+        self, label_anchor: _Anchor, quote: Letters, near: Sequence[Document]
+    ) -> _Decision | None:
+        """Return the decision where texts hold a quote together; None where they do not."""
+        is_span = label_anchor.span is not None
+        for group in (self.chunks[label_anchor.name], *_by_source(near, label_anchor)):
+            if aligned := pieces(quote, group, self.lookup.short):
+                others = [] if is_span else within(quote, group, aligned)
+                documents = tuple(dict.fromkeys((*aligned, *others)))
+                evidence = f"its words, letter for letter, in {len(documents)} texts"
+                return _Decision(documents, LabelStatus.MOVED, 1.0, evidence, together=is_span)
+        return None
 
     def _resembling(
         self, label_anchor: _Anchor, number: int, near: Sequence[Document]
     ) -> _Decision:
         for group in _by_source(near, label_anchor):
-            alike = self.lookup.resemblance(number, group)
-            if alike is not None:
-                text = "\n".join(document.text for document in alike.documents)
-                return _Decision(
-                    alike.documents,
-                    LabelStatus.CHANGED,
-                    alike.similarity,
-                    difference(label_anchor.quote, text),
-                    together=label_anchor.span is not None and len(alike.documents) > 1,
-                )
+            documents, similarity = self.lookup.resemblance(number, group)
+            if documents:
+                text = "\n".join(document.text for document in documents)
+                evidence = difference(label_anchor.quote, text)
+                together = label_anchor.span is not None and len(documents) > 1
+                return _Decision(documents, LabelStatus.CHANGED, similarity, evidence, together)
         reused = label_anchor.name in self.by_id and label_anchor.span is None
         evidence = "its ID names another text now" if reused else "no text resembles it"
         return _Decision((), LabelStatus.GONE, 0.0, evidence)
-
-    def _context(self, old: Context, label: FollowedLabel | None) -> Context:
-        """Return a span at its new offsets; as it was where its source is only there in chunks."""
-        if label is None or not self._is_alive(label) or label.together or old.text is None:
-            return old
-        document = self.by_id[label.now[0]]
-        in_chunks = document.source is not None and document.source == old.source
-        letters, quote_letters = letters_of(document.text), Letters(old.text).text
-        positions = letters.positions(quote_letters) if quote_letters else []
-        if in_chunks or not positions:
-            return old
-        at = max(
-            positions,
-            key=lambda position: _surrounded(old, document, letters, position, len(quote_letters)),
-        )
-        start, end = letters.range(at, at + len(quote_letters))
-        if old.source is None and old.start is None:
-            return old
-        return _span(old, document.text, document.id, start, end)
 
 
 class _Decision(NamedTuple):
@@ -474,44 +383,86 @@ class _Decision(NamedTuple):
     together: bool = False
 
 
-def _has_spans(sample: Sample) -> bool:
-    groups = sample.reference_contexts or ()
-    return bool(groups) and all(any(c.start is not None for c in group) for group in groups)
-
-
-def _beside(sample: Sample) -> dict[str, str]:
-    """Return the text of each reference ID, where IDs and texts stand side by side."""
-    ids, groups = sample.reference_context_ids or (), sample.reference_contexts or ()
-    if len(ids) != len(groups):
-        return {}
-    return {
-        name: context.text
-        for reference, group in zip(ids, groups, strict=True)
-        for name, context in zip(reference.any_of, group, strict=False)
-        if context.text is not None
+def _followed(
+    number: int,
+    sample: Sample,
+    labels: Mapping[_Position, FollowedLabel],
+    by_id: Mapping[str, Document],
+    *,
+    accept_changed: bool,
+) -> Sample:
+    """Return a sample with the references that its labels name now."""
+    kept = {LabelStatus.SAME, LabelStatus.MOVED}
+    if accept_changed:
+        kept.add(LabelStatus.CHANGED)
+    alive = {
+        position: label for position, label in labels.items() if label.status in kept and label.now
     }
+    anchors: dict[str, Any] = dict(anchors_of(sample))
+    ids: list[Reference] = []
+    groups: list[list[Context]] = []
+
+    def refer(kind: str, g: int, reference: Reference) -> None:
+        own = [alive.get((number, kind, g, m)) for m in range(len(reference.any_of))]
+        ids.extend(_references([label for label in own if label], reference, anchors, by_id))
+
+    for g, group in enumerate(sample.reference_contexts or ()):
+        found = [(old, alive.get((number, "span", g, m))) for m, old in enumerate(group)]
+        groups.append([_moved(old, label, by_id) for old, label in found if label] or list(group))
+        if _has_spans(sample):
+            names = tuple(context.source or context.id or context.label for context in group)
+            refer("span", g, Reference(names, 1.0))
+    if not _has_spans(sample):
+        for g, reference in enumerate(sample.reference_context_ids or ()):
+            refer("id", g, reference)
+    named = {name for reference in ids for name in reference.any_of}
+    anchors = {name: values for name, values in anchors.items() if name in named}
+    has_ids = bool(ids) or sample.reference_context_ids is not None
+    return _rebuilt(sample, ids if has_ids else None, groups, anchors)
 
 
-def _name(number: int, sample: Sample) -> str:
-    return sample.id or f"#{number + 1}"
+def _references(
+    alive: Sequence[FollowedLabel],
+    reference: Reference,
+    anchors: dict[str, Any],
+    by_id: Mapping[str, Document],
+) -> list[Reference]:
+    """Return what an any-of group names now, and anchor it; as it was where none of it is left."""
+    anchored = [anchors[name] for name in reference.any_of if name in anchors]
+    for name in (name for label in alive for name in label.now):
+        text = by_id[name].text
+        if len(text) <= _LONGEST_QUOTE:
+            anchors[name] = {"digest": text_digest(text), "quote": text}
+        else:  # of a long text the quote stays as it was
+            kept: Mapping[str, Any] = anchors.get(name) or (anchored or [{}])[0]
+            anchors[name] = {**kept, "digest": text_digest(text)}
+    alone = dict.fromkeys(name for label in alive if not label.together for name in label.now)
+    if alone:
+        return [Reference(tuple(alone), reference.grade)]
+    if alive:
+        return [Reference((name,), reference.grade) for name in alive[0].now]
+    return [reference]
 
 
-def _is_same(label_anchor: _Anchor, own: Document) -> bool:
-    if label_anchor.span is not None:
-        return _stands(label_anchor.span, own)
-    return bool(label_anchor.digest) and text_digest(own.text) == label_anchor.digest
-
-
-def _stands(span: Context, document: Document) -> bool:
-    if span.start is None:
-        return Letters(span.text or "").text in letters_of(document.text).text
-    return text_digest(document.text[span.start : span.end]) == text_digest(span.text or "")
+def _moved(old: Context, label: FollowedLabel, by_id: Mapping[str, Document]) -> Context:
+    """Return a span at its new offsets; as it was where its source is only there in chunks."""
+    document = by_id[label.now[0]]
+    in_chunks = document.source is not None and document.source == old.source
+    has_place = old.source is not None or old.start is not None
+    if label.together or old.text is None or in_chunks or not has_place:
+        return old
+    letters, quote = letters_of(document.text), Letters(old.text)
+    positions = letters.positions(quote.text)
+    if not positions:
+        return old
+    at = max(positions, key=lambda position: _surrounded(old, document, position, quote))
+    start, end = letters.range(at, at + len(quote.text))
+    return _span(old, document.text, document.id, start, end)
 
 
 def _of_source(documents: Sequence[Document], label_anchor: _Anchor) -> list[Document]:
     """Return the texts of the reference's own document, if there are any; else all."""
-    source = label_anchor.name
-    return [d for d in documents if source in (d.source, d.id)] or list(documents)
+    return [document for document in documents if label_anchor.is_of(document)] or list(documents)
 
 
 def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Document]]:
@@ -526,30 +477,31 @@ def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Doc
 
 def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters) -> Document | None:
     """Return the text whose words around a quote are those that it was labeled with."""
-    scored = []
-    for document in holders:
-        letters = letters_of(document.text)
-        positions = letters.positions(quote.text)
-        best = max(_surrounded(span, document, letters, at, len(quote.text)) for at in positions)
-        scored.append((best, document))
-    scored.sort(key=lambda pair: -pair[0])
-    clear = len(scored) == 1 or scored[0][0] > scored[1][0]
-    least = 0 if len(quote.text) >= OWN_LETTERS and len(scored) == 1 else _SAME_AROUND
-    return scored[0][1] if clear and scored[0][0] >= least else None
+    scores = [
+        max(
+            _surrounded(span, document, at, quote)
+            for at in letters_of(document.text).positions(quote.text)
+        )
+        for document in holders
+    ]
+    best = max(scores)
+    is_long_and_alone = len(quote.text) >= OWN_LETTERS and len(holders) == 1
+    if scores.count(best) > 1 or best < (0 if is_long_and_alone else _SAME_AROUND):
+        return None
+    return holders[scores.index(best)]
 
 
-def _surrounded(span: Context, document: Document, letters: Letters, at: int, size: int) -> int:
+def _surrounded(span: Context, document: Document, at: int, quote: Letters) -> int:
     """Return how many letters before and after a place are those around a span as labeled."""
-    before = Letters(str(span.metadata.get("before", ""))).text
-    after = Letters(str(span.metadata.get("after", ""))).text
-    there, behind = letters.text[:at], letters.text[at + size :]
+    letters, end = letters_of(document.text), at + len(quote.text)
+    before, after = (Letters(str(span.metadata.get(side, ""))).text for side in ("before", "after"))
     if not before and not after and span.start is not None and document.id == span.source:
-        return -abs(letters.range(at, at + size)[0] - span.start)
-    return _common(before[::-1], there[-len(before) - 1 :][::-1]) + _common(after, behind)
+        return -abs(letters.range(at, end)[0] - span.start)
+    ahead = letters.text[:at][-len(before) - 1 :]
+    return _common(before[::-1], ahead[::-1]) + _common(after, letters.text[end:])
 
 
 def _common(first: str, second: str) -> int:
-    return next(
-        (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b),
-        min(len(first), len(second)),
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
     )
