@@ -160,7 +160,7 @@ def measured(data: Data, judge: Oracle, seed: int, *, easy: bool, **sizes: int) 
     cells = [
         "easy" if easy else "random",
         f"{judge.sensitivity:g}/{judge.specificity:g}",
-        f"{done.seeds_in_pool:.2f}",
+        f"{seeds_in_pool(done):.2f}",
         f"{added / hidden:.2f}",
         "-" if right is None else f"{right.value:.2f}",
         "-" if share is None else f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}]",
@@ -176,6 +176,12 @@ def measured(data: Data, judge: Oracle, seed: int, *, easy: bool, **sizes: int) 
         )
         cells.append(f"{one.before:.3f} → {one.after:.3f} → {said} ({true:.3f})")
     return f"| {' | '.join(cells)} |"
+
+
+def seeds_in_pool(done: Any) -> float:
+    """Return the share of the labels that some retriever has within the depth."""
+    found = sum(any(pair.named for pair in pairs) for pairs in done.pool.pairs)
+    return found / len(done.parsed)
 
 
 def true_share(data: Data, labeled: Any) -> float:

@@ -63,7 +63,7 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.sample.SingleIds"),
     ("py:class", "fullrecall.scorers.similarity.BoundedSimilarity"),
     ("py:class", "fullrecall.table.table.Table"),
-    ("py:class", "fullrecall.testset.assessment.Judged"),
+    ("py:class", "fullrecall.testset.pool.Pair"),
     ("py:class", "fullrecall.traces.translation.TracedStep"),
     ("py:class", "fullrecall.traces.trace.Reading"),
     ("py:class", "fullrecall.views.sheet.Sheet"),

@@ -12,8 +12,7 @@ from fullrecall import Sample
 from fullrecall.corpus import ANCHORS, CorpusIndex, anchors_of, stale_label
 from fullrecall.errors import InputError
 from fullrecall.read import Document, documents_of
-from fullrecall.testset import LabelStatus, anchor, follow
-from fullrecall.testset.gain import unjudged
+from fullrecall.testset import LabelStatus, anchor, follow, unjudged
 
 WORDS = [f"w{n}ord" for n in range(4000)]
 

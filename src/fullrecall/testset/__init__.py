@@ -8,13 +8,13 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.testset.acceptance import lower_bound, reviews_needed
+    from fullrecall.testset.additions import Unjudged, unjudged
     from fullrecall.testset.audit import Audit, Issue, check
     from fullrecall.testset.completed import CompletedSet
     from fullrecall.testset.completion import complete
     from fullrecall.testset.content import Problem
     from fullrecall.testset.draft import Defect, Draft
     from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
-    from fullrecall.testset.gain import Unjudged, unjudged
     from fullrecall.testset.generation import TestSet, generate
     from fullrecall.testset.pair_labels import PairToLabel
     from fullrecall.testset.review import Review, apply_review, to_review
@@ -60,7 +60,7 @@ _MODULES = {
     "Problem": "content",
     "Review": "review",
     "TestSet": "generation",
-    "Unjudged": "gain",
+    "Unjudged": "additions",
     "apply_review": "review",
     "check": "audit",
     "complete": "completion",
@@ -68,7 +68,7 @@ _MODULES = {
     "lower_bound": "acceptance",
     "reviews_needed": "acceptance",
     "to_review": "review",
-    "unjudged": "gain",
+    "unjudged": "additions",
 }
 
 if not TYPE_CHECKING:

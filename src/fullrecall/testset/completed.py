@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.parameters import check_k
 from fullrecall.sample import Sample
 from fullrecall.testset import pair_labels
-from fullrecall.testset.assessment import Judged
+from fullrecall.testset.additions import REFUSE, WARN, RecallAtK, extended, recall_of
 from fullrecall.testset.completeness import (
     KINDS,
     WIDTH,
-    Kind,
     Share,
     Stratum,
     Total,
@@ -28,18 +28,8 @@ from fullrecall.testset.completeness import (
     strata_of,
     with_textless,
 )
-from fullrecall.testset.gain import (
-    REFUSE,
-    WARN,
-    FalseMiss,
-    RecallAtK,
-    false_misses,
-    recall_of,
-    unjudged_share,
-)
-from fullrecall.testset.pair_labels import PairToLabel
+from fullrecall.testset.pair_labels import PairLabels, PairToLabel
 from fullrecall.testset.pool import Pair, Pool
-from fullrecall.testset.references import extended
 from fullrecall.usage import Spent
 
 RIGHT = 0.8
@@ -54,7 +44,7 @@ class Estimate(NamedTuple):
     `complete` is of the references as they were, None where the labels do not carry a figure, and
     `refused` says why. `confirmed` is of them with what people found relevant. `needed` is about
     how many labels make the interval 0.2 wide. `right` is the share of the judge's finds that
-    people confirm. `relevant` is how many pairs of the frame are relevant.
+    people confirm.
     """
 
     complete: Share | None
@@ -62,7 +52,6 @@ class Estimate(NamedTuple):
     refused: str = ""
     needed: int = 0
     right: Share | None = None
-    relevant: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,13 +59,12 @@ class CompletedSet:
     """What was found beyond the references, and what that says of them.
 
     Without people's labels nothing is added and nothing is claimed: `to_label` draws what people
-    should look at, `with_labels` takes it. `judged` are all pairs of the frame that the references
-    do not name. `error` is the share of one person's labels that may be wrong.
+    should look at, `with_labels` takes it. `error` is the share of one person's labels that may
+    be wrong.
     """
 
     parsed: Sequence[Sample]
     pool: Pool
-    judged: Sequence[Judged]
     depth: int
     names: Sequence[str]
     seed: int = 0
@@ -84,7 +72,17 @@ class CompletedSet:
     second: Mapping[str, bool] = field(default_factory=dict)
     error: float = 0.0
     spent: Spent = field(default_factory=Spent)
-    problems: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def judged(self) -> list[Pair]:
+        """All pairs of the frame that the references do not name."""
+        return [pair for pairs in self.pool.pairs for pair in pairs if not pair.named]
+
+    @property
+    def problems(self) -> dict[str, int]:
+        """How many contexts the judge gave no verdict on, by the reason."""
+        silent = [pair for pair in self.judged if pair.is_open and pair.relevant is None]
+        return dict(Counter(pair.problem for pair in silent))
 
     def to_label(
         self, n: int = 300, path: str | Path | None = None, *, second: bool = False
@@ -97,31 +95,30 @@ class CompletedSet:
         one person found relevant and the judge did not, for another person to confirm. Raises
         `ParameterError` for arguments out of range, and for a file that exists.
         """
-        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-            raise ParameterError(f"n must be a whole number of at least 1, got {n!r}")
+        check_k(n, "n")
         if second:
             chosen = [
-                candidate
-                for candidate in self._labeled
-                if self.labels[candidate.item] and candidate.kind != "yes"
+                pair for pair in self._labeled if self.labels[pair.item] and not pair.relevant
             ]
         else:
             chosen = [self._with_text[at] for at in drawn(self._members, n, self.seed)]
-        chosen = sorted(
-            chosen, key=lambda candidate: candidate.item
-        )  # no order that tells the verdict
         labels = self.second if second else self.labels
-        pairs = pair_labels.filled(map(self._to_label, chosen), labels)
+        pairs = [
+            PairToLabel(
+                pair.item,
+                self.parsed[pair.question].user_input or "",
+                pair.context.label,
+                "\n".join(f"- {claim}" for claim in self.pool.targets[pair.question].claims),
+                pair_labels.word_of(labels.get(pair.item)),
+            )
+            for pair in sorted(chosen, key=lambda pair: pair.item)  # which tells no verdict
+        ]
         if path is not None:
             pair_labels.write(pairs, path)
         return pairs
 
     def with_labels(
-        self,
-        labels: str | Path | Mapping[str, Any] | Iterable[PairToLabel],
-        *,
-        second: str | Path | Mapping[str, Any] | Iterable[PairToLabel] = (),
-        error: float = 0.05,
+        self, labels: PairLabels, *, second: PairLabels = (), error: float = 0.05
     ) -> CompletedSet:
         """Return this completion with people's labels: files of `to_label`, or pairs.
 
@@ -134,13 +131,12 @@ class CompletedSet:
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"error must be from 0 to 0.3, got {error!r}")
-        items = {pair.item for pair in self.judged}
         both = [pair_labels.read(labels), pair_labels.read(second)]
-        for item in both:
-            foreign = item.keys() - items
+        for read in both:
+            foreign = read.keys() - {pair.item for pair in self.judged}
             if foreign:
                 raise InputError(
-                    f"{len(foreign):,} of {len(item):,} labels are of pairs that this completion "
+                    f"{len(foreign):,} of {len(read):,} labels are of pairs that this completion "
                     "does not have: use the same samples, retrievers, depth and seed"
                 )
         first, other = {**self.labels, **both[0]}, {**self.second, **both[1]}
@@ -152,51 +148,46 @@ class CompletedSet:
 
         What supports a claim joins its any-of group; what does not is a reference of its own.
         """
-        return extended(self.parsed, self.pool, self.accepted, self._looked_at, self.says)
+        return extended(self.parsed, self.pool, self.accepted, self._looked_at, self.labels)
 
     @cached_property
-    def accepted(self) -> list[Judged]:
+    def accepted(self) -> list[Pair]:
         """What is added: nothing without labels; else what people or a judge that is right say."""
         if not self.labels:
             return []
         right = self.estimate.right
         trusted = right is not None and right.value >= RIGHT
-        return [
-            candidate for candidate in self.judged if self._is_accepted(candidate, trusted=trusted)
-        ]
+        accepted = []
+        for pair in self.judged:
+            relevant = self.says(pair) if pair.item in self.labels else trusted and pair.relevant
+            targets = self.pool.targets[pair.question]
+            if relevant and (not targets.are_claims or targets.joined_by(pair)):
+                accepted.append(pair)
+        return accepted
 
-    def _is_accepted(self, candidate: Judged, *, trusted: bool) -> bool:
-        verdict = self.says(candidate)
-        relevant = verdict if verdict is not None else trusted and candidate.kind == "yes"
-        targets = self.pool.targets[candidate.pair.question]
-        return relevant and (
-            not targets.are_claims or bool(targets.claims_of(candidate.verdict.claims))
-        )
-
-    def says(self, candidate: Judged) -> bool | None:
+    def says(self, pair: Pair) -> bool | None:
         """Return what people say of a pair; None where nobody looked at it."""
-        first = self.labels.get(candidate.item)
-        if not first or candidate.kind == "yes":
+        first = self.labels.get(pair.item)
+        if not first or pair.relevant:
             return first
-        return self.second.get(candidate.item, True)
+        return self.second.get(pair.item, True)
 
     @cached_property
     def estimate(self) -> Estimate:
         """How complete the references are, or why that cannot be said."""
-        needed = labels_needed([len(members) for members in self._members], self._named[0])
+        named, named_textless = self._named
+        needed = labels_needed([len(members) for members in self._members], named)
         missed = self._missing(lambda _: True)
         if isinstance(missed, str):
             return Estimate(None, refused=missed, needed=needed)
-        named_count = sum(self._named)
-        relevant_count = sum(bool(self.says(pair)) for pair in self._labeled)
-        both = completeness(named_count, missed)
-        confirmed = completeness(
-            named_count + relevant_count, Total(*(max(0.0, t - relevant_count) for t in missed))
-        )
+        known = named + named_textless
+        relevant = sum(bool(self.says(pair)) for pair in self._labeled)
+        both = completeness(known, missed)
+        rest = Total(*(max(0.0, count - relevant) for count in missed))
         if both.width > WIDTH:
             needed = max(needed, round(len(self._labeled) * (both.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
-        return Estimate(both, confirmed, "", needed, self._right, named_count + missed.value)
+        return Estimate(both, completeness(known + relevant, rest), "", needed, self._right)
 
     def recall(self, k: int) -> list[RecallAtK]:
         """Return each retriever's recall at `k` over all targets, before and after, and corrected.
@@ -212,52 +203,36 @@ class CompletedSet:
                 estimates.append(RecallAtK(name, k, *both, self._corrected(which, k)))
         return estimates
 
-    def false_misses(self, k: int) -> list[FalseMiss]:
-        """Return the targets that a retriever seemed to miss within `k` and did not."""
-        return false_misses(self.parsed, self.pool, self.accepted, self.names, k)
-
     def unjudged(self, k: int) -> dict[str, float]:
         """Return the share of each retriever's first `k` that nobody labeled or judged."""
-        pair_ids = {id(each.pair) for each in self._looked_at}
-        return {
-            name: unjudged_share(self.pool, pair_ids, which, k)
-            for which, name in enumerate(self.names)
-        }
-
-    @property
-    def seeds_in_pool(self) -> float | None:
-        """The share of targets that some retriever has within `depth`: a check, no estimate."""
-        total = sum(targets.count for targets in self.pool.targets)
-        hits = sum(
-            len(frozenset[int]().union(*(pair.named for pair in pairs)))
-            for pairs in self.pool.pairs
-        )
-        return hits / total if total else None
+        known = {id(pair) for pair in self._looked_at}
+        shares = {}
+        for which, name in enumerate(self.names):
+            pairs = [p for pairs in self.pool.pairs for p in pairs if p.is_within(which, k)]
+            holes = sum(not pair.named and id(pair) not in known for pair in pairs)
+            shares[name] = holes / len(pairs) if pairs else 0.0
+        return shares
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     @cached_property
-    def _with_text(self) -> list[Judged]:
-        return [candidate for candidate in self.judged if candidate.kind is not None]
+    def _with_text(self) -> list[Pair]:
+        return [pair for pair in self.judged if pair.is_open]
 
     @cached_property
     def _members(self) -> list[list[int]]:
         """The numbers of the pairs with a text that are in each stratum."""
-        kinds: list[Kind] = [candidate.kind or "no verdict" for candidate in self._with_text]
-        return strata_of(kinds, [candidate.pair.nearness for candidate in self._with_text])
+        pairs = self._with_text
+        return strata_of([pair.kind for pair in pairs], [pair.nearness for pair in pairs])
 
     @cached_property
-    def _labeled(self) -> list[Judged]:
-        return [candidate for candidate in self._with_text if candidate.item in self.labels]
+    def _labeled(self) -> list[Pair]:
+        return [pair for pair in self._with_text if pair.item in self.labels]
 
     @cached_property
-    def _looked_at(self) -> list[Judged]:
-        return [
-            candidate
-            for candidate in self.judged
-            if candidate.verdict.relevant is not None or candidate.item in self.labels
-        ]
+    def _looked_at(self) -> list[Pair]:
+        return [p for p in self.judged if p.relevant is not None or p.item in self.labels]
 
     @cached_property
     def _named(self) -> tuple[int, int]:
@@ -275,7 +250,7 @@ class CompletedSet:
             return None
         return Share(*(count / sum(s.size for s in strata) for count in total))
 
-    def _strata(self, within: Any) -> list[Stratum]:
+    def _strata(self, within: Callable[[Pair], bool]) -> list[Stratum]:
         """Return the strata of those pairs that `within` takes.
 
         A part of a stratum in which nobody labeled anything is taken to be like the whole.
@@ -283,23 +258,17 @@ class CompletedSet:
         strata = []
         for kind, members in zip(KINDS, self._members, strict=True):
             whole = [self._with_text[at] for at in members]
-            part = [candidate for candidate in whole if within(candidate.pair)]
-            labeled_pairs = [candidate for candidate in part if candidate.item in self.labels]
-            labeled_pairs = labeled_pairs or [
-                candidate for candidate in whole if candidate.item in self.labels
-            ]
-            relevant = [candidate for candidate in labeled_pairs if self.says(candidate)]
-            twice = all(
-                candidate.item in self.second
-                for candidate in labeled_pairs
-                if self.labels[candidate.item]
-            )
-            labeled = min(len(labeled_pairs), len(part))
-            hits = round(len(relevant) * labeled / len(labeled_pairs)) if labeled_pairs else 0
-            strata.append(Stratum(kind, len(part), labeled, hits, twice))
+            part = [pair for pair in whole if within(pair)]
+            labeled = [pair for pair in part if pair.item in self.labels]
+            labeled = labeled or [pair for pair in whole if pair.item in self.labels]
+            relevant = sum(bool(self.says(pair)) for pair in labeled)
+            twice = all(pair.item in self.second for pair in labeled if self.labels[pair.item])
+            count = min(len(labeled), len(part))
+            hits = round(relevant * count / len(labeled)) if labeled else 0
+            strata.append(Stratum(kind, len(part), count, hits, twice))
         return strata
 
-    def _missing(self, within: Any) -> Total | str:
+    def _missing(self, within: Callable[[Pair], bool]) -> Total | str:
         """Return the relevant pairs that the references lack, or why that cannot be said."""
         if not any(self.pool.pairs):
             return "no retriever returned anything"
@@ -307,16 +276,13 @@ class CompletedSet:
             return "nobody labeled anything"
         if not self._with_text and self.judged:
             return "no context has a text that could be judged"
-        total = missing(self._strata(within), self.error)
+        strata = self._strata(within)
+        total = missing(strata, self.error)
         if total is None:
-            empty = next(s for s in self._strata(within) if s.size and not s.labeled)
+            empty = next(s for s in strata if s.size and not s.labeled)
             return f"nobody labeled any of what the judge said {empty.kind!r} of: use to_label"
-        without = sum(
-            candidate.kind is None and within(candidate.pair) for candidate in self.judged
-        )
-        if without:
-            total = with_textless(total, *self._named, without)
-        return total
+        without = sum(not pair.is_open and within(pair) for pair in self.judged)
+        return with_textless(total, *self._named, without) if without else total
 
     def _corrected(self, which: int, k: int) -> Share | None:
         """Return relevant pairs within k / relevant pairs of the frame, from labels alone.
@@ -326,14 +292,10 @@ class CompletedSet:
         """
         if self.estimate.complete is None or any(t.are_claims for t in self.pool.targets):
             return None
-
-        def near(pair: Pair) -> bool:
-            rank = pair.ranks[which]
-            return rank is not None and rank <= k
-
         named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
-        named_near = sum(map(near, named))
-        inside, outside = self._missing(near), self._missing(lambda pair: not near(pair))
+        named_near = sum(pair.is_within(which, k) for pair in named)
+        inside = self._missing(lambda pair: pair.is_within(which, k))
+        outside = self._missing(lambda pair: not pair.is_within(which, k))
         if isinstance(inside, str) or isinstance(outside, str):
             return None
         rest = len(named) - named_near
@@ -342,15 +304,9 @@ class CompletedSet:
             Total(*(count + rest for count in outside)),
         )
 
-    def _to_label(self, candidate: Judged) -> PairToLabel:
-        targets = self.pool.targets[candidate.pair.question]
-        question = self.parsed[candidate.pair.question].user_input or ""
-        claims = "\n".join(f"- {claim}" for claim in targets.claims)
-        return PairToLabel(candidate.item, question, candidate.pair.context.label, claims)
-
     def _lines(self) -> Iterator[str]:
         """Yield what the completion says, each figure with what it stands on."""
-        counts = Counter(candidate.kind or "no text" for candidate in self.judged)
+        counts = Counter(pair.kind if pair.is_open else "no text" for pair in self.judged)
         summary = ", ".join(f"{counts[kind]:,} {kind}" for kind in counts)
         yield (
             f"{len(self.parsed):,} questions, {len(self.names)} retrievers: "
@@ -377,8 +333,6 @@ class CompletedSet:
                     "do not compare its recall" if share > REFUSE else "its recall may be higher"
                 )
                 yield f"  {name}: {share:.0%} of the first {k} never judged: {advice}"
-        if self.seeds_in_pool is not None:
-            yield f"  references in the pool: {self.seeds_in_pool:.0%} (a check, no estimate)"
 
     def _of_completeness(self) -> Iterator[str]:
         estimate = self.estimate
@@ -387,27 +341,26 @@ class CompletedSet:
             yield f"  completeness: not known: {estimate.refused}; {advice}"
         else:
             share = estimate.complete
-            line = (
+            yield (
                 f"  references {share.value:.0%} complete {_range(share)} among each retriever's "
+                f"first {self.depth}, by {len(self._labeled):,} labels"
+                f"{f'; {advice}' if share.width > WIDTH else ''}"
             )
-            line += f"first {self.depth}, by {len(self._labeled):,} labels"
-            yield line + (f"; {advice}" if share.width > WIDTH else "")
             if estimate.confirmed is not None and self.accepted:
-                yield f"  with what people confirmed: {estimate.confirmed.value:.0%} " + _range(
-                    estimate.confirmed
-                )
+                confirmed = estimate.confirmed
+                yield f"  with what people confirmed: {confirmed.value:.0%} {_range(confirmed)}"
         if not self.labels:
             yield "  nothing is added without labels"
             return
-        confirmed = sum(self.says(candidate) is not None for candidate in self.accepted)
-        yield f"  {len(self.accepted):,} added, {confirmed:,} of them confirmed by people"
+        count = sum(pair.item in self.labels for pair in self.accepted)
+        yield f"  {len(self.accepted):,} added, {count:,} of them confirmed by people"
         lonely = len(self.to_label(1, second=True)) - len(self.second)
         if lonely > 0 and self.error:
             yield f"  {lonely:,} need a second label: to_label(second=True) draws them"
         if estimate.right is not None:
-            right, few = estimate.right, estimate.right.value < RIGHT
-            line = f"  {right.value:.0%} {_range(right)} of the judge's finds are right"
-            yield line + (": only confirmed ones are added" if few else "")
+            right = estimate.right
+            few = ": only confirmed ones are added" if right.value < RIGHT else ""
+            yield f"  {right.value:.0%} {_range(right)} of the judge's finds are right{few}"
 
 
 def _range(share: Share) -> str:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
-from typing import Any, Unpack
+from typing import Unpack
 
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
+from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.judge import Flow, Judge
-from fullrecall.models.chat import ChatModel
+from fullrecall.parameters import check_k
 from fullrecall.run.asker import Asker
 from fullrecall.run.budget import models_of
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
-from fullrecall.testset.assessment import Assessed, Judged, assessed
+from fullrecall.sample import Sample
 from fullrecall.testset.completed import CompletedSet
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out, check_options
-from fullrecall.testset.pool import Pair, Pool, retrieved
+from fullrecall.testset.pool import Pair, Pool, Ranked
 
 
 def complete(
@@ -43,72 +43,22 @@ def complete(
 
     Raises `ParameterError` for arguments out of range, and `InputError` for what is no sample.
     """
-    work = _Work(samples, retrievers, judge, depth, seed, options)
-    lists = [retrieved(asker, work.samples, depth) for asker in work.askers.values()]
-    outcomes, spent = carried_out(work.plan(lists), work.models, options)
-    return replace(outcomes, spent=spent)
-
-
-class _Work:
-    """One call of `complete`, its arguments checked."""
-
-    def __init__(  # noqa: PLR0917 - those of `complete`, in its order
-        self,
-        samples: Iterable[SampleLike],
-        retrievers: Sequence[RetrieverLike] | Mapping[str, RetrieverLike],
-        judge: Judge,
-        depth: int,
-        seed: int,
-        options: ModelOptions,
-    ) -> None:
-        if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
-            raise ParameterError(f"depth must be a whole number of at least 1, got {depth!r}")
-        if not all(hasattr(judge, method) for method in ("attribute", "relevance")):
-            raise ParameterError(f"judge: expected a Judge, got {type(judge).__name__}")
-        check_options(options)
-        self.samples = list(as_samples(samples))
-        limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
-        self.askers = {
-            name: Asker(as_retriever(retriever, k=depth), *limits)
-            for name, retriever in _named(retrievers).items()
-        }
-        self.judge = judge
-        self.models: list[ChatModel] = models_of(judge)
-        self.depth, self.seed = depth, seed
-
-    def plan(self, lists: Sequence[Any]) -> Plan[list[Assessed], CompletedSet]:
-        """Judge the whole frame, question by question."""
-        pool = Pool.of(self.samples, lists)
-        unnamed = [[pair for pair in pairs if not pair.named] for pairs in pool.pairs]
-        with_text = [[pair for pair in pairs if pair.context.text] for pairs in unnamed]
-        questions = [number for number, pairs in enumerate(with_text) if pairs]
-        outcomes = yield [self._flow(pool, number, with_text[number]) for number in questions]
-        verdicts: dict[int, Assessed] = {}
-        problems: dict[str, int] = {}
-        for number, outcome in zip(questions, outcomes, strict=True):
-            silent = [Assessed(None, problem=outcome.problem)] * len(with_text[number])
-            for pair, verdict in zip(with_text[number], outcome.value or silent, strict=True):
-                verdicts[id(pair)] = verdict
-                if verdict.relevant is None:
-                    problems[verdict.problem] = problems.get(verdict.problem, 0) + 1
-        textless = Assessed(None, problem="no text")
-        judged = tuple(
-            Judged(pair, verdicts.get(id(pair), textless), self._item(pair))
-            for pairs in unnamed
-            for pair in pairs
-        )
-        return CompletedSet(
-            self.samples, pool, judged, self.depth, tuple(self.askers), self.seed, problems=problems
-        )
-
-    def _flow(self, pool: Pool, number: int, pairs: Sequence[Pair]) -> Flow[list[Assessed]]:
-        texts = [pair.context.text or "" for pair in pairs]
-        return assessed(self.judge, self.samples[number], pool.targets[number].claims, texts)
-
-    def _item(self, pair: Pair) -> str:
-        sample = self.samples[pair.question]
-        text = f"{sample.id}\n{sample.user_input}\n{pair.context.label}"
-        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    check_k(depth, "depth")
+    if not all(hasattr(judge, method) for method in ("attribute", "relevance")):
+        raise ParameterError(f"judge: expected a Judge, got {type(judge).__name__}")
+    check_options(options)
+    parsed = list(as_samples(samples))
+    limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
+    askers = {
+        name: Asker(as_retriever(retriever, k=depth), *limits)
+        for name, retriever in _named(retrievers).items()
+    }
+    lists = [
+        [Ranked.of(sample, depth) for sample in asker.asked(parsed)] for asker in askers.values()
+    ]
+    plan = _judged(parsed, Pool.of(parsed, lists), judge)
+    pool, spent = carried_out(plan, models_of(judge), options)
+    return CompletedSet(parsed, pool, depth, tuple(askers), seed, spent=spent)
 
 
 def _named(
@@ -128,3 +78,55 @@ def _named(
     if not named:
         raise ParameterError("retrievers must have at least one")
     return named
+
+
+def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[Pair], Pool]:
+    """Judge the whole frame, question by question."""
+    to_judge = [[pair for pair in pairs if pair.is_open] for pairs in pool.pairs]
+    questions = [number for number, pairs in enumerate(to_judge) if pairs]
+    outcomes = yield [
+        _assessed(judge, samples[number], pool.targets[number].claims, to_judge[number])
+        for number in questions
+    ]
+    for number, outcome in zip(questions, outcomes, strict=True):
+        silent = [replace(pair, problem=outcome.problem) for pair in to_judge[number]]
+        to_judge[number] = outcome.value or silent
+    pairs = []
+    for own, judged in zip(pool.pairs, map(iter, to_judge), strict=True):
+        pairs.append([next(judged) if pair.is_open else pair for pair in own])
+    return replace(pool, pairs=pairs)
+
+
+def _assessed(
+    judge: Judge, sample: Sample, claims: Sequence[str], pairs: Sequence[Pair]
+) -> Flow[list[Pair]]:
+    """Return pairs with the verdict on each text.
+
+    All texts are judged by their relevance first, together. Where the question has claims, each
+    text that may be relevant is then judged alone: it counts if it supports a whole claim.
+    """
+    texts = [pair.context.text or "" for pair in pairs]
+    reference = sample.reference or " ".join(claims) or None
+    question = sample.user_input
+    screened = yield from judge.relevance(texts, question=question, reference=reference)
+    near = [at for at, verdict in enumerate(screened) if verdict.helps and claims]
+    attributed = yield from side_by_side(
+        [judge.attribute(claims, [texts[at]], question=question) for at in near]
+    )
+    assessed = []
+    for pair, verdict in zip(pairs, screened, strict=True):
+        relevant = None if verdict.label is None else verdict.label == "supported"
+        assessed.append(replace(pair, relevant=relevant, problem=verdict.problem))
+    for at, verdicts in zip(near, attributed, strict=True):
+        supported = frozenset(
+            n for n, verdict in enumerate(verdicts) if verdict.label == "supported"
+        )
+        problems = [verdict.problem for verdict in verdicts if verdict.label is None]
+        is_silent = bool(problems) and not supported
+        assessed[at] = replace(
+            pairs[at],
+            relevant=None if is_silent else bool(supported),
+            claims=supported,
+            problem=problems[0] if is_silent else "",
+        )
+    return assessed

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.calibration import sheet
+from fullrecall.errors import InputError
 from fullrecall.read.sheets import sheet_rows
-from fullrecall.views.exports import written, written_table
-from fullrecall.views.spreadsheet import table
 
-RELEVANT, NOT_RELEVANT = "relevant", "not_relevant"
-LABELS = (RELEVANT, NOT_RELEVANT)
+_WORDS = {"relevant": True, "not_relevant": False}
 
 
 @dataclass(frozen=True)
@@ -32,45 +29,51 @@ class PairToLabel:
     label: str = ""
 
 
-def write(pairs: Iterable[PairToLabel], path: str | Path) -> None:
+PairLabels: TypeAlias = str | Path | Mapping[str, Any] | Iterable[PairToLabel]
+"""The file that `CompletedSet.to_label` wrote, a mapping from items to labels, or pairs."""
+
+
+def write(pairs: Sequence[PairToLabel], path: str | Path) -> None:
     """Write pairs to a new file, `.csv` or `.jsonl`.
 
     Raises `ParameterError` for another ending, and for a file that exists: it may hold labels.
     """
-    listed = list(pairs)
-    suffix = Path(path).suffix
-    if suffix not in (".csv", ".jsonl"):
-        raise ParameterError(f"path must end in .csv or .jsonl, got {Path(path).name!r}")
-    if Path(path).exists():
-        raise ParameterError(f"{path} exists and may hold labels: name another file")
-    if suffix == ".jsonl":
-        written("".join(json.dumps(asdict(pair)) + "\n" for pair in listed), path)
-        return
-    head = ["label", "question", "claims", "context", "item"]
-    rows = ([pair.label, pair.question, pair.claims, pair.context, pair.item] for pair in listed)
-    written_table(table([head, *rows]), path)
+    head = ("label", "question", "claims", "context", "item")
+    cells = ([getattr(pair, name) for name in head] for pair in pairs)
+    sheet.write(path, [head, *cells], map(asdict, pairs))
 
 
-def read(labels: str | Path | Mapping[str, Any] | Iterable[PairToLabel]) -> dict[str, bool]:
+def word_of(label: bool | None) -> str:  # noqa: FBT001 - a label
+    """Return a label as people write it; None is one that is not filled in."""
+    return next((word for word, relevant in _WORDS.items() if relevant is label), "")
+
+
+def read(labels: PairLabels) -> dict[str, bool]:
     """Return labels by their item: True for relevant. Pairs without a label are left out.
 
-    Takes the file that `write` made, a mapping from items to labels, or pairs. Raises
-    `InputError` for a label that is neither, with its line.
+    Raises `InputError` for a label that is neither, with its line.
     """
-    if isinstance(labels, Mapping):
-        rows: Iterator[tuple[int, str, Any]] = (
-            (n, str(item), label) for n, (item, label) in enumerate(labels.items(), start=1)
-        )
-    elif isinstance(labels, (str, Path)):
-        rows = _rows(Path(labels))
-    else:
-        rows = ((n, pair.item, pair.label) for n, pair in enumerate(labels, start=1))
     label_by_item: dict[str, bool] = {}
-    for line, item, label in rows:
+    for line, item, label in _rows(labels):
         verdict = _label(label, line)
         if verdict is not None and label_by_item.setdefault(item, verdict) != verdict:
             raise InputError(f"item {item} has two labels: keep one", line=line)
     return label_by_item
+
+
+def _rows(labels: PairLabels) -> Iterator[tuple[int, str, Any]]:
+    if isinstance(labels, Mapping):
+        for line, (item, label) in enumerate(labels.items(), start=1):
+            yield line, str(item), label
+    elif isinstance(labels, (str, Path)):
+        try:
+            for line, row in sheet_rows(labels, (("label",), ("item",))):
+                yield line, str(row.get("item")), row.get("label")
+        except InputError as error:
+            raise error.at(path=str(labels)) from None
+    else:
+        for line, pair in enumerate(labels, start=1):
+            yield line, pair.item, pair.label
 
 
 def _label(label: Any, line: int) -> bool | None:
@@ -79,23 +82,6 @@ def _label(label: Any, line: int) -> bool | None:
     normalized = str(label).strip().lower().replace(" ", "_")
     if not normalized:
         return None
-    if normalized not in LABELS:
-        raise InputError(f"unknown label {label!r}: choose one of {', '.join(LABELS)}", line=line)
-    return normalized == RELEVANT
-
-
-def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
-    try:
-        for line, row in sheet_rows(path, (("label",), ("item",))):
-            yield line, str(row.get("item")), row.get("label")
-    except InputError as error:
-        raise error.at(path=str(path)) from None
-
-
-def filled(pairs: Iterable[PairToLabel], labels: Mapping[str, bool]) -> list[PairToLabel]:
-    """Return pairs with the labels that are known already."""
-    words = {True: RELEVANT, False: NOT_RELEVANT}
-    return [
-        replace(pair, label=words[labels[pair.item]] if pair.item in labels else pair.label)
-        for pair in pairs
-    ]
+    if normalized not in _WORDS:
+        raise InputError(f"unknown label {label!r}: choose one of {', '.join(_WORDS)}", line=line)
+    return _WORDS[normalized]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from fullrecall.context import Context
 from fullrecall.judges.evidence import Folded, verbatim
-from fullrecall.run.asker import Asker
 from fullrecall.sample import Sample
 from fullrecall.testset import duplicates
+from fullrecall.testset.completeness import Kind
 
 _HOLDS = 0.9
 """A chunk holds a quote if it covers this share of its characters."""
@@ -37,11 +38,6 @@ class Ranked(NamedTuple):
         return cls(tuple((rank, context) for rank, context in both if rank <= k))
 
 
-def retrieved(asker: Asker, samples: Sequence[Sample], k: int) -> list[Ranked]:
-    """Return what a retriever returns for each question, down to rank `k`."""
-    return [Ranked.of(sample, k) for sample in asker.asked(samples)]
-
-
 class Targets:
     """What one sample's references name, target by target.
 
@@ -62,13 +58,14 @@ class Targets:
         if not self.are_claims:
             self.claims = []
 
-    def claims_of(self, claims: frozenset[int]) -> frozenset[int]:
-        """Return the claims that a relevant pair supports: those judged, or the only one."""
-        return claims or frozenset(range(self.count if self.count == 1 else 0))
+    def joined_by(self, pair: Pair) -> frozenset[int]:
+        """Return the targets whose any-of group a relevant pair joins; none: it is its own.
 
-    def joined_by(self, pair: Pair, claims: frozenset[int]) -> frozenset[int]:
-        """Return the targets whose any-of group a relevant pair joins; none: it is its own."""
-        return self.claims_of(claims) if self.are_claims else pair.twin_of
+        Of claims those that it was judged to support, or the only one.
+        """
+        if not self.are_claims:
+            return pair.twin_of
+        return pair.claims or frozenset(range(self.count if self.count == 1 else 0))
 
     def named_by(self, context: Context) -> frozenset[int]:
         """Return the targets that this context satisfies by the references as they are."""
@@ -101,34 +98,47 @@ def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
 class Pair:
     """One question and one context that a retriever returned for it, equal texts being one.
 
-    `ranks` has the 1-based rank of each retriever, None where it did not return it in the frame.
-    `named` are the targets for which the references name it already. `twin` is the same for texts
-    that are nearly equal: each is judged, and those that are relevant are one target. `twin_of`
-    are the targets that a twin of it is named for.
+    `item` identifies it. `ranks` has the 1-based rank of each retriever, None where it did not
+    return it in the frame. `named` are the targets for which the references name it already.
+    `twin` is the same for texts that are nearly equal: each is judged, and those that are relevant
+    are one target. `twin_of` are the targets that a twin of it is named for. `relevant` is the
+    judge's verdict, with the 0-based `claims` that it supports by itself; None without one, and
+    `problem` says why.
     """
 
     question: int
+    item: str
     context: Context
     ranks: tuple[int | None, ...]
     named: frozenset[int] = frozenset()
     also: tuple[Context, ...] = ()
     twin: int | None = None
     twin_of: frozenset[int] = frozenset()
+    relevant: bool | None = None
+    claims: frozenset[int] = frozenset()
+    problem: str = ""
 
     @property
-    def best(self) -> int:
-        """Its best rank over all retrievers."""
-        return min(rank for rank in self.ranks if rank is not None)
+    def is_open(self) -> bool:
+        """Whether it is to be judged: the references do not name it, and it has a text."""
+        return not self.named and bool(self.context.text)
+
+    @property
+    def kind(self) -> Kind:
+        """What the judge said."""
+        if self.relevant is None:
+            return "no verdict"
+        return "yes" if self.relevant else "no"
 
     @property
     def nearness(self) -> float:
         """How near the top the retrievers have it: the sum of 1 / (10 + rank)."""
         return sum(1 / (10 + rank) for rank in self.ranks if rank is not None)
 
-    @property
-    def names(self) -> list[str]:
-        """The IDs, or the texts, of the contexts that are this pair's."""
-        return [context.id or context.text or "" for context in (self.context, *self.also)]
+    def is_within(self, which: int, k: int) -> bool:
+        """Return whether one of the retrievers has it within its first `k`."""
+        rank = self.ranks[which]
+        return rank is not None and rank <= k
 
 
 @dataclass(frozen=True)
@@ -141,47 +151,50 @@ class Pool:
 
     pairs: Sequence[Sequence[Pair]]
     targets: Sequence[Targets]
-    retrievers: int
-    problems: dict[int, str] = field(default_factory=dict)
+    problems: Mapping[int, str]
 
     @classmethod
     def of(cls, samples: Sequence[Sample], lists: Sequence[Sequence[Ranked]]) -> Pool:
         """Return the union of what the retrievers returned, equal texts as one."""
         twins = _twins(lists)
         targets = [Targets(sample) for sample in samples]
-        problems: dict[int, str] = {}
-        pairs: list[list[Pair]] = []
-        for number, sample_targets in enumerate(targets):
-            ranked = [ranked_list[number] for ranked_list in lists]
-            failed = next(
-                (ranked_list.problem for ranked_list in ranked if ranked_list.problem), ""
-            )
-            if failed:
-                problems[number] = failed
-            pairs.append(_pairs(number, ranked, sample_targets, twins))
-        return cls(pairs, targets, len(lists), problems)
+        problems = {
+            number: ranked.problem
+            for listed in reversed(lists)
+            for number, ranked in enumerate(listed)
+            if ranked.problem
+        }
+        pairs = [
+            _pairs(number, sample, [listed[number] for listed in lists], targets[number], twins)
+            for number, sample in enumerate(samples)
+        ]
+        return cls(pairs, targets, problems)
 
 
 def _pairs(
-    number: int, ranked: Sequence[Ranked], targets: Targets, twins: Mapping[Any, int]
+    number: int,
+    sample: Sample,
+    ranked: Sequence[Ranked],
+    targets: Targets,
+    twins: Mapping[Any, int],
 ) -> list[Pair]:
     ranks: dict[Any, list[int | None]] = {}
     contexts: dict[Any, dict[str, Context]] = {}
     for which, ranked_list in enumerate(ranked):
         for rank, context in ranked_list.contexts:
-            key = _key(context)
-            at = ranks.setdefault(key, [None] * len(ranked))
+            at = ranks.setdefault(_key(context), [None] * len(ranked))
             at[which] = at[which] or rank
-            contexts.setdefault(key, {}).setdefault(context.id or context.text or "", context)
+            contexts.setdefault(_key(context), {}).setdefault(_name(context), context)
     pairs = []
+    named_twins: defaultdict[int | None, frozenset[int]] = defaultdict(frozenset)
     for key, rank_by_list in ranks.items():
         first, *also = contexts[key].values()
         named = frozenset[int]().union(*(targets.named_by(c) for c in (first, *also)))
-        pairs.append(Pair(number, first, tuple(rank_by_list), named, tuple(also), twins.get(key)))
-    named_twins: defaultdict[int, frozenset[int]] = defaultdict(frozenset)
-    for pair in pairs:
-        if pair.twin is not None:
-            named_twins[pair.twin] |= pair.named
+        text = f"{sample.id}\n{sample.user_input}\n{first.label}"
+        item = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        twin = twins.get(key)
+        pairs.append(Pair(number, item, first, tuple(rank_by_list), named, tuple(also), twin))
+        named_twins[twin] |= named
     return [
         pair if pair.twin is None else replace(pair, twin_of=named_twins[pair.twin])
         for pair in pairs
@@ -189,21 +202,16 @@ def _pairs(
 
 
 def _key(context: Context) -> Any:
-    if context.text is None:
-        return ("id", context.id)
-    return " ".join(context.text.split())
+    return ("id", context.id) if context.text is None else " ".join(context.text.split())
+
+
+def _name(context: Context) -> str:
+    return context.id or context.text or ""
 
 
 def _twins(lists: Sequence[Sequence[Ranked]]) -> dict[str, int]:
     """Return a number for each text that is nearly equal to another one of the frame."""
-    texts = list(
-        dict.fromkeys(
-            _key(context)
-            for ranked_list in lists
-            for ranked in ranked_list
-            for _, context in ranked.contexts
-            if context.text is not None
-        )
-    )
+    contexts = [context for listed in lists for ranked in listed for _, context in ranked.contexts]
+    texts = list(dict.fromkeys(_key(context) for context in contexts if context.text is not None))
     groups = duplicates.groups(texts)
     return {texts[member]: number for number, group in enumerate(groups) for member in group}

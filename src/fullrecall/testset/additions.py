@@ -1,0 +1,182 @@
+"""What completing the references changes: the references, recall, and what is still unjudged."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from fullrecall.context import Context
+from fullrecall.corpus import origin_of, texts_in
+from fullrecall.sample import Reference, Sample
+from fullrecall.testset.completeness import Share
+from fullrecall.testset.pool import Pair, Pool, Targets
+
+WARN, REFUSE = 0.1, 0.2
+"""Shares of unjudged contexts above which recall is doubtful, and not to be compared."""
+
+
+class RecallAtK(NamedTuple):
+    """One retriever's recall at k, over all targets of all questions together.
+
+    `before` by the references as they were, `after` with what was added: an upper bound where
+    additions are targets of their own, for what nobody found is missing from it. `corrected`
+    counts that too, with its interval; None where completeness cannot be said.
+    """
+
+    retriever: str
+    k: int
+    before: float
+    after: float
+    corrected: Share | None
+
+
+def _by_question(pool: Pool, pairs: Iterable[Pair]) -> list[list[Pair]]:
+    by_question: list[list[Pair]] = [[] for _ in pool.pairs]
+    for pair in pairs:
+        by_question[pair.question].append(pair)
+    return by_question
+
+
+def recall_of(
+    pool: Pool, accepted: Sequence[Pair], which: int, k: int
+) -> tuple[float, float] | None:
+    """Return one retriever's recall at k before and after; None where there is no target."""
+    total = hits = added = added_hits = 0
+    for pairs, more, targets in zip(
+        pool.pairs, _by_question(pool, accepted), pool.targets, strict=True
+    ):
+        near = [pair.named for pair in pairs if pair.is_within(which, k)]
+        named = frozenset[int]().union(*near)
+        total, hits = total + targets.count, hits + len(named)
+        joined: set[int] = set()
+        own: dict[Any, bool] = {}  # nearly equal texts are one target
+        for pair in more:
+            is_near, groups = pair.is_within(which, k), targets.joined_by(pair)
+            if is_near:
+                joined |= groups
+            if not groups:
+                key = pair.item if pair.twin is None else pair.twin
+                own[key] = own.get(key, False) or is_near
+        added += len(own)
+        added_hits += len(joined - named) + sum(own.values())
+    return (hits / total, (hits + added_hits) / (total + added)) if total else None
+
+
+def extended(
+    parsed_samples: Sequence[Sample],
+    pool: Pool,
+    accepted: Sequence[Pair],
+    looked_at: Sequence[Pair],
+    confirmed: Container[str],
+) -> list[Sample]:
+    """Return samples with the accepted pairs; metadata has what was judged and what was added.
+
+    `confirmed` are the items that people said something of.
+    """
+    named = {n for s in parsed_samples for r in s.reference_context_ids or () for n in r.any_of}
+    contexts = [pair.context for pairs in pool.pairs for pair in pairs]
+    ids: Any = {context.id for context in contexts}
+    # Where the references' IDs are documents, of which the retrievers return chunks.
+    by_source = not named & ids and bool(named & {context.source for context in contexts})
+    samples = []
+    for sample, targets, added, judged in zip(
+        parsed_samples,
+        pool.targets,
+        _by_question(pool, accepted),
+        _by_question(pool, looked_at),
+        strict=True,
+    ):
+        seen = [c.id or c.text or "" for pair in judged for c in (pair.context, *pair.also)]
+        origin = {**origin_of(sample), "judged": list(dict.fromkeys(seen))}
+        fields = sample.to_dict()
+        if added:
+            fields |= _references(sample, targets, added, by_source=by_source)
+            origin["added"] = [
+                {"id": pair.context.id, "confirmed": pair.item in confirmed} for pair in added
+            ]
+        fields["metadata"] = {**sample.metadata, "testset": origin}
+        samples.append(Sample(**fields))
+    return samples
+
+
+def _references(
+    sample: Sample, targets: Targets, added: Sequence[Pair], *, by_source: bool
+) -> dict[str, Any]:
+    """Return the fields of the references with what was added."""
+    groups = [list(group) for group in sample.reference_contexts or ()]
+    ids = [(list(r.any_of), r.grade) for r in sample.reference_context_ids or ()]
+    if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
+        # Claims of one document share its ID; apart, each takes what supports it alone.
+        ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
+    own: defaultdict[Any, list[Context]] = defaultdict(list)  # nearly equal texts are one target
+    for pair in added:
+        alike = [pair.context, *pair.also]
+        joined = targets.joined_by(pair)
+        for target in sorted(joined):
+            if len(groups) == targets.count:
+                groups[target] += alike
+            if len(ids) == targets.count:
+                ids[target][0].extend(
+                    name
+                    for name in _ids_of(alike, by_source=by_source)
+                    if name not in ids[target][0]
+                )
+        if not joined:
+            own[pair.item if pair.twin is None else pair.twin] += alike
+    has_groups, has_ids = bool(groups) or not ids, bool(ids) or not sample.reference_contexts
+    for contexts in own.values():
+        groups += [contexts] if has_groups else []
+        ids += [(_ids_of(contexts, by_source=by_source), 1.0)] if has_ids else []
+    return {
+        "reference_contexts": groups or None,
+        "reference_context_ids": [Reference(tuple(n), grade) for n, grade in ids if n] or None,
+    }
+
+
+def _ids_of(contexts: Sequence[Context], *, by_source: bool) -> list[str]:
+    names = [context.source if by_source else context.id or context.source for context in contexts]
+    return list(dict.fromkeys(name for name in names if name))
+
+
+class Unjudged(NamedTuple):
+    """How much of the first k of a retrieval nobody ever labeled or judged.
+
+    `share` is in [0, 1], of `contexts` in `samples` samples that were completed.
+    """
+
+    k: int
+    share: float
+    contexts: int
+    samples: int
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether recall at k may be compared with another's: at most 20 % are unjudged."""
+        return self.share <= REFUSE
+
+    def __str__(self) -> str:
+        said = f"{self.share:.1%} of the first {self.k} were never judged"
+        if self.share > REFUSE:
+            return f"{said}: do not compare this recall, complete with this retriever"
+        return f"{said}: recall may be higher" if self.share > WARN else said
+
+
+def unjudged(samples: Iterable[Sample], k: int) -> Unjudged:
+    """Return how much of the first `k` retrieved nobody judged, of samples that were completed.
+
+    The contexts that `complete` judged are in the samples' metadata; what the references name is
+    judged too. Samples that were never completed, or have no retrieval, are left out.
+    """
+    first = holes = count = 0
+    for sample in samples:
+        origin = origin_of(sample)
+        if "judged" not in origin or sample.retrieved_contexts is None:
+            continue
+        count += 1
+        judged, targets = set(texts_in(origin, "judged")), Targets(sample)
+        for context in sample.retrieved_contexts[:k]:
+            first += 1
+            is_known = (context.id or context.text) in judged or context.text in judged
+            holes += not is_known and not targets.named_by(context)
+    return Unjudged(k, holes / first if first else 0.0, first, count)
