@@ -56,7 +56,7 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.results.pairs.ScorePairs"),
     ("py:class", "fullrecall.measures.budgets.Budget"),
     ("py:class", "fullrecall.results.calls.OverCalls"),
-    ("py:class", "fullrecall.results.leaked.Leaked"),
+    ("py:class", "fullrecall.results.missed.Leaked"),
     ("py:class", "fullrecall.rewrites.Rewrite"),
     ("py:class", "fullrecall.steps.step.Step"),
     ("py:class", "fullrecall.results.totals.Totals"),

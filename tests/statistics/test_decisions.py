@@ -359,7 +359,7 @@ class TestIdentity:
             Row(6, Sample(id="a"), (RESULTS[1.0],)),
             Row(7, Sample(id="z"), (RESULTS[0.0],)),
         ]
-        groups = Report.of([RESULTS[1.0].method], rows).groups
+        groups = Report.of([RESULTS[1.0].method], rows).table.groups
         assert len(set(groups[:4])) == 1
         assert groups[4] == groups[5] != groups[0]
         assert groups[6] is None

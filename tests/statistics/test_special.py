@@ -46,8 +46,8 @@ def test_gamma() -> None:
     """Rates of rare relevant pairs."""
     for shape, chance in product((0.1, 0.3, *SIZES, 1e5), CHANCES):
         quantile = gamma_quantile(shape, chance)
-        assert quantile == pytest.approx(scipy.gammaincinv(shape, chance), rel=1e-10, abs=0)
-        assert gamma_cdf(shape, quantile) == pytest.approx(chance, rel=1e-9, abs=0)
+        assert quantile == pytest.approx(scipy.gammaincinv(shape, chance), rel=1e-8, abs=0)
+        assert gamma_cdf(shape, quantile) == pytest.approx(chance, rel=1e-6, abs=0)
 
 
 def exact_tail(least: int, trials: int, share: float) -> float:

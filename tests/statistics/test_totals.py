@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -91,20 +90,6 @@ def test_many_values_are_bracketed(count: int, seed: int) -> None:
     assert low.size == high.size == count
     assert low.mean <= values.mean() <= high.mean
     assert high.mean - low.mean < 1e-3
-
-
-@given(ROWS, st.sets(st.integers(0, 40)), st.sampled_from([None, 0.0, 1.0]))
-def test_totals_of_portions_are_those_of_the_whole(
-    rows: list[tuple[float | None, int]], cuts: set[int], gap: float | None
-) -> None:
-    """To the last bit, wherever the samples are cut, and whether or not any has a group."""
-    ends = [0, *sorted(cut for cut in cuts if 0 < cut < len(rows)), len(rows)]
-    joined = Totals.joined([totals(rows[a:b]) for a, b in pairwise(ends)])
-    whole = totals(rows)
-    assert joined.mean_with(gap) == whole.mean_with(gap)
-    assert joined.counts(gap) == whole.counts(gap)
-    for name in ("samples", "due", "independent", "gaps"):
-        assert getattr(joined, name) == getattr(whole, name)
 
 
 @given(st.lists(st.none() | SHARES, max_size=40))

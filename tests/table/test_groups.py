@@ -42,5 +42,5 @@ def test_samples_of_a_file_stand_alone_as_in_memory(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.parquet"
         report.save(path)
         for loaded in (Report.load(path), Report.open(path)):
-            assert loaded.groups == report.groups
+            assert loaded.table.groups == report.table.groups
             assert loaded.summary().to_dict() == report.summary().to_dict()

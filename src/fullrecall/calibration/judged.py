@@ -106,7 +106,7 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
     results = [row.results[score_index] for row in report.rows]
     scored = [
         (row, result, group)
-        for row, result, group in zip(report.rows, results, report.groups, strict=True)
+        for row, result, group in zip(report.rows, results, report.table.groups, strict=True)
         if result.status is Status.SCORED
     ]
     if not any(result.retrieved for _, result, _ in scored):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend, frame_of
@@ -15,9 +14,7 @@ from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures
 from fullrecall.parameters import check_k
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE
-from fullrecall.results.draws import drawn_places
-from fullrecall.results.leaked import Leaked, leaked
-from fullrecall.results.missed import Missed
+from fullrecall.results.missed import Leaked, Missed, leaked, missed
 from fullrecall.results.origin import Origin
 from fullrecall.results.summary import Summary
 from fullrecall.table.row import Row
@@ -34,10 +31,6 @@ if TYPE_CHECKING:
     from fullrecall.retrieval import View
     from fullrecall.table.lists import Floats, Integers
     from fullrecall.table.table import Table
-
-
-_CLOSE = 10_000
-"""Samples among whose labels one is looked for that is like a wrong one."""
 
 
 class Report:
@@ -92,15 +85,15 @@ class Report:
             if not -len(self) <= key < len(self):
                 raise IndexError(f"no sample {key}: the report has {len(self):,}")
             return self.rows[key]
-        rows = [row for row, name in enumerate(self._labels()) if name == key]
+        labels = (name or f"#{row}" for row, name in enumerate(self.table.ids, start=1))
+        rows = [row for row, label in enumerate(labels) if label == key]
         if len(rows) == 1:
             return self.table.row(rows[0])
         if rows:
             raise KeyError(f"{len(rows):,} samples have the ID {key!r}: use filter")
         if any(method.name == key for method in self.methods):
             raise KeyError(f"{key!r} is a score: report.summary()[{key!r}]")
-        close = get_close_matches(key, islice(self._labels(), _CLOSE), 1)
-        raise KeyError(f"no sample {key!r}{f': did you mean {close[0]!r}?' if close else ''}")
+        raise KeyError(f"no sample {key!r} among {len(self):,}")
 
     def filter(self, keep: Callable[[Row], object]) -> Report:
         """Return a report of the rows for which `keep` is true, in their order.
@@ -127,9 +120,9 @@ class Report:
         A mean over them estimates that over all, with the interval that it says. Raises
         `ParameterError` for an `n` below 1.
         """
-        if check_k(n, "n") >= len(self):
-            return self.selected(range(len(self)))
-        return self.selected(drawn_places(len(self), n, seed))
+        count = min(check_k(n, "n"), len(self))
+        rows = Random(seed).sample(range(len(self)), count)  # noqa: S311 - no secret
+        return self.selected(sorted(rows))
 
     def slices(
         self,
@@ -171,14 +164,6 @@ class Report:
 
         return Rows(self.table)
 
-    @property
-    def groups(self) -> list[str | None]:
-        """The group of each row, None for one that stands for itself.
-
-        Rows of one group or of one sample ID are not independent, and share a group.
-        """
-        return self.table.groups
-
     @overload
     def values(self, measure: Measure, /, *, score: str | None = None) -> Floats: ...
     @overload
@@ -209,9 +194,7 @@ class Report:
         By default each score's headline, recall, at k = 1, 3, 5, 10 and over all that was
         retrieved.
         """
-        from fullrecall.results.summary import summarize
-
-        return summarize(self.table, as_measures(measures), self.stopped)
+        return Summary(self.table, as_measures(measures), self.stopped)
 
     def metrics(self, *measures: Measure) -> dict[str, float]:
         """Return what `summary` reads as one flat dict of finite numbers, for experiment trackers.
@@ -247,17 +230,15 @@ class Report:
         whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
-    def missed(self, k: Cut | None = None, *, score: str | None = None) -> Sequence[Missed]:
+    def missed(self, k: Cut | None = None, *, score: str | None = None) -> list[Missed]:
         """Return every target that was not found, sample by sample, for each score or for one.
 
         Within `k` ranks or a budget such as `calls(2)`, in all that was retrieved if it is None.
-        Only scored samples count: what was not measured was not missed. A sequence that is read of
-        the report as it is drawn; its length is counted at once.
+        Only scored samples count: what was not measured was not missed.
         """
         from fullrecall.measures.budgets import check_cut
-        from fullrecall.results.missed import MissedTargets
 
-        return MissedTargets(self.table, k if k is None else check_cut(k), score)
+        return list(missed(self.table, k if k is None else check_cut(k), score))
 
     def leaked(self, k: int | None = None) -> list[Leaked]:
         """Return every forbidden context that was retrieved, with its rank and its step.
@@ -539,10 +520,6 @@ class Report:
         """Whether the report has every sample that it was to have, scored or not."""
         return self.stopped is None
 
-    def _labels(self) -> Iterator[str]:
-        """Yield the label of each row; see `Row.label`."""
-        return (name or f"#{row}" for row, name in enumerate(self.table.ids, start=1))
-
 
 def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
     """Return why targets were missed, by what the report alone tells.
@@ -583,9 +560,7 @@ def check_report(value: object, caller: str) -> None:
     """Raise `ParameterError` for what is not a report, with the way to one."""
     if isinstance(value, Report):
         return
-    way = "Report.load(path) reads a saved one"
-    if isinstance(value, (list, tuple)):
-        way = "pass each by itself"
-        if not any(isinstance(item, Report) for item in value):
-            way = "evaluate(samples, scorers) makes one"
-    raise ParameterError(f"{caller} takes Reports, got {type(value).__name__}: {way}")
+    raise ParameterError(
+        f"{caller} takes Reports, got {type(value).__name__}: evaluate(samples, scorers) makes "
+        "one, Report.load(path) reads a saved one"
+    )

@@ -1,19 +1,15 @@
-"""Targets that were not found: counted by columns, and shown when somebody looks."""
+"""Targets that were not found, and forbidden contexts that were."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
-from typing import NamedTuple, overload
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from fullrecall.counts import counted
 from fullrecall.measures import Recall
 from fullrecall.measures.budgets import Budget, Cut
-from fullrecall.result import Result, Status
-from fullrecall.table import paid
-from fullrecall.table.part import SCORED
-from fullrecall.table.row import Row
+from fullrecall.result import Status
+from fullrecall.sample import Sample
+from fullrecall.table.forbidden import forbidden_ranks, rank_at
 from fullrecall.table.table import Table
 
 
@@ -32,74 +28,68 @@ class Missed(NamedTuple):
     rank: int | None
 
 
-class MissedTargets(Sequence[Missed]):
-    """What a report missed: read of its table by each pass over it, and never held whole."""
-
-    def __init__(self, table: Table, k: Cut | None, score: str | None) -> None:
-        self._table = table
-        self._measure = Recall if k is None else Recall @ k
-        names = [method.name for method in table.methods]
-        self._scores = [n for n, name in enumerate(names) if score in (None, name)]
-
-    def __len__(self) -> int:
-        return sum(self._count(score) for score in self._scores)
-
-    @overload
-    def __getitem__(self, key: int) -> Missed: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Missed]: ...
-    def __getitem__(self, key: int | slice) -> Missed | list[Missed]:
-        if isinstance(key, slice):
-            indices = range(len(self))[key]
-            if not indices:
-                return []
-            missed = list(islice(self, max(indices) + 1))
-            return [missed[index] for index in indices]
-        index = range(len(self))[key]
-        return next(islice(self, index, None))
-
-    def __iter__(self) -> Iterator[Missed]:
-        for row in self._table.rows():
-            yield from self._of(row)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment] # it is as large as what it shows
-
-    def __repr__(self) -> str:
-        return f"<{counted(len(self), 'missed target')}>"
-
-    def _count(self, score: int) -> int:
-        count, budget = 0, self._measure.k
-        for owner, part in enumerate(self._table.parts):
-            columns = part.columns(score)
-            outcomes, counts = columns.outcomes, columns.status == SCORED
-            if isinstance(budget, Budget):
-                costs = self._table.costs(owner)
-                outcomes, is_known = paid.within(replace(outcomes, costs=costs), budget)
-                counts &= is_known
-            missing = outcomes.targets - outcomes.found_within(self._measure.top)
-            count += int(missing[counts].sum())
-        return count
-
-    def _of(self, row: Row) -> Iterator[Missed]:
-        for score in self._scores:
-            result = row.results[score]
-            if result.status is not Status.SCORED or not self._is_known(result):
+def missed(table: Table, k: Cut | None = None, score: str | None = None) -> Iterator[Missed]:
+    """Yield the targets that were not found in full within k, sample by sample."""
+    measure = Recall if k is None else Recall @ k
+    for row in table.rows():
+        for result in row.results:
+            # What a budget pays for is not known of every result.
+            is_known = not isinstance(k, Budget) or result[measure] is not None
+            if result.status is not Status.SCORED or score not in (None, result.method.name):
                 continue
             rank_of = {finding.target: finding.rank for finding in result.ranked}
-            for finding in result.paid(self._measure):
-                if not finding.found_at(self._measure.top):
+            for finding in result.paid(measure) if is_known else ():
+                if not finding.found_at(measure.top):
                     yield Missed(
                         row.label,
                         row.sample.user_input,
                         result.method.name,
                         finding.target.label,
-                        finding.credit_at(self._measure.top),
+                        finding.credit_at(measure.top),
                         rank_of[finding.target],
                     )
 
-    def _is_known(self, result: Result) -> bool:
-        """Return whether it is known what a budget pays for."""
-        return not isinstance(self._measure.k, Budget) or result[self._measure] is not None
+
+class Leaked(NamedTuple):
+    """A forbidden context that was retrieved at `rank`, by the retriever or tool `step`.
+
+    `id` and `step` are None where they are not known.
+    """
+
+    sample: str
+    question: str | None
+    id: str | None
+    rank: int
+    step: str | None
+
+    def __str__(self) -> str:
+        source = "" if self.step is None else f" from {self.step}"
+        return f"{self.sample}: {self.id or 'a context without an ID'} at rank {self.rank}{source}"
+
+
+def leaked(table: Table, k: int | None = None) -> Iterator[Leaked]:
+    """Yield the forbidden contexts within the first `k` ranks of each sample, by rank."""
+    first = 1
+    for part in table.parts:
+        for row in range(len(part)) if part.forbids else ():
+            sample = part.sample(row)
+            for position in forbidden_ranks(sample) or ():
+                rank = rank_at(sample, position)
+                if k is None or rank <= k:
+                    label = sample.id or f"#{first + row}"
+                    name = (sample.retrieved_context_ids or ())[position - 1]
+                    step = _step(sample, position)
+                    yield Leaked(label, sample.user_input, name, rank, step)
+        first += len(part)
+
+
+def _step(sample: Sample, position: int) -> str | None:
+    """Return the name of the step that first brought a context."""
+    if sample.retrieval is None or sample.retrieved_contexts is None:
+        return None
+    context = sample.retrieved_contexts[position - 1]
+    for call in sample.retrieval.calls:
+        for each in call.walk():
+            if any((c.id, c.text) == (context.id, context.text) for c in each.contexts or ()):
+                return each.source
+    return None

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from math import fsum
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from fullrecall.measures import DEFAULT_KS, Budget, Leak, Measure
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.bounds import CONFIDENCE, Interval
 from fullrecall.results.calls import OverCalls, over_calls
-from fullrecall.results.leaked import Leaked, leaked
+from fullrecall.results.missed import leaked
 from fullrecall.results.named import ByMeasure, ByName
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.totals import Totals
@@ -201,39 +200,41 @@ class Summary(Shown, ByName[ScoreSummary]):
     """
 
     def __init__(
-        self,
-        scores: Sequence[ScoreSummary],
-        samples: int,
-        stopped: str | None = None,
-        *,
-        retrievals: Mapping[str, int] = MappingProxyType({}),
-        leaked: Mapping[Measure, Sequence[Leaked]] = MappingProxyType({}),
-        unanswerable: tuple[int, int] = (0, 0),
-        tokenizers: Sequence[str] = (),
-        table: Table | None = None,
+        self, table: Table, measures: Sequence[Measure] = (), stopped: str | None = None
     ) -> None:
+        retrievals = table.retrievals
         self._table = table
-        self.named = {score.name: score for score in scores}
-        self.samples = samples
+        self.samples = len(table)
         self.stopped = stopped
         """Why samples are missing; see `Report.stopped`."""
-        self.united = retrievals.get("united", 0)
+        self.united = retrievals["united"]
         """Samples whose contexts are the union of several calls."""
-        self.failed_calls = retrievals.get("failed", 0)
+        self.failed_calls = retrievals["failed"]
         """Samples of which a call failed that nothing made good."""
         self.funnel = funnel_of(retrievals)
         """References left in each list of the records; None where no list lost one."""
-        self.leaked = leaked
+        self.named = {
+            method.name: _score(
+                table, score, measures or default_measures(method), united=self.united > 0
+            )
+            for score, method in enumerate(table.methods)
+        }
+        self.leaked = {
+            measure: list(leaked(table, measure.top))
+            for measure in measures
+            if measure.whole == Leak and not isinstance(measure.k, Budget)
+        }
         """What leaked within the k of each `Leak` that was asked for."""
-        self.unanswerable, self.empty = unanswerable
+        self.unanswerable, self.empty = table.unanswerable()
         """Questions that nothing answers, and those of them for which nothing was returned."""
-        self.tokenizers = tuple(tokenizers)
+        counts_tokens = any(measure.unit == "tokens" for measure in measures)
+        self.tokenizers = tuple(table.tokenizers) if counts_tokens else ()
         """What counted the tokens, where a measure has a budget of them."""
 
     @cached_property
     def cost(self) -> QuestionCost | None:
         """What a question costs: contexts, tokens, seconds; None where nothing was retrieved."""
-        return None if self._table is None else question_cost(self._table)
+        return question_cost(self._table)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -261,33 +262,6 @@ class Summary(Shown, ByName[ScoreSummary]):
         from fullrecall.views.summaries import summary_sheet
 
         return [summary_sheet(self)]
-
-
-def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = None) -> Summary:
-    """Return the summary of all scores of a table; see `Report.summary`."""
-    retrievals = table.retrievals
-    united = bool(retrievals["united"])
-    scores = [
-        _score(table, score, measures or default_measures(method), united=united)
-        for score, method in enumerate(table.methods)
-    ]
-    leaks = {
-        measure: list(leaked(table, measure.top))
-        for measure in measures
-        if measure.whole == Leak and not isinstance(measure.k, Budget)
-    }
-    counts_tokens = any(measure.unit == "tokens" for measure in measures)
-    tokenizers = table.tokenizers if counts_tokens else ()
-    return Summary(
-        scores,
-        len(table),
-        stopped,
-        retrievals=retrievals,
-        leaked=leaks,
-        unanswerable=table.unanswerable(),
-        tokenizers=tokenizers,
-        table=table,
-    )
 
 
 def totals_of(table: Table, score: int, measure: Measure) -> Totals:
@@ -326,31 +300,26 @@ class _Content(NamedTuple):
 
 
 def _content(table: Table, score: int, measures: Sequence[Measure]) -> _Content:
-    """Return what a score's rows come to; each part is read once, and none is kept."""
-    groups = table.group_codes
-    totals: list[list[Totals]] = [[] for _ in measures]
-    undefined = [0 for _ in measures]
+    """Return what a score's rows come to; each part is read once."""
+    shape = len(measures), len(table)
+    values, due = np.full(shape, np.nan), np.zeros(shape, np.bool_)
     row_counts: Counter[int] = Counter()
     notes: Counter[str] = Counter()
     finds_any = False
     for rows, part, measured in table.by_part(score, measures):
-        codes = None if groups is None else groups[rows]
-        for nth, (values, due) in enumerate(measured):
-            totals[nth].append(Totals.of(values, due=due, groups=codes))
-            undefined[nth] += int((np.isnan(values) & ~due).sum())
+        for nth, own in enumerate(measured):
+            values[nth, rows], due[nth, rows] = own
         columns = part.columns(score)
         row_counts.update(dict(enumerate(np.bincount(columns.status).tolist())))
         notes.update(part.notes(score, np.flatnonzero(columns.status == UNSCORED)))
         finds_any = finds_any or columns.outcomes.finds_any
-    estimates = {
-        measure: _estimate(measure, Totals.joined(parts), count)
-        for measure, parts, count in zip(measures, totals, undefined, strict=True)
-    }
+    estimates = {}
+    for nth, measure in enumerate(measures):
+        totals = Totals.of(values[nth], due=due[nth], groups=table.group_codes)
+        undefined = int((np.isnan(values[nth]) & ~due[nth]).sum())
+        counts = totals.samples, totals.independent, undefined
+        estimates[measure] = Estimate(measure, totals.mean, *counts, totals)
     return _Content(estimates, row_counts, notes, finds_any)
-
-
-def _estimate(measure: Measure, totals: Totals, undefined: int) -> Estimate:
-    return Estimate(measure, totals.mean, totals.samples, totals.independent, undefined, totals)
 
 
 def _other_ids(table: Table, score: int) -> Rewrite | OtherField | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
 from typing import TypeAlias
 
 import numpy as np
@@ -55,11 +54,7 @@ class Totals:
 
     @classmethod
     def of(
-        cls,
-        values: Floats,
-        *,
-        due: NDArray[np.bool_],
-        groups: Integers | None = None,
+        cls, values: Floats, *, due: NDArray[np.bool_], groups: Integers | None = None
     ) -> Totals:
         """Return the totals of values, NaN where a sample has none.
 
@@ -68,40 +63,19 @@ class Totals:
         """
         valued = ~np.isnan(values)
         gaps = due & ~valued
-        if groups is None:
-            none = np.zeros(0, np.int64)
-            distinct, counts = np.unique(values[valued], return_counts=True)
-            return cls(distinct, counts, int(gaps.sum()), none, (), none)
-        alone = groups < 0
+        numbers = np.full(len(values), -1) if groups is None else groups
+        alone = numbers < 0
         distinct, frequencies = np.unique(values[valued & alone], return_counts=True)
         grouped = valued & ~alone
-        codes, units = groups[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
-        count = int(groups.max(initial=-1)) + 1
+        codes, units = numbers[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
+        count = int(numbers.max(initial=-1)) + 1
         high, low = np.zeros(count, np.int64), np.zeros(count, np.int64)
         np.add.at(high, codes, units >> _HALF)
         np.add.at(low, codes, units & ((1 << _HALF) - 1))
         sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]
-        missing = np.bincount(groups[gaps & ~alone], minlength=count)
+        missing = np.bincount(numbers[gaps & ~alone], minlength=count)
         sizes = np.bincount(codes, minlength=count)
         return cls(distinct, frequencies, int((gaps & alone).sum()), sizes, sums, missing)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Totals]) -> Totals:
-        """Return the totals of several portions of the samples, groups under the same numbers."""
-        if len(parts) == 1:
-            return parts[0]
-        values, frequencies = _counted(
-            np.concatenate([np.zeros(0), *(part.values for part in parts)]),
-            np.concatenate([np.zeros(0, np.int64), *(part.frequencies for part in parts)]),
-        )
-        return cls(
-            values,
-            frequencies,
-            sum(part.gaps for part in parts),
-            _added([part.sizes for part in parts]),
-            tuple(map(sum, zip_longest(*(part.sums for part in parts), fillvalue=0))),
-            _added([part.missing for part in parts]),
-        )
 
     @property
     def samples(self) -> int:
@@ -174,17 +148,3 @@ class Totals:
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]
-
-
-def _counted(values: Floats, frequencies: Integers) -> tuple[Floats, Integers]:
-    """Return the distinct values, ascending, and how many samples each of them is of."""
-    distinct, index = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(index, frequencies, len(distinct)).astype(np.int64)
-
-
-def _added(parts: Sequence[Integers]) -> Integers:
-    """Return the sum of arrays, of which those that are too short end with zeros."""
-    total = np.zeros(max(map(len, parts), default=0), np.int64)
-    for part in parts:
-        total[: len(part)] += part
-    return total

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fullrecall.report.report import Report
     from fullrecall.result import Result
     from fullrecall.results.comparison import ScoreComparison
-    from fullrecall.results.leaked import Leaked
+    from fullrecall.results.missed import Leaked
     from fullrecall.results.slices import Slices
     from fullrecall.results.smallest_k import SmallestK
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary

@@ -35,7 +35,7 @@ def report_page(
     title: str | None = None,
 ) -> str:
     """Return the page of `report` as HTML; see `Report.to_html`."""
-    groups = report.groups
+    groups = report.table.groups
     subject = Subject(
         {"": report},
         columns(report.methods, [(nth,) for nth in range(len(report.methods))]),
