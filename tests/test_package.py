@@ -223,6 +223,7 @@ ORDER = (
         "garbage",
         "dataframes",
         "extras",
+        "parts",
         "usage",
         "parameters",
         "lazy",

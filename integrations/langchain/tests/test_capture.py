@@ -230,7 +230,7 @@ def test_calls_below_calls_are_theirs() -> None:
 
 def test_several_calls_are_joined(documents: list[Document], retriever_of: Any) -> None:
     """In the order in which they started; `Selection` takes one of them."""
-    first, second = retriever_of(documents[:2], name="A"), retriever_of(documents[1:3], tags=["x"])
+    first, second = retriever_of(documents[:2], name="A"), retriever_of(documents[1:3])
 
     def seen_by(**how: Any) -> Any:
         with capture_retrievals(**how) as seen:
@@ -240,7 +240,6 @@ def test_several_calls_are_joined(documents: list[Document], retriever_of: Any) 
 
     assert seen_by() == ["d0", "d1", "d2"]
     assert seen_by(which=Selection(take="last")) == ["d1", "d2"]
-    assert seen_by(which=Selection(tag="x")) == ["d1", "d2"]
     assert seen_by(which=Selection(name="A")) == ["d0", "d1"]
     assert seen_by(id_key="source", collapse=True) == ["fr", "it"]
 

@@ -239,11 +239,9 @@ def test_a_stage_is_selected_in_a_trace(
         )
 
     assert recall(name="VectorStoreRetriever").comment.startswith("2 of 3 found in 3")
-    assert recall(tag="InMemoryVectorStore").score == pytest.approx(2 / 3)
-    assert recall(where=lambda call: "BM25" in call.name).score == pytest.approx(2 / 3)
     missing = recall(name="Chroma")
     assert missing.score is None
-    assert "no retriever call fits name=('Chroma',)" in missing.comment
+    assert "no retriever is named 'Chroma'" in missing.comment
     assert "'EnsembleRetriever', 'VectorStoreRetriever', 'BM25'" in missing.comment
 
 

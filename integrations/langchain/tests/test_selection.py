@@ -21,8 +21,7 @@ class Called:
         self.children = children
         found = [Context(f"text {letter}", id=letter) for letter in ids]
         self.contexts = fields.pop("contexts", found)
-        tags = fields.pop("tags", ())
-        self.step = Step(object(), None, "retriever", name, query=name, labels=(tags, {}), **fields)
+        self.step = Step(object(), None, "retriever", name, query=name, **fields)
 
 
 def call(name: str, ids: str = "", *children: Called, **fields: Any) -> Called:
@@ -58,8 +57,8 @@ def steps_of(calls: Any) -> list[Step]:
 
 
 CALLS = (
-    call("ensemble", "abc", call("bm25", "ab", tags=("sparse",)), call("dense", "bc"), tags=("t",)),
-    call("web", "cd", tags=("t",)),
+    call("ensemble", "abc", call("bm25", "ab"), call("dense", "bc")),
+    call("web", "cd"),
 )
 
 
@@ -88,14 +87,10 @@ def ids(selection: Selection, calls: Any = CALLS, **reading: Any) -> str:
         (Selection(name=["dense", "web"]), "bcd"),
         (Selection(name=("ensemble", "bm25")), "abc"),
         (Selection(name=("ensemble", "bm25"), level="innermost"), "ab"),
-        (Selection(tag="sparse"), "ab"),
-        (Selection(tag="t", take="last"), "cd"),
-        (Selection(tag="t", name="ensemble"), "abc"),
-        (Selection(where=lambda call: call.query == "web"), "cd"),
     ],
 )
 def test_what_is_selected(selection: Selection, brought: str) -> None:
-    """By level, order, name, tag and condition; a context of two calls counts once."""
+    """By level, order, and name; a context of two calls counts once."""
     assert ids(selection) == brought
 
 
@@ -125,11 +120,10 @@ def test_a_retry_that_worked_counts(take: Any) -> None:
 
 def test_a_name_that_no_call_has_is_no_retrieval() -> None:
     """A typing error must not pass for a measurement of something else."""
-    found = seen(Selection(name="bm52", tag="t"))
+    found = seen(Selection(name="bm52"))
     assert found.contexts is None
     assert found.error == (
-        "no retriever call fits name=('bm52',), tag=('t',): "
-        "there were 'ensemble', 'bm25', 'dense', 'web'"
+        "no retriever is named 'bm52': choose one of 'ensemble', 'bm25', 'dense', 'web'"
     )
 
 
@@ -154,7 +148,6 @@ def test_what_makes_two_documents_one() -> None:
         (Selection(), ""),
         (Selection(level="innermost"), "innermost"),
         (Selection(name="bm25", take="last"), "bm25,last"),
-        (Selection(where=callable), "callable"),
     ],
 )
 def test_a_view_has_a_name_of_its_own(selection: Selection, label: str) -> None:
@@ -169,8 +162,6 @@ def test_a_view_has_a_name_of_its_own(selection: Selection, label: str) -> None:
         ({"take": "best"}, "take must be one of 'union', 'first', 'last', got 'best'"),
         ({"name": ""}, "name must be a str or several, got ''"),
         ({"name": []}, "name must be a str"),
-        ({"tag": [1]}, "tag must be a str"),
-        ({"where": "x"}, "where must be a function"),
     ],
 )
 def test_values_out_of_range_are_named(fields: dict[str, Any], message: str) -> None:

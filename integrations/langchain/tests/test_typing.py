@@ -41,7 +41,7 @@ def use(documents: list[Document], retriever: BaseRetriever, store: VectorStore)
     evaluator.evaluate_strings(prediction={"answer": "a", "context": documents}, reference={"a": 2})
     evaluator.evaluate_strings(prediction="a", retrieved_documents=[(d, 0.5) for d in documents])
     light: RunEvaluator = RecallStringEvaluator(
-        which=Selection(tag="x", where=lambda call: bool(call.query), take="last")
+        which=Selection(name="x", take="last")
     )
     with capture_retrievals(id_key=lambda document: document.metadata["source"]) as seen:
         retriever.invoke("q")

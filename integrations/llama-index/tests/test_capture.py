@@ -171,7 +171,7 @@ def test_each_outermost_call_of_a_block_has_a_record_of_its_own(echo: BaseQueryE
     assert [call.question for call in inner[0].calls] == ["own a"]
     assert block.calls[0].calls == ()
     assert finals(inner[0].calls[0]) == ["for own a"]
-    assert recorder._open == {}
+    assert recorder._open == set()
 
 
 def test_what_ends_after_the_block_is_not_captured() -> None:

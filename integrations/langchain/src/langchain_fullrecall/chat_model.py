@@ -15,8 +15,9 @@ from fullrecall.errors import ParameterError
 from fullrecall.identifiers import shown
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.redaction import hide_fields, public_options, public_url
+from fullrecall.parts import rebuilt
 from fullrecall.run.event_loop import HomeLoop
-from langchain_fullrecall.parts import rebuilt
+from langchain_fullrecall.depth import is_runnable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -90,10 +91,10 @@ class LangChainChatModel:
 
     @cached_property
     def _uncached(self) -> Runnable[Any, BaseMessage]:
-        return rebuilt(self._model, _without_cache)
+        return rebuilt(self._model, _without_cache, is_runnable)
 
 
-def _without_cache(value: Any, _name: str | None, _owner: Any) -> Any:
+def _without_cache(value: Any) -> Any:
     if not isinstance(value, BaseLanguageModel):
         return value
     # None would take the cache of `set_llm_cache`.
@@ -138,7 +139,7 @@ def _described(runnable: Runnable[Any, Any]) -> str:
     """Return what decides a runnable's answers: its models, and what is bound to them."""
     parts: list[str] = []
 
-    def note(value: Any, _name: str | None, _owner: Any) -> Any:
+    def note(value: Any) -> Any:
         if isinstance(value, (RunnableBinding, DynamicRunnable)):
             kwargs = getattr(value, "kwargs", {})
             bound_options = public_options(kwargs) + _configured(value.config)
@@ -148,7 +149,7 @@ def _described(runnable: Runnable[Any, Any]) -> str:
             parts.append(_model_described(value))
         return value
 
-    rebuilt(runnable, note)
+    rebuilt(runnable, note, is_runnable)
     return "|".join(parts) or type(runnable).__name__
 
 
@@ -162,7 +163,7 @@ def _temperatures(model: Runnable[Any, Any], config: Mapping[str, Any] | None) -
     chosen = [((config or {}).get("configurable") or {}).get("temperature")]
     own: list[Any] = []
 
-    def note(value: Any, _name: str | None, _owner: Any) -> Any:
+    def note(value: Any) -> Any:
         if isinstance(value, (RunnableBinding, DynamicRunnable)):
             chosen.append(((value.config or {}).get("configurable") or {}).get("temperature"))
             chosen.append(getattr(value, "kwargs", {}).get("temperature"))
@@ -170,7 +171,7 @@ def _temperatures(model: Runnable[Any, Any], config: Mapping[str, Any] | None) -
             own.append(getattr(value, "temperature", None))
         return value
 
-    rebuilt(model, note)
+    rebuilt(model, note, is_runnable)
     instead = [each for each in chosen if each is not None]
     return instead if len(own) <= 1 and instead else own + instead
 

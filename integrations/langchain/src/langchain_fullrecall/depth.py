@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import VectorStoreRetriever
+from pydantic import BaseModel
 
 from fullrecall.errors import ParameterError
-from langchain_fullrecall.parts import rebuilt
+from fullrecall.parts import rebuilt
 
 T = TypeVar("T")
 
@@ -25,7 +27,7 @@ def deeper(runnable: T, k: int) -> T:
     """
     changed: list[str] = []
 
-    def exchange(value: Any, _name: str | None, _owner: Any) -> Any:
+    def exchange(value: Any) -> Any:
         if isinstance(value, VectorStoreRetriever):
             changed.append("search_kwargs")
             return _searching(value, k)
@@ -36,13 +38,18 @@ def deeper(runnable: T, k: int) -> T:
         changed.append(name)
         return value.model_copy(update={name: k})
 
-    copied = rebuilt(runnable, exchange)
+    copied = rebuilt(runnable, exchange, is_runnable)
     if not changed:
         raise ParameterError(
             f"{type(runnable).__name__} has no field {' or '.join(_FIELDS)} for how many "
             "documents it returns: pass diagnose a function of a question and k"
         )
     return copied
+
+
+def is_runnable(value: object) -> bool:
+    """Return whether a value is a runnable whose fields may hold others."""
+    return isinstance(value, Runnable) and isinstance(value, BaseModel)
 
 
 def _searching(retriever: VectorStoreRetriever, k: int) -> VectorStoreRetriever:

@@ -436,11 +436,8 @@ class RecallStringEvaluator(RunEvaluator):
     def _measure_outputs(self, inputs: Any, outputs: Any, references: Any) -> Measured:
         try:
             reader = self._reading.reader
-            named = references if isinstance(references, Mapping) else {"reference": references}
-            if references is None:
-                named = {}
             if isinstance(references, Mapping):
-                fields = example_fields(named, self._reference_key, self.scorer, reader)
+                fields = example_fields(references, self._reference_key, self.scorer, reader)
             else:
                 fields = reference_fields(references, self.scorer, reader)
             case = self._case_of_output(outputs, question(inputs, self._input_key), fields)

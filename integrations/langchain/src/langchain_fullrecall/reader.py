@@ -97,7 +97,6 @@ def _graph_state(value: Any) -> Fields:
 
 
 _PRINTED = re.compile(r"Document\((?=id=|metadata=|page_content=)")
-_COMMAND = re.compile(r"Command\((?=graph=|update=|resume=|goto=)")
 _COMMAND_FIELDS = frozenset({"graph", "update", "resume", "goto"})
 
 
@@ -106,55 +105,20 @@ def printed_documents(text: str) -> Iterator[Document]:
 
     Takes time linear in the text.
     """
-    for call in _printed_calls(text, _PRINTED):
-        with suppress(ValueError, TypeError):
+    end = 0
+    for match in _PRINTED.finditer(text):
+        if match.start() < end:
+            continue  # inside of the one before
+        end = _end_of_call(text, match.end() - 1)
+        with suppress(SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+            call: Any = ast.parse(text[match.start() : end], mode="eval").body
             yield Document(**{str(e.arg): ast.literal_eval(e.value) for e in call.keywords})
-
-
-def printed_update(text: str) -> Mapping[str, Any] | None:
-    """Return what a printed `Command` writes into the state, as far as it holds documents.
-
-    Empty where there is no command in the text, None where it cannot be read to its end.
-    """
-    if _COMMAND.search(text) is None:
-        return {}
-    for call in _printed_calls(text, _COMMAND):
-        update: Any = next((_value(e.value) for e in call.keywords if e.arg == "update"), {})
-        return update if isinstance(update, Mapping) else {"update": update}
-    return None
 
 
 def stored_update(output: Any) -> Any:
     """Return what a stored `Command` writes into the state, and any other output as it is."""
     is_command = isinstance(output, Mapping) and output.keys() == _COMMAND_FIELDS
     return output["update"] if is_command else output
-
-
-def _printed_calls(text: str, beginning: re.Pattern[str]) -> Iterator[ast.Call]:
-    end = 0
-    for match in beginning.finditer(text):
-        if match.start() < end:
-            continue  # inside of the one before
-        end = _end_of_call(text, match.end() - 1)
-        with suppress(SyntaxError, ValueError, MemoryError, RecursionError):
-            call = ast.parse(text[match.start() : end], mode="eval").body
-            if isinstance(call, ast.Call):
-                yield call
-
-
-def _value(node: ast.expr) -> Any:
-    """Return a printed value; None for what is neither plain nor a document."""
-    if isinstance(node, ast.Dict):
-        keys = [None if key is None else _value(key) for key in node.keys]
-        return dict(zip(keys, map(_value, node.values), strict=True))
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return [_value(each) for each in node.elts]
-    if isinstance(node, ast.Call):
-        return next(printed_documents(ast.unparse(node)), None)
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        return None
 
 
 def _end_of_call(text: str, opening: int) -> int:

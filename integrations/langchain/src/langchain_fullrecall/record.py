@@ -93,7 +93,7 @@ class Reading(StepReading):
             final = declared(output, self.reader, self.documents_key, alone=alone)
         if self.selection != OUTERMOST and self.documents_key is None:
             chosen = selected(self.selection, steps)
-            unseen = missing(self.selection, steps) if self.selection.filters else unseen
+            unseen = missing(self.selection, steps) if self.selection.name else unseen
             steps, root = chosen, None
         elif final is not None and root is not None:
             steps = [_declaring(step, final) if step.id == root else step for step in steps]

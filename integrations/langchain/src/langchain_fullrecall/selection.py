@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from fullrecall.errors import ParameterError
 from fullrecall.steps import Step
@@ -18,23 +18,11 @@ or reranked already, or those that made no further one."""
 Take: TypeAlias = Literal["union", "first", "last"]
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedCall:
-    """What `Selection.where` is asked about: a call of a retriever or a tool."""
-
-    name: str
-    query: str | None
-    tags: Sequence[str]
-    metadata: Mapping[str, Any]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Selection:
     """Which retriever calls count, of nested ones and of several.
 
-    - `name`, `tag`: only calls of this name, with this tag; or of one of several.
-    - `where`: only calls for which it returns true; it is passed an object with the call's
-      `name`, `query`, `tags` and `metadata`.
+    - `name`: only calls of this name, or of one of several.
     - `level`: of nested calls that are left, the "outermost" or the "innermost" ones.
     - `take`: of several calls that did not fail the "first", the "last", or the "union" of all,
       in which each context has its rank within its own call.
@@ -45,8 +33,6 @@ class Selection:
     level: Level = "outermost"
     take: Take = "union"
     name: str | Sequence[str] | None = None
-    tag: str | Sequence[str] | None = None
-    where: Callable[[SelectedCall], bool] | None = None
 
     def __post_init__(self) -> None:
         for parameter, allowed in (("level", get_args(Level)), ("take", get_args(Take))):
@@ -54,28 +40,16 @@ class Selection:
             if value not in allowed:
                 listed = ", ".join(map(repr, allowed))
                 raise ParameterError(f"{parameter} must be one of {listed}, got {value!r}")
-        for parameter in ("name", "tag"):
-            wanted_names = getattr(self, parameter)
-            if wanted_names is None:
-                continue
-            names = (wanted_names,) if isinstance(wanted_names, str) else tuple(wanted_names)
+        if self.name is not None:
+            names = (self.name,) if isinstance(self.name, str) else tuple(self.name)
             if not names or not all(isinstance(each, str) and each for each in names):
-                raise ParameterError(f"{parameter} must be a str or several, got {wanted_names!r}")
-            object.__setattr__(self, parameter, names)
-        if self.where is not None and not callable(self.where):
-            raise ParameterError(f"where must be a function of a call, got {self.where!r}")
-
-    @property
-    def filters(self) -> bool:
-        """Whether it names the calls that it wants."""
-        return any(wanted is not None for wanted in (self.name, self.tag, self.where))
+                raise ParameterError(f"name must be a str or several, got {self.name!r}")
+            object.__setattr__(self, "name", names)
 
     @property
     def label(self) -> str:
         """What tells a score by this selection from others: empty for all outermost calls."""
-        named = [*(self.name or ()), *(self.tag or ())]
-        if self.where is not None:
-            named.append(getattr(self.where, "__name__", "where"))
+        named = [*(self.name or ())]
         named += [] if self.level == "outermost" else [self.level]
         named += [] if self.take == "union" else [self.take]
         return ",".join(named)
@@ -90,7 +64,7 @@ def selected(selection: Selection, steps: Sequence[Step]) -> list[Step]:
     good = failures_of(tree).recovered
     gone = {below.id for step in good for below in tree.below(step)}
     calls = [s for s in _calls(steps) if s.id not in gone and (s.error or s.returned)]
-    meant = [step for step in calls if _means(selection, step)]
+    meant = [s for s in calls if selection.name is None or s.name in selection.name]
     meant_ids = {step.id for step in meant}
     if selection.level == "outermost":
         nested = {s.id for s in meant if any(over.id in meant_ids for over in tree.above(s))}
@@ -104,27 +78,12 @@ def selected(selection: Selection, steps: Sequence[Step]) -> list[Step]:
 
 
 def missing(selection: Selection, steps: Sequence[Step]) -> str:
-    """Return why no call is meant: there was none, or none fits."""
-    calls = _calls(steps)
-    if not calls:
+    """Return why no call is meant: there was none, or none has the name."""
+    names = dict.fromkeys(step.name for step in _calls(steps))
+    if not names:
         return "no retriever was called"
-    filters = ", ".join(
-        f"{parameter}={getattr(selection, parameter)!r}"
-        for parameter in ("name", "tag", "where")
-        if getattr(selection, parameter) is not None
-    )
-    there = ", ".join(map(repr, dict.fromkeys(step.name for step in calls)))
-    return f"no retriever call fits {filters}: there were {there}"
-
-
-def _means(selection: Selection, step: Step) -> bool:
-    tags, metadata = step.labels or ((), {})
-    call = SelectedCall(step.name, step.query, tags, metadata)
-    return (
-        (selection.name is None or step.name in selection.name)
-        and (selection.tag is None or any(tag in selection.tag for tag in tags))
-        and (selection.where is None or bool(selection.where(call)))
-    )
+    wanted = " or ".join(map(repr, selection.name or ()))
+    return f"no retriever is named {wanted}: choose one of {', '.join(map(repr, names))}"
 
 
 def as_selection(which: Level | Selection) -> Selection:

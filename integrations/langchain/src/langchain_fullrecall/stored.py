@@ -10,7 +10,7 @@ from fullrecall.steps import Contents, DocumentList, Kind, Step, brief
 from fullrecall.traces.span import left_early
 from langchain_fullrecall.messages import message_of
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
-from langchain_fullrecall.reader import LangChainReader, printed_update, stored_update
+from langchain_fullrecall.reader import LangChainReader, stored_update
 from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task
 
 if TYPE_CHECKING:
@@ -50,9 +50,8 @@ class StoredRun:
         contents_in = self._reader.read(unwrapped(inputs, "input"))
         message = message_of(output) if kind == "tool" else None
         failed = brief(run.error) if run.error else message and message.failure
-        update = printed_update(run.error) if run.error and left_early(run.error) else None
-        if update is not None:
-            failed, output = None, update
+        if run.error and left_early(run.error):
+            failed, output = None, run.error  # what it handed over is printed there
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)
         name = run.name or kind
         group, branch = branch_of(tags, metadata)

@@ -15,7 +15,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.redaction import hide_fields, public_options, public_url
 from fullrecall.run.event_loop import HomeLoop
-from llama_index.evaluation.fullrecall.messages import got
+from llama_index.evaluation.fullrecall.nodes import got
 from llama_index.evaluation.fullrecall.recorder import unrecorded
 
 

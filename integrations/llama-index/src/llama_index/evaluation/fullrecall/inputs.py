@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from llama_index.core.agent.workflow import AgentOutput
+from llama_index.core.agent.workflow import AgentOutput, ToolCallResult
 from llama_index.core.schema import QueryBundle
 
 from fullrecall import Retrieval, Sample
 from fullrecall.errors import InputError
-from llama_index.evaluation.fullrecall.agents import agent_nodes, agent_retrieval, agent_text
+from fullrecall.steps import StepLog, brief
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 from llama_index.evaluation.fullrecall.nodes import NodeLike, are_nodes
-from llama_index.evaluation.fullrecall.record import UNSEEN, Reading
+from llama_index.evaluation.fullrecall.reader import NodeValueReader
+from llama_index.evaluation.fullrecall.record import UNSEEN, Reading, nodes_in
 from llama_index.evaluation.fullrecall.responses import (
     RESPONSE_TYPES,
     AnyResponse,
@@ -103,7 +104,7 @@ def found_in(response: object, reading: Reading) -> Found:
     if are_nodes(response):
         return Found(Retrieval(reading.reader.contexts(response)), response)
     if isinstance(response, AgentOutput):
-        return Found(agent_retrieval(response, reading), agent_nodes(response))
+        return _found_by_agent(response, reading)
     if is_response(response):
         return _found_in_response(response, reading)
     return Found()
@@ -118,6 +119,28 @@ def _found_in_response(response: AnyResponse, reading: Reading) -> Found:
         )
         return Found(Retrieval(error=problem, response=text))
     return Found(Retrieval(reading.reader.contexts(own), response=text), own)
+
+
+def _found_by_agent(output: AgentOutput, reading: Reading) -> Found:
+    """Return what an agent's tools retrieved, as far as its output tells.
+
+    LlamaIndex lists them in the order in which they ended; here they stand in that of their IDs.
+    """
+    log = StepLog(NodeValueReader())
+    results = [each for each in output.tool_calls if isinstance(each, ToolCallResult)]
+    for result in sorted(results, key=lambda each: each.tool_id):
+        texts = [value for value in result.tool_kwargs.values() if isinstance(value, str)]
+        query = texts[0] if len(texts) == 1 else repr(result.tool_kwargs)
+        name, id_ = result.tool_name, result.tool_id
+        log.begin(id_, None, "tool", name, query=query, callee=name)
+        failed = brief(result.tool_output.content) if result.tool_output.is_error else None
+        log.end(id_, result.tool_output, error=failed)
+    unseen = (
+        "the agent's tools returned no nodes: pass observed(agent) to evaluate, or run it in a "
+        "`with capture_retrievals():`"
+    )
+    record = reading.record_of(log.steps, response=output.response.content, unseen=unseen)
+    return Found(record, nodes_in(log.steps))
 
 
 def read_texts(query: object, response: object) -> Sample:
@@ -140,7 +163,7 @@ def answer_text(answer: object) -> str | None:
     if isinstance(answer, Capture):
         return answer.answer
     if isinstance(answer, AgentOutput):
-        return agent_text(answer)
+        return answer.response.content
     return response_text(answer) if is_response(answer) else None
 
 

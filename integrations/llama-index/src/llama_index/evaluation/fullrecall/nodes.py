@@ -133,6 +133,13 @@ class NodeReader:
         return ids
 
 
+def got(value: object) -> str:
+    """Return what a value is, for the end of an error's message; a class is told as such."""
+    if isinstance(value, type):
+        return f"got the class {value.__name__}: pass an instance of it"
+    return f"got {type(value).__name__}"
+
+
 def content_of(node: BaseNode, mode: MetadataMode = MetadataMode.NONE) -> str:
     """Return the text of a node, by default without its metadata."""
     if mode is MetadataMode.NONE and type(node) is TextNode:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
@@ -250,7 +249,7 @@ recorders: ContextVar[tuple[Recorder, ...] | None] = ContextVar(
 """The recorders that the current call belongs to, outermost first; None in a context that never
 had any, as in a new thread. LlamaIndex hands it on to its own threads, tasks and steps."""
 
-_open: dict[int, weakref.ref[Recorder]] = {}
+_open: set[Recorder] = set()
 _running: dict[str, list[Recorder]] = {}
 _calls: dict[str, _Call] = {}
 _lock = threading.RLock()
@@ -374,9 +373,8 @@ def _beside(instance: Any, arguments: Mapping[str, Any]) -> list[Recorder]:
         return []
     here, query = threading.get_ident(), _query(arguments)
     beside = []
-    for each in list(_open.values()):
-        recorder = each()
-        if recorder is None or not recorder.is_open:
+    for recorder in list(_open):
+        if not recorder.is_open:
             continue
         if recorder.root is not None and recorder.root != ROOT:
             first = recorder.steps[:1]
@@ -395,9 +393,8 @@ def _delivery(seen_by: Sequence[Recorder]) -> tuple[Deliver, ...]:
 def opened(root: str | None = None, deliver: Deliver | None = None) -> Recorder:
     """Return a recorder that sees what happens from now on."""
     recorder = Recorder(root, deliver)
-    key = id(recorder)
     with _lock:
-        _open[key] = weakref.ref(recorder, lambda _: _forget(key))
+        _open.add(recorder)
         _listen()
     return recorder
 
@@ -405,12 +402,8 @@ def opened(root: str | None = None, deliver: Deliver | None = None) -> Recorder:
 def closed(recorder: Recorder) -> None:
     """End a recorder."""
     recorder.close()
-    _forget(id(recorder))
-
-
-def _forget(key: int) -> None:
     with _lock:
-        _open.pop(key, None)
+        _open.discard(recorder)
         _listen()
 
 

@@ -13,7 +13,7 @@ from fullrecall.errors import InputError
 from fullrecall.records import MethodRecord, ResultRecord, plain_method, plain_result
 from fullrecall.result import Result
 from fullrecall.table.row import Row
-from llama_index.evaluation.fullrecall.messages import got
+from llama_index.evaluation.fullrecall.nodes import got
 
 
 def _validated(value: object) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
-from typing import Any, TypeAlias, Unpack
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow, BaseWorkflowAgent
 from llama_index.core.async_utils import asyncio_run
@@ -24,7 +24,7 @@ from fullrecall.id_levels import IdWatch, ids_seen
 from fullrecall.steps import ROOT
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
-from llama_index.evaluation.fullrecall.messages import got
+from llama_index.evaluation.fullrecall.nodes import got
 from llama_index.evaluation.fullrecall.record import UNSEEN, Options, Reading, nodes_in, reading_of
 from llama_index.evaluation.fullrecall.recorder import Recorder, recording, unrecorded
 from llama_index.evaluation.fullrecall.responses import is_response
@@ -166,12 +166,11 @@ class ObservedRetriever:
         return Found(Retrieval(contexts_of(answer)))
 
 
-class _Ways:
+class _Ways(NamedTuple):
     """How a thing is asked a question: in this thread, where it can be; and awaited."""
 
-    def __init__(self, ask: _Ask | None, aask: _Ask) -> None:
-        self.ask = ask
-        self.aask = aask
+    ask: _Ask | None
+    aask: _Ask
 
 
 def _ways(retriever: object, argument: str | None) -> _Ways:

@@ -1,0 +1,49 @@
+"""An object with parts of it exchanged, however deep they stand; the original stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def rebuilt(
+    value: T,
+    exchange: Callable[[Any], Any],
+    has_parts: Callable[[Any], bool],
+    around: frozenset[int] = frozenset(),
+) -> T:
+    """Return `value` with the parts exchanged that `exchange` returns another value for.
+
+    Parts are the fields of objects for which `has_parts` is true, in lists and mappings too. Only
+    what has to change is copied, `value` itself if nothing. `around` are the objects that this one
+    is a part of.
+    """
+    if id(value) in around:
+        return value
+    inside = around | {id(value)}
+    old: Any = value
+
+    def part(each: Any) -> Any:
+        return rebuilt(each, exchange, has_parts, inside)
+
+    if type(old) in (list, tuple):
+        items = [part(each) for each in old]
+        changed: Any = type(old)(items)
+        return old if all(map(_is, items, old)) else changed  # type: ignore[no-any-return]
+    if isinstance(old, dict):
+        new_items = {key: part(each) for key, each in old.items()}
+        return old if all(map(_is, new_items.values(), old.values())) else new_items  # type: ignore[return-value]
+    new = exchange(old)
+    fields = vars(new) if has_parts(new) else {}
+    changes = {name: other for name, each in fields.items() if (other := part(each)) is not each}
+    if changes:
+        new = copy(new)
+        vars(new).update(changes)
+    return new  # type: ignore[no-any-return]
+
+
+def _is(new: object, old: object) -> bool:
+    return new is old
