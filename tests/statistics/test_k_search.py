@@ -13,8 +13,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings
 from fullrecall.measures import AP, F1, MEASURES, RR, AllFound, Hit, Measure, Precision, Recall
 from fullrecall.measures.budgets import Cut
-from fullrecall.results.k_search import KSearch, may_fall, search_k
-from fullrecall.results.smallest_k import smallest_k
+from fullrecall.results.smallest_k import KSearch, may_fall, search_k, smallest_k
 from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.table import Table
@@ -39,7 +38,6 @@ def test_a_measure_that_falls_is_found_where_it_is_high() -> None:
     assert searched(columns, falls=False).k is None
     found = searched(columns, falls=True)
     assert found.k == 1
-    assert "each of 5 values of k was tested" in found.note
     assert [each.k for each in found.tested] == [1, 2, 3, 4, 5]
 
 
@@ -49,7 +47,6 @@ def test_a_measure_that_rises_is_searched_from_the_largest_k_down() -> None:
     assert found.k == 3
     assert [each.k for each in found.tested] == [2, 3, 4]
     assert all(each.p == each.p_adjusted for each in found.tested)
-    assert found.note == ""
 
 
 def test_no_k_and_no_values() -> None:

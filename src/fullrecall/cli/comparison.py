@@ -32,7 +32,7 @@ def compare(
 ) -> None:
     """Compare saved reports and print the comparison.
 
-    Prints the mean difference, its interval, and p (sign-flip test). Samples are paired by their
+    Prints the mean difference, its interval, and its p-value. Samples are paired by their
     IDs, by position where none has one; samples that share a group count together. With more
     than two reports, each is compared with the first, with one error rate for all.
 

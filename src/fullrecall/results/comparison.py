@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 
 import numpy as np
 
@@ -88,6 +88,14 @@ class ScoreComparison(ByMeasure[Difference]):
             "unpaired": dict(self.unpaired),
             "differing": self.differing,
         }
+
+
+class ComparisonOptions(TypedDict, total=False):
+    """The options of `Comparison`, which `compare` passes on."""
+
+    confidence: float
+    margin: float | None
+    range: float
 
 
 class Comparison(Shown, ByName[ScoreComparison]):

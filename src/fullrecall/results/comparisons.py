@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, overload
+from typing import TYPE_CHECKING, Literal, Unpack, cast, overload
+
+import numpy as np
 
 from fullrecall.errors import ParameterError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import Measure
 from fullrecall.report.report import Report, diagnosed
-from fullrecall.results.bounds import CONFIDENCE
-from fullrecall.results.comparison import Comparison, adjusted
+from fullrecall.results.comparison import Comparison, ComparisonOptions, adjusted
 from fullrecall.results.difference import Difference
 from fullrecall.views.sheet import Sheet
 from fullrecall.views.shown import Shown
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
 
 @overload
 def compare(
-    before: Report,
-    after: Report,
-    /,
-    *measures: Measure,
-    confidence: float = ...,
-    margin: float | None = ...,
-    range: float = ...,
+    before: Report, after: Report, /, *measures: Measure, **options: Unpack[ComparisonOptions]
 ) -> Comparison: ...
 @overload
 def compare(
@@ -37,9 +32,7 @@ def compare(
     /,
     *measures: Measure,
     baseline: str | None = ...,
-    confidence: float = ...,
-    margin: float | None = ...,
-    range: float = ...,
+    **options: Unpack[ComparisonOptions],
 ) -> Comparisons: ...
 def compare(
     before: Report | Mapping[str, Report],
@@ -47,9 +40,7 @@ def compare(
     /,
     *measures: Measure,
     baseline: str | None = None,
-    confidence: float = CONFIDENCE,
-    margin: float | None = None,
-    range: float = 1.0,  # noqa: A002 - the word that users know
+    **options: Unpack[ComparisonOptions],
 ) -> Comparison | Comparisons:
     """Compare two reports of the same samples, sample by sample and target by target.
 
@@ -63,6 +54,7 @@ def compare(
     the first, or with the one that `baseline` names: better and worse are then said with one error
     rate for all of them (Holm).
 
+    - `confidence`: of the intervals, between 0 and 1. Default: 0.95.
     - `margin`: `non_inferior` tells whether the mean is shown, at `confidence`, to have fallen by
       less, in [0, 1].
     - `range`: the largest change of a sample that is possible, above 0 and at most 1, if you know
@@ -72,25 +64,11 @@ def compare(
     `ParameterError` for a value out of range and for changes beyond `range`.
     """
     if isinstance(before, Mapping):
-        first = [] if after is None else [after]
-        return Comparisons(
-            before,
-            *cast("Sequence[Measure]", [*first, *measures]),
-            baseline=baseline,
-            confidence=confidence,
-            margin=margin,
-            range=range,
-        )
+        named = [] if after is None else [cast("Measure", after)]
+        return Comparisons(before, *named, *measures, baseline=baseline, **options)
     if baseline is not None:
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
-    return Comparison(
-        before,
-        cast("Report", after),
-        *measures,
-        confidence=confidence,
-        margin=margin,
-        range=range,
-    )
+    return Comparison(before, cast("Report", after), *measures, **options)
 
 
 class Comparisons(Shown, Mapping[str, Report]):
@@ -106,9 +84,7 @@ class Comparisons(Shown, Mapping[str, Report]):
         reports: Mapping[str, Report],
         *measures: Measure,
         baseline: str | None = None,
-        confidence: float = CONFIDENCE,
-        margin: float | None = None,
-        range: float = 1.0,  # noqa: A002 - the word that users know
+        **options: Unpack[ComparisonOptions],
     ) -> None:
         if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
             raise ParameterError(f"reports must be at least 2, got {len(reports)}")
@@ -120,15 +96,13 @@ class Comparisons(Shown, Mapping[str, Report]):
         # The baseline first: what is shown of the others is against it.
         self._reports = {self.baseline: reports[self.baseline], **reports}
         self.measures = measures
-        self.confidence = confidence
         first = self._reports[self.baseline]
         self.comparisons = {
-            name: Comparison(
-                first, report, *measures, confidence=confidence, margin=margin, range=range
-            )
+            name: Comparison(first, report, *measures, **options)
             for name, report in reports.items()
             if name != self.baseline
         }
+        self.confidence = next(iter(self.comparisons.values())).confidence
         every = [score for each in self.comparisons.values() for score in each]
         together = iter(adjusted(every, all_asked=bool(measures)))
         for each in self.comparisons.values():
@@ -165,26 +139,19 @@ class Comparisons(Shown, Mapping[str, Report]):
     @property
     def rows(self) -> Iterator[tuple[Row | None, ...]]:
         """Every sample in each report: those of the baseline, then those that only others have."""
-        names = list(self)
-        first = self._reports[self.baseline]
-        others: dict[str, dict[int, int]] = {}
-        new: dict[str, list[Row | None]] = {}
+        names, tables = list(self), [report.table for report in self.values()]
+        numbers = np.full((len(self[self.baseline]), len(names)), -1)
+        numbers[:, names.index(self.baseline)] = np.arange(len(numbers))
+        new: dict[str, list[int]] = {}
         for name, each in self.comparisons.items():
-            pairing = each.pairing
-            others[name] = dict(zip(pairing.before.tolist(), pairing.after.tolist(), strict=True))
-            for row in pairing.only_after.tolist():
-                view = self[name].table.row(row)
-                new.setdefault(view.label, [None] * len(names))[names.index(name)] = view
-        for row in range(len(first)):
-            yield tuple(
-                first.table.row(row)
-                if name == self.baseline
-                else self[name].table.row(others[name][row])
-                if row in others[name]
-                else None
-                for name in names
-            )
-        yield from map(tuple, new.values())
+            column = names.index(name)
+            numbers[each.pairing.before, column] = each.pairing.after
+            for row in each.pairing.only_after.tolist():
+                label = tables[column].label(row)
+                new.setdefault(label, [-1] * len(names))[column] = row
+        for line in (*numbers.tolist(), *new.values()):
+            pairs = zip(tables, line, strict=True)
+            yield tuple(table.row(row) if row >= 0 else None for table, row in pairs)
 
     @uncollected()
     def to_html(
