@@ -39,7 +39,7 @@ one process on an idle machine, so that waiting for a server counts as well.
 A file stands there by itself where its tests share a setup that takes as much.
 """
 SLOW = 0.1
-OPT_IN = ("browser", "engines", "libraries", "long", "small_model", "tools", "torch")
+OPT_IN = ("browser", "engines", "libraries", "long", "small_model", "tools")
 
 _started_with: list[Path] = []
 _spent = pytest.StashKey[Counter[str]]()

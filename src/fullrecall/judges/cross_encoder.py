@@ -26,9 +26,8 @@ from fullrecall.models.chat import ChatRequest, Message
 class CrossEncoderJudge(ClaimJudge):
     """Judges claims by a cross-encoder that runs on this machine.
 
-    - `model`: a folder that holds one, or its name on the Hugging Face hub. A folder with an ONNX
-      export (`model.onnx` or `onnx/model.onnx`, beside `tokenizer.json` and `config.json`) needs
-      the extra `nli`; anything else needs sentence-transformers, which brings torch.
+    - `model`: a folder with an ONNX export (`model.onnx` or `onnx/model.onnx`, beside
+      `tokenizer.json` and `config.json`). It needs the extra `nli`.
     - `threshold`: the score from which a claim is supported, in (0, 1]. `judge examine` finds
       the one that fits your labels.
     - `window`: sentences that are read at a time; each context's best window counts, and where no

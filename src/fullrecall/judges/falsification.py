@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 from fullrecall.judges.words.data import table
 from fullrecall.judges.words.languages import language_of
 from fullrecall.judges.words.names import names
-from fullrecall.judges.words.numbers import MONTHS, Number, may_stand_for, months, numbers
+from fullrecall.judges.words.numbers import MONTHS, may_stand_for, months, numbers
 from fullrecall.judges.words.opposites import as_written
 from fullrecall.judges.words.tokens import read_words
 
@@ -26,12 +26,6 @@ _AUXILIARY = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|will|would|may|must|should|does|did)\b(?! not\b)"
 )
 _NOT = re.compile(r"\b(?:not|never)\s+|n['’]t\b", re.IGNORECASE)  # noqa: RUF001
-_SCALES = ("thousand", "million", "billion")
-_UNITS = (
-    "metres kilometres miles feet inches|meters kilometers yards|kilograms pounds tonnes grams|"
-    "seconds minutes hours days weeks months years|dollars euros pounds|percent degrees|"
-    "km miles m|kg pounds"
-).split("|")
 _TRIES = 50
 
 Edit: TypeAlias = Callable[["_Claim", random.Random], "str | None"]
@@ -97,33 +91,32 @@ def edits() -> Mapping[str, Edit]:
     """Return what makes a claim false, by kind; each returns None where it finds nothing to edit.
 
     - number: another one, which stands in no context; number elsewhere: one of another statement.
-    - unit, scale, month; name: of another text; confusion: of the same contexts; role: two names
-      exchanged; opposite, another of its kind (rival); negation: a "not" put in or taken out.
-    - what `falsifications.json` lists: words put in, before or after the claim, or exchanged.
+    - month; name: of another text; confusion: of the same contexts; role: two names exchanged;
+      opposite, another of its kind (rival); negation: a "not" put in or taken out.
+    - what `falsifications.json` lists: words put in, before or after the claim, or exchanged, as
+      units and scales are.
     """
     listed: dict[str, dict[str, list[str]]] = table("falsifications.json")
     edit_of: dict[str, Edit] = {
         "number": _number,
         "number elsewhere": _number_elsewhere,
-        "unit": _unit,
-        "scale": _scale,
         "month": _month,
         "name": _name,
         "confusion": _confusion,
         "role": _role,
         "negation": _negation,
-        "opposite": partial(_replaced, by="opposites.txt"),
-        "rival": partial(_replaced, by="kinds.txt"),
+        "opposite": partial(_exchanged, replacements=as_written("opposites.txt")),
+        "rival": partial(_exchanged, replacements=as_written("kinds.txt")),
     }
-    for form, edit in (
-        ("after auxiliary", _put_in),
-        ("before", _led),
-        ("after", _ended),
-        ("exchanged", _exchanged),
-    ):
+    for form, edit in (("after auxiliary", _put_in), ("before", _led), ("after", _ended)):
         for kind, options in listed[form].items():
-            name = f"{kind}, exchanged" if kind in edit_of else kind
-            edit_of[name] = partial(edit, options=options)
+            edit_of[kind] = partial(edit, options=options)
+    for kind, options in listed["exchanged"].items():
+        groups: dict[str, list[str]] = {}
+        for word, other in map(str.split, options):
+            groups.setdefault(word, []).append(other)
+        is_measure = kind in ("unit", "scale")
+        edit_of[kind] = partial(_exchanged, replacements=groups, of_numbers=is_measure)
     return edit_of
 
 
@@ -160,29 +153,6 @@ def _number_elsewhere(claim: _Claim, chance: random.Random) -> str | None:
         return None
     number, other = chance.choice(pairs)
     return claim.with_(number.start, number.end, other.text)
-
-
-def _unit(claim: _Claim, chance: random.Random) -> str | None:
-    for kind in _UNITS:
-        matches = [
-            match
-            for unit in kind.split()
-            for match in re.finditer(rf"(?<=\d)[ -]{unit}\b", claim.text)
-        ]
-        if matches:
-            match = chance.choice(matches)
-            others = [unit for unit in kind.split() if unit != match[0][1:]]
-            return claim.with_(match.start() + 1, match.end(), chance.choice(others))
-    return None
-
-
-def _scale(claim: _Claim, chance: random.Random) -> str | None:
-    scaled = [number for number in numbers(claim.text) if number.scale in _SCALES]
-    if not scaled:
-        return None
-    number: Number = chance.choice(scaled)
-    other = chance.choice([scale for scale in _SCALES if scale != number.scale])
-    return claim.with_(number.start, number.end, number.text.replace(number.scale, other))
 
 
 def _month(claim: _Claim, chance: random.Random) -> str | None:
@@ -231,20 +201,6 @@ def _negation(claim: _Claim, chance: random.Random) -> str | None:
     return _put_in(claim, chance, options=["not"])
 
 
-def _replaced(claim: _Claim, chance: random.Random, *, by: str) -> str | None:
-    """Exchange a word for another of which it makes the statement false."""
-    replacements = as_written(by)
-    words = [
-        word
-        for word in read_words(claim.text)
-        if word.written in replacements and not word.is_capitalised
-    ]
-    if not words:
-        return None
-    word = chance.choice(words)
-    return claim.with_(word.start, word.end, chance.choice(replacements[word.written]))
-
-
 def _put_in(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:
     match = _AUXILIARY.search(claim.text)
     return claim.with_(match.end(), match.end(), f" {chance.choice(options)}") if match else None
@@ -263,13 +219,26 @@ def _ended(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> s
     return f"{body} {chance.choice(options)}{text[len(body) :] or '.'}"
 
 
-def _exchanged(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:
-    replacements = dict(option.split() for option in options)
-    words = [word for word in read_words(claim.text) if word.written in replacements]
+def _exchanged(
+    claim: _Claim,
+    chance: random.Random,
+    *,
+    replacements: Mapping[str, Sequence[str]],
+    of_numbers: bool = False,
+) -> str | None:
+    """Exchange a word, no name, for another of which it makes the statement false."""
+    words = [
+        word
+        for word in read_words(claim.text)
+        if word.written in replacements and not (word.start and word.is_capitalised)
+    ]
+    if of_numbers:
+        spans = [(number.start, number.end) for number in numbers(claim.text)]
+        words = [w for w in words if any(start < w.start < end for start, end in spans)]
     if not words:
         return None
     word = chance.choice(words)
-    new = replacements[word.written]
+    new = chance.choice(replacements[word.written])
     return claim.with_(word.start, word.end, new.capitalize() if word.is_capitalised else new)
 
 

@@ -1,4 +1,4 @@
-"""What scores a passage and a claim: an ONNX export, or whatever sentence-transformers loads."""
+"""What scores a passage and a claim: a sequence classifier in ONNX. No torch."""
 
 from __future__ import annotations
 
@@ -70,14 +70,42 @@ Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[floa
 
 
 class PairModel:
-    """A classifier of pairs as a chat model. `name` identifies it, `head` reads its outputs."""
+    """A classifier of pairs as a chat model, with the tokenizer that lies beside its graph.
 
-    def __init__(self, name: str, logits: Logits, head: Head, batch_size: int) -> None:
-        self.name = f"nli:{name}"
-        self._logits = logits
-        self._head = head
+    `name` identifies it, by the name of its folder and a digest of its files.
+    """
+
+    def __init__(
+        self, folder: Path, graph: Path, batch_size: int, max_length: int, device: str | None
+    ) -> None:
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError:
+            raise MissingExtraError("onnxruntime tokenizers", "nli", "CrossEncoderJudge") from None
+        files = graph, folder / "tokenizer.json", folder / "config.json"
+        self.name = f"nli:{folder.name}-{_digest(*files)}"
         self._batch_size = batch_size
         self._lock = threading.Lock()
+        self._graph = graph
+        with _reading(folder / "config.json"):
+            config: Mapping[str, Any] = json.loads(files[2].read_text(encoding="utf-8"))
+        with _reading(folder / "tokenizer.json"):
+            self._tokenizer: Any = Tokenizer.from_file(str(files[1]))
+            self._tokenizer.enable_truncation(max_length, strategy="only_first")
+            self._tokenizer.enable_padding(pad_id=config.get("pad_token_id") or 0)
+        providers = _providers(onnxruntime, device)
+        with _reading(graph):
+            self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
+        self._inputs = {entry.name for entry in self._session.get_inputs()}
+        if unknown := self._inputs - _READ:
+            raise ParameterError(
+                f"model must read {', '.join(sorted(_READ))}, got {graph}, which also needs "
+                f"{', '.join(sorted(unknown))}: export a sequence classifier"
+            )
+        outputs = [entry.name for entry in self._session.get_outputs()]
+        self._output = "logits" if "logits" in outputs else outputs[0]
+        self._head = head_of(config, str(folder), self._logits)
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the scores of a request's pairs, as JSON.
@@ -98,25 +126,42 @@ class PairModel:
         """Return the same, computed away from the event loop."""
         return await asyncio.to_thread(self.complete, request)
 
+    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
+        """Run the model once: return a row of outputs for each pair of a passage and a claim."""
+        import numpy as np
+
+        encoded = self._tokenizer.encode_batch(list(pairs))
+        columns = {
+            "input_ids": [entry.ids for entry in encoded],
+            "attention_mask": [entry.attention_mask for entry in encoded],
+            "token_type_ids": [entry.type_ids for entry in encoded],
+        }
+        fed = {name: np.asarray(columns[name], dtype=np.int64) for name in self._inputs}
+        with _reading(self._graph):
+            logits = np.asarray(self._session.run([self._output], fed)[0], dtype=float)
+        if logits.shape[:1] != (len(pairs),) or logits.ndim > 2:  # noqa: PLR2004 - pairs by labels
+            raise ParameterError(
+                f"model must be a sequence classifier, one row of labels for each pair, got "
+                f"{self._graph}, whose output {self._output!r} has the shape {logits.shape} for "
+                f"{len(pairs)} pairs"
+            )
+        rows: list[list[float]] = logits.reshape(len(pairs), -1).tolist()
+        return rows
+
 
 @lru_cache(maxsize=8)
 def load(model: str, batch_size: int, max_length: int, device: str | None) -> PairModel:
-    """Return a model that scores pairs: by onnxruntime where its folder has an ONNX export."""
+    """Return the model of a folder that holds an ONNX export."""
     folder = Path(model).expanduser()
-    graphs = (folder / "model.onnx", folder / "onnx/model.onnx")
-    graph = next(filter(Path.is_file, graphs), None)
-    is_path = folder.is_absolute() or model[0] in "~." or model.count("/") > 1
-    if is_path and not folder.is_dir():
-        raise ParameterError(
-            f"model must be a folder or a name on the hub, got {model!r}: there is no such folder"
-        )
-    classifier: _OnnxClassifier | _TorchClassifier = (
-        _OnnxClassifier(folder, graph, max_length=max_length, device=device)
-        if graph
-        else _TorchClassifier(model, max_length=max_length, device=device)
-    )
-    head = head_of(classifier.config, str(folder) if graph else model, classifier.logits)
-    return PairModel(classifier.name, classifier.logits, head, batch_size)
+    graphs = folder / "model.onnx", folder / "onnx/model.onnx"
+    graph = next(filter(Path.is_file, graphs), graphs[0])
+    for needed in (graph, folder / "tokenizer.json", folder / "config.json"):
+        if not needed.is_file():
+            raise ParameterError(
+                "model must be a folder with model.onnx, tokenizer.json and config.json, got "
+                f"{model!r} without {needed.name}: fetch an ONNX export with `hf download`"
+            )
+    return PairModel(folder, graph, batch_size, max_length, device)
 
 
 def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
@@ -180,71 +225,6 @@ def _margin(head: Head, rows: Sequence[Sequence[float]]) -> float:
     return (sum(support[:half]) - sum(support[half:])) / half
 
 
-class _OnnxClassifier:
-    """A sequence classifier in ONNX, with the tokenizer that lies beside it. No torch."""
-
-    def __init__(self, folder: Path, graph: Path, *, max_length: int, device: str | None) -> None:
-        try:
-            import onnxruntime
-            from tokenizers import Tokenizer
-        except ImportError:
-            raise MissingExtraError("onnxruntime tokenizers", "nli", "CrossEncoderJudge") from None
-        for needed in ("tokenizer.json", "config.json"):
-            if not (folder / needed).is_file():
-                raise ParameterError(
-                    f"model must be a folder with tokenizer.json and config.json, got {folder} "
-                    f"without {needed}"
-                )
-        with _reading(folder / "config.json"):
-            self.config: Mapping[str, Any] = json.loads(
-                (folder / "config.json").read_text(encoding="utf-8")
-            )
-        with _reading(folder / "tokenizer.json"):
-            self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._tokenizer.enable_truncation(max_length, strategy="only_first")
-            self._tokenizer.enable_padding(pad_id=self.config.get("pad_token_id") or 0)
-        providers = _providers(onnxruntime, device)
-        with _reading(graph):
-            self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
-        self._inputs = {entry.name for entry in self._session.get_inputs()}
-        if unknown := self._inputs - _READ:
-            raise ParameterError(
-                f"model must read {', '.join(sorted(_READ))}, got {graph}, which also needs "
-                f"{', '.join(sorted(unknown))}: export a sequence classifier"
-            )
-        outputs = [entry.name for entry in self._session.get_outputs()]
-        self._output = "logits" if "logits" in outputs else outputs[0]
-        digest = _digest(graph, folder / "tokenizer.json", folder / "config.json")
-        self.name = f"{folder.name}-{digest}"
-        self._graph = graph
-
-    def logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
-        """Return the row of outputs of each pair."""
-        import numpy as np
-
-        encoded = self._tokenizer.encode_batch(list(pairs))
-        columns = {
-            "input_ids": [entry.ids for entry in encoded],
-            "attention_mask": [entry.attention_mask for entry in encoded],
-            "token_type_ids": [entry.type_ids for entry in encoded],
-        }
-        fed = {
-            name: np.asarray(column, dtype=np.int64)
-            for name, column in columns.items()
-            if name in self._inputs
-        }
-        with _reading(self._graph):
-            logits = np.asarray(self._session.run([self._output], fed)[0], dtype=float)
-        if logits.shape[:1] != (len(pairs),) or logits.ndim > 2:  # noqa: PLR2004 - pairs by labels
-            raise ParameterError(
-                f"model must be a sequence classifier, one row of labels for each pair, got "
-                f"{self._graph}, whose output {self._output!r} has the shape {logits.shape} for "
-                f"{len(pairs)} pairs"
-            )
-        rows: list[list[float]] = logits.reshape(len(pairs), -1).tolist()
-        return rows
-
-
 @contextmanager
 def _reading(file: Path) -> Iterator[None]:
     """Say which file of a model cannot be read, whatever the library raises."""
@@ -279,39 +259,3 @@ def _providers(onnxruntime: Any, device: str | None) -> list[str]:
             f"device must be 'cpu' with this onnxruntime, got {device!r}: install onnxruntime-gpu"
         )
     return [*gpu, "CPUExecutionProvider"]
-
-
-class _TorchClassifier:
-    """Any cross-encoder that sentence-transformers loads, from a folder or the hub."""
-
-    def __init__(self, model: str, *, max_length: int, device: str | None) -> None:
-        try:
-            from sentence_transformers import CrossEncoder
-        except ImportError:
-            kind = "folder without model.onnx" if Path(model).is_dir() else "name on the hub"
-            raise MissingExtraError(
-                "sentence-transformers", "nli", f"CrossEncoderJudge({model!r}), a {kind},"
-            ) from None
-        self.name = Path(model).name if Path(model).is_dir() else model
-        try:
-            self._model: Any = CrossEncoder(
-                model, max_length=max_length, device=device, trust_remote_code=False
-            )
-        except (OSError, ValueError, KeyError) as error:  # what transformers raises, by the cause
-            raise ParameterError(
-                f"model must be a sequence classifier that sentence-transformers loads, got "
-                f"{model!r}: {str(error).partition(chr(10))[0][:200]}"
-            ) from error
-        self.config: Mapping[str, Any] = self._model.config.to_dict()
-
-    def logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
-        """Return the row of outputs of each pair."""
-        from torch.nn import Identity
-
-        logits = self._model.predict(
-            list(pairs),
-            batch_size=len(pairs),
-            activation_fn=Identity(),
-            show_progress_bar=False,
-        )
-        return [[float(value) for value in row] for row in logits.reshape(len(pairs), -1)]

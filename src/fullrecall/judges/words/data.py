@@ -30,13 +30,6 @@ def languages() -> Mapping[str, Mapping[str, str]]:
 
 
 @cache
-def number_words() -> Mapping[str, Mapping[str, Any]]:
-    """Return number words by kind, with their values, and words that bound or introduce numbers."""
-    read = table("numbers.json")
-    return {**read, "before years": dict.fromkeys(read["before years"].split())}
-
-
-@cache
 def word_set(name: str) -> frozenset[str]:
     """Return the English words, or phrases, that are listed for a purpose."""
     listed: str = table("sets.json")[name]

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.caches import remembered
-from fullrecall.judges.words.data import number_words, table
+from fullrecall.judges.words.data import table
 from fullrecall.judges.words.frequencies import weight
 from fullrecall.judges.words.tokens import TELLING, stem
 
 Bound: TypeAlias = Literal["", "about", "at least", "at most"]
-
-_BIG = frozenset("hundred dozen thousand million billion trillion".split())
-_CURRENCIES = frozenset("$€£¥₹")
 
 MONTHS = (
     "january february march april may june july august september october november december"
@@ -31,6 +27,22 @@ CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
 
 _SHORT_MONTHS = {"sept": "september", **{month[:3]: month for month in MONTHS}}
 _ALSO_WORDS = frozenset({"may", "march"})  # of which only the capital and a date tell a month
+
+_CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
+_ORDINALS: Mapping[str, int] = table("numbers.json")["ordinals"]
+_SCALES: Mapping[str, float] = table("numbers.json")["scales"]
+_MONEY_SCALES: Mapping[str, float] = _SCALES | table("numbers.json")["money scales"]
+_BOUNDS: Mapping[str, Bound] = table("numbers.json")["bounds"]
+_BEFORE_YEARS = frozenset([*table("numbers.json")["before years"].split(), *MONTHS])
+_BIG = frozenset("hundred dozen thousand million billion trillion".split())
+_CURRENCIES = frozenset("$€£¥₹")
+_UNITS: Mapping[str, tuple[str, str]] = {
+    form: (unit, sort)
+    for sort, units in table("units.json").items()
+    for unit, forms in units.items()
+    for form in forms.split()
+}
+"""For each form of a unit what it is called here, and its sort."""
 
 _TOKEN = re.compile(
     r"(?P<citation>\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\])"
@@ -127,7 +139,18 @@ def excludes(claimed: Number, stated: Number) -> bool:
 @remembered(400_000)
 def months(text: str) -> frozenset[str]:
     """Return the months that a text names, in lower case: "may" only with a capital, in a date."""
-    return frozenset(_months(text))
+    tokens = _tokens(text)
+    named = set()
+    for at, token in enumerate(tokens):
+        month = token.lower if token.lower in MONTHS else _SHORT_MONTHS.get(token.lower, "")
+        if not month or not token.text[0].isupper():
+            continue
+        around = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 3]]
+        is_dated = any(other.kind == "digits" for other in around)
+        is_led = at > 0 and tokens[at - 1].lower in _BEFORE_YEARS
+        if is_dated or (token.lower in MONTHS and (is_led or token.lower not in _ALSO_WORDS)):
+            named.add(month)
+    return frozenset(named)
 
 
 @remembered(400_000)
@@ -170,41 +193,10 @@ def _of_a_size(value: float, other: float) -> bool:
     return max(abs(value), abs(other)) <= 1.5 * min(abs(value), abs(other))
 
 
-@cache
-def _before_years() -> frozenset[str]:
-    return frozenset([*number_words()["before years"], *MONTHS])
-
-
-def _words(kind: str) -> Mapping[str, Any]:
-    return number_words()[kind]
-
-
-_cardinals, _ordinals, _scales = (
-    partial(_words, kind) for kind in ("cardinals", "ordinals", "scales")
-)
-
-
-@cache
-def _scale_words() -> frozenset[str]:
-    return frozenset([*_scales(), *_words("money scales")])
-
-
-@cache
-def _units() -> Mapping[str, tuple[str, str]]:
-    """Return for each form of a unit what it is called here, and its sort."""
-    return {
-        form: (unit, sort)
-        for sort, units in table("units.json").items()
-        for unit, forms in units.items()
-        for form in forms.split()
-    }
-
-
 def _unit(word: str) -> tuple[str, str] | None:
     lowered = word.lower().replace("° ", "°")
     plural = {"feet": "foot", "inches": "inch", "centuries": "century"}.get(lowered, lowered)
-    units = _units()
-    return units.get(plural) or (units.get(plural[:-1]) if plural.endswith("s") else None)
+    return _UNITS.get(plural) or (_UNITS.get(plural[:-1]) if plural.endswith("s") else None)
 
 
 @remembered(200_000)
@@ -221,19 +213,6 @@ def _tokens(text: str) -> tuple[_Token, ...]:
     return tuple(tokens)
 
 
-def _months(text: str) -> Iterator[str]:
-    tokens = _tokens(text)
-    for at, token in enumerate(tokens):
-        month = token.lower if token.lower in MONTHS else _SHORT_MONTHS.get(token.lower, "")
-        if not month or not token.text[0].isupper():
-            continue
-        around = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 3]]
-        dated = any(other.kind == "digits" for other in around)
-        led = at > 0 and tokens[at - 1].lower in _before_years()
-        if dated or (token.lower in MONTHS and (led or token.lower not in _ALSO_WORDS)):
-            yield month
-
-
 class _Reader:
     """Reads numbers from the tokens of a text, one after the other."""
 
@@ -244,33 +223,22 @@ class _Reader:
     def numbers(self) -> Iterator[Number]:
         at = 0
         while at < len(self._tokens):
-            number, at = self._at(at)
+            kind, number = self._tokens[at].kind, None
+            if kind == "digits":
+                number, at = self._in_digits(at)
+            elif kind == "word":
+                number, at = self._in_words(at)
+            else:
+                at += 1
             if number is not None:
                 yield number
-
-    def _at(self, at: int) -> tuple[Number | None, int]:
-        """Return the number that begins at a token, if one does, and where to go on."""
-        token = self._tokens[at]
-        if token.kind == "digits":
-            return self._in_digits(at)
-        if token.kind == "word":
-            return self._in_words(at)
-        return None, at + 1
 
     def _in_digits(self, at: int) -> tuple[Number | None, int]:
         token = self._tokens[at]
         value = _value(token.text)
         if value is None:
-            code = Number(
-                token.text,
-                token.start,
-                token.end,
-                None,
-                None,
-                sort="code",
-                nouns=self._nouns(at + 1),
-            )
-            return code, at + 1
+            nouns = self._nouns(at + 1)
+            return Number(*token[1:], None, None, sort="code", nouns=nouns), at + 1
         end, high, sort = at + 1, value, ""
         after = self._get(at + 1)
         ending = after.lower if after.kind == "word" and after.start == token.end else ""
@@ -281,7 +249,7 @@ class _Reader:
             # The 30s may be of any century.
             sort = "decade" if value < _CENTURY else "year"
             end, high = end + 1, value + width - 1
-        elif ending and ending not in _scale_words() and _unit(ending) is None:
+        elif ending and ending not in _MONEY_SCALES and _unit(ending) is None:
             return None, end + 1  # 3D, 4x4
         else:
             end, high = self._range(at, value)
@@ -301,15 +269,15 @@ class _Reader:
 
     def _in_words(self, at: int) -> tuple[Number | None, int]:
         token = self._tokens[at]
-        follows_number = self._get(at - 1).kind == "digits" or self._before(at) in _cardinals()
-        if token.lower in _ordinals() and not follows_number:  # two thirds, 5 seconds
-            value = _ordinals()[token.lower]
+        follows_number = self._get(at - 1).kind == "digits" or self._before(at) in _CARDINALS
+        if token.lower in _ORDINALS and not follows_number:  # two thirds, 5 seconds
+            value = _ORDINALS[token.lower]
             return self._measured(at, at + 1, value, value, "ordinal", in_digits=False)
         spelled, end = self._spelled(at)
         if spelled is None:
             return None, at + 1
         after = self._get(end).lower
-        if end == at + 1 and token.lower == "one" and after not in _scales() and not _unit(after):
+        if end == at + 1 and token.lower == "one" and after not in _SCALES and not _unit(after):
             return None, end  # a pronoun, more often than a number
         return self._measured(at, end, spelled, spelled, "", in_digits=False)
 
@@ -318,9 +286,9 @@ class _Reader:
         total = part = 0.0
         end, heard = at, False
         while word := self._get(end).lower:
-            scale = _scales()[word] if heard and word in _BIG else 0
-            if word in _cardinals() and (not heard or _may_add(part, _cardinals()[word])):
-                part += _cardinals()[word]
+            scale = _SCALES[word] if heard and word in _BIG else 0
+            if word in _CARDINALS and (not heard or _may_add(part, _CARDINALS[word])):
+                part += _CARDINALS[word]
             elif scale >= 1000:  # noqa: PLR2004 - hundreds and dozens are multiplied in turn
                 total, part = total + (part or 1) * scale, 0.0
             elif scale:
@@ -335,11 +303,11 @@ class _Reader:
     def _continues(self, at: int) -> bool:
         """Whether a hyphen, or "and" after a hundred, joins two number words."""
         token, before = self._tokens[at], self._tokens[at - 1]
-        if self._get(at + 1).lower not in _cardinals():
+        if self._get(at + 1).lower not in _CARDINALS:
             return False
         if token.kind == "dash":
-            return before.lower in _cardinals() and token.start == before.end
-        return token.lower == "and" and before.lower in _scales()
+            return before.lower in _CARDINALS and token.start == before.end
+        return token.lower == "and" and before.lower in _SCALES
 
     def _measured(
         self, at: int, end: int, value: float, high: float, sort: str, *, in_digits: bool
@@ -349,7 +317,7 @@ class _Reader:
         sign = _unit(before.text) if before.text in _CURRENCIES else None
         scale, factor = "", 1.0
         is_tight = after.start == self._tokens[end - 1].end or sign is not None
-        scales = {**_scales(), **_words("money scales")} if sign else _scales()
+        scales = _MONEY_SCALES if sign else _SCALES
         if not sort and after.lower in scales and (len(after.text) > 2 or is_tight):  # noqa: PLR2004
             scale, factor, end = after.lower, scales[after.lower], end + 1
         unit, kind, end = (*sign, end) if sign else self._unit_at(end)
@@ -390,7 +358,7 @@ class _Reader:
         token, after = self._tokens[at], self._get(end)
         if scale or value not in _YEARS or len(token.text) != 4:  # noqa: PLR2004 - no 1,984
             return False
-        if self._before(at) in _before_years():
+        if self._before(at) in _BEFORE_YEARS:
             return True
         counts = after.text.endswith("s") or after.lower in ("people", "men", "women", "children")
         return after.kind != "word" or not (after.text.islower() and counts)
@@ -399,9 +367,7 @@ class _Reader:
         """Return the bound that words before a number give: phrases before single words."""
         words = [token.lower for token in self._tokens[max(0, at - _BEFORE) : at]]
         phrases = [*map(" ".join, pairwise(words)), *words]
-        return next(
-            (_words("bounds")[phrase] for phrase in phrases if phrase in _words("bounds")), ""
-        )
+        return next((_BOUNDS[phrase] for phrase in phrases if phrase in _BOUNDS), "")
 
     def _nouns(self, at: int) -> tuple[str, ...]:
         nouns: list[str] = []

@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fullrecall.caches import remembered_words
-from fullrecall.judges.words.data import lines, number_words
+from fullrecall.judges.words.data import lines, table
 from fullrecall.judges.words.frequencies import weight
 
 # Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
@@ -101,7 +101,7 @@ def _identify(written: str, kind: str) -> tuple[str, float]:
 @cache
 def _spelled() -> dict[str, str]:
     """Return the keys of number words: of "three" and "third" that of 3; "one" is a pronoun."""
-    by_kind = number_words()
+    by_kind = table("numbers.json")
     small = {**by_kind["ordinals"], **by_kind["cardinals"]}
     return {word: f"#{value}" for word, value in small.items() if value != 1}
 
