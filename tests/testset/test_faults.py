@@ -71,7 +71,6 @@ FAULTS: dict[Problem, Any] = {
     Problem.NO_QUESTION: lambda n: {**good(n), "user_input": " "},
     Problem.NO_REFERENCE: lambda n: without(good(n), "reference_context_ids", "reference_contexts"),
     Problem.UNKNOWN_ID: lambda n: {**good(n), "reference_context_ids": [f"missing {n}"]},
-    Problem.LEVEL: lambda n: {**good(n), "reference_context_ids": [f"doc-{n}#3"]},
     Problem.SPAN: lambda n: spanned(good(n), start=2, end=2 + 30),
     Problem.TWIN: lambda _: {**good(7), "id": "twin"},
     Problem.COPIED: lambda n: {

@@ -95,7 +95,7 @@ class Calibration(Shown):
             return 2 * t_quantile(df, self.confidence) * sqrt(variance) <= width
 
         numbers = range(min(FEWEST, claims), claims + 1)
-        at = bisect_left(numbers, True, key=is_narrow)  # noqa: FBT003 - the first that is
+        at = bisect_left(numbers, x=True, key=is_narrow)
         return numbers[at] if at < len(numbers) else None
 
     def to_dict(self) -> dict[str, Any]:

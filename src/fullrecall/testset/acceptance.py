@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
 from math import ceil, comb
 
 from fullrecall.errors import ParameterError
-from fullrecall.results.special import beta_quantile, binomial_tail
+from fullrecall.results.special import beta_quantile
 
 GOOD = 0.9
 CONFIDENCE = 0.95
@@ -51,33 +51,20 @@ def lower_bound(
     if reviewed < 1 or bad >= reviewed:
         return 0.0
     chance = 1 - confidence
-    if total is not None:
-        # The most bad ones of all at which so few would still turn up now and then.
-        low, high = bad, total - (reviewed - bad)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if _few_of_set(bad, reviewed, middle, total) > chance:
-                low = middle
-            else:
-                high = middle - 1
-        return 1 - low / total
-    return beta_quantile(reviewed - bad, bad + 1, chance)
+    if total is None:
+        return beta_quantile(reviewed - bad, bad + 1, chance)
+    # The most bad ones of all at which so few would still turn up now and then.
+    numbers = range(bad, total - (reviewed - bad) + 1)
+    rare = bisect_left(
+        numbers, x=True, key=lambda bad_in_all: _few(bad, reviewed, bad_in_all, total) <= chance
+    )
+    return 1 - numbers[max(0, rare - 1)] / total
 
 
-def at_least_by_chance(seen: int, count: int, share: float) -> float:
-    """Return the probability of `seen` or more of `count`, each with probability `share`."""
-    return binomial_tail(seen, count, share)
-
-
-def _few_of_set(bad: int, drawn: int, bad_in_all: int, total: int) -> float:
+def _few(bad: int, drawn: int, bad_in_all: int, total: int) -> float:
     """Return the probability of at most `bad` among `drawn` of a set with `bad_in_all`."""
-    return sum(_ways(bad, drawn, bad_in_all, total)) / comb(total, drawn)
-
-
-def _ways(bad: int, drawn: int, bad_in_all: int, total: int) -> Iterator[int]:
-    for k in range(bad + 1):
-        if k <= bad_in_all and drawn - k <= total - bad_in_all:
-            yield comb(bad_in_all, k) * comb(total - bad_in_all, drawn - k)
+    ways = (comb(bad_in_all, k) * comb(total - bad_in_all, drawn - k) for k in range(bad + 1))
+    return sum(ways) / comb(total, drawn)
 
 
 def _check(allowed: int, total: int | None, good: float, confidence: float) -> None:

@@ -13,6 +13,7 @@ bench/testset_completeness.py measures how often the intervals hold.
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import ceil, exp, floor, inf, lgamma, sqrt
@@ -216,22 +217,12 @@ def _counted(s: Stratum) -> Total:
     value = s.size * s.relevant / s.labeled
     if s.labeled >= s.size:
         return Total(value, value, value)
-    low, high = s.relevant, s.size - (s.labeled - s.relevant)
-    least, most = low, high
-    while low < high:  # the fewest of which so many are seen now and then
-        middle = (low + high) // 2
-        if _tails(s, middle)[1] > _TAIL:
-            high = middle
-        else:
-            low = middle + 1
-    least, low, high = low, least, most
-    while low < high:  # the most of which so few are
-        middle = (low + high + 1) // 2
-        if _tails(s, middle)[0] > _TAIL:
-            low = middle
-        else:
-            high = middle - 1
-    return Total(value, min(least, value), max(low, value))
+    counts = range(s.relevant, s.size - (s.labeled - s.relevant) + 1)
+    # The fewest of which so many are seen now and then, and the most of which so few are.
+    least = bisect_left(counts, x=True, key=lambda count: _tails(s, count)[1] > _TAIL)
+    beyond = bisect_left(counts, x=True, key=lambda count: _tails(s, count)[0] <= _TAIL)
+    low, high = counts[min(least, len(counts) - 1)], counts[max(0, beyond - 1)]
+    return Total(value, min(low, value), max(high, value))
 
 
 def _tails(s: Stratum, relevant: int) -> tuple[float, float]:

@@ -68,13 +68,20 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _FILE = re.compile(r"\.(?:pdf|docx?|html?|md|txt|rst|pptx?|xlsx?|csv|json)$", re.IGNORECASE)
 
 
-def of_wording(sample: Sample, names: Sequence[str], texts: Mapping[str, str]) -> Found:
+def names_in(sample: Sample) -> list[str]:
+    """Return the IDs and the documents that a sample's references name, each once."""
+    ids = [name for reference in sample.reference_context_ids or () for name in reference.any_of]
+    spans = (context for group in sample.reference_contexts or () for context in group)
+    return list(dict.fromkeys([*ids, *(span.source for span in spans if span.source is not None)]))
+
+
+def of_wording(sample: Sample, texts: Mapping[str, str]) -> Found:
     """Yield what is wrong with a question's words, beside the documents that it is about."""
-    question = sample.user_input or ""
+    question, names = sample.user_input or "", names_in(sample)
     placed = _PLACED.search(question)
     if placed:
         yield Problem.NAMES, placed[0]
-    for name in dict.fromkeys(names):
+    for name in names:
         stem = _FILE.sub("", name.rsplit("/", 1)[-1])
         is_file = stem != name.rsplit("/", 1)[-1]
         is_word = len(name) <= _SHORT_NAME or name.isalpha()  # which may be anybody's
@@ -92,12 +99,12 @@ def _has_words(question: str, stem: str) -> bool:
 
 def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:
     """Yield what is wrong with the texts that a sample's references name."""
-    ids = [name for reference in sample.reference_context_ids or () for name in reference.any_of]
     spans = [context for group in sample.reference_contexts or () for context in group]
-    for name in ids:
-        if name in texts:
-            yield from _of_text(name, texts[name])
-    named = {*ids, *(context.source for context in spans)}
+    for reference in sample.reference_context_ids or ():
+        for name in reference.any_of:
+            if name in texts:
+                yield from _of_text(name, texts[name])
+    named = set(names_in(sample))
     for context in spans:
         if context.text is None:
             continue
@@ -107,7 +114,7 @@ def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:
         if is_long and context.start is not None and len(context.text) >= _WHOLE * len(whole):
             yield Problem.WHOLE, f"{context.source}: {len(whole):,} characters"
         yield from _elsewhere(context.text, named, texts)
-    there = [texts[name] for name in named if name is not None and name in texts]
+    there = [texts[name] for name in named if name in texts]
     there += [context.text for context in spans if context.text]
     if there:
         yield from _unbacked(sample, there)
@@ -123,7 +130,7 @@ def _of_text(name: str, text: str) -> Found:
         yield Problem.CONTENTS, f"{name}: {entries} of {len(lines)} lines end in a page"
 
 
-def _elsewhere(quote: str, named: set[str | None], texts: Mapping[str, str]) -> Found:
+def _elsewhere(quote: str, named: set[str], texts: Mapping[str, str]) -> Found:
     """Yield a problem where a quote also stands in a document that no reference names."""
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return

@@ -25,6 +25,7 @@ from fullrecall.testset.alignment import (
     pieces,
     within,
 )
+from fullrecall.testset.content import names_in
 from fullrecall.testset.seeds import passages
 from fullrecall.testset.vocabulary import content_words
 from fullrecall.views.exports import written_table
@@ -131,18 +132,11 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
     the answer. Raises `InputError` for what is not a sample or a document.
     """
     parsed_samples = list(as_samples(samples))
-    named = {name for sample in parsed_samples for name in _names(sample)}
+    named = {name for sample in parsed_samples for name in names_in(sample)}
     texts = {
         document.id: document.text for document in documents_of(documents) if document.id in named
     }
     return [_anchored(sample, texts) for sample in parsed_samples]
-
-
-def _names(sample: Sample) -> Iterator[str | None]:
-    for reference in sample.reference_context_ids or ():
-        yield from reference.any_of
-    for group in sample.reference_contexts or ():
-        yield from (context.source for context in group)
 
 
 def _anchored(sample: Sample, texts: Mapping[str, str]) -> Sample:

@@ -83,7 +83,7 @@ def _backed(
 
 
 def _worded(draft: Draft, seed: Seed) -> Draft:
-    """Return the draft with what its wording tells: a rejection or flags."""
+    """Return the draft, rejected where its wording tells why."""
     texts = [passage.text for passage in seed.passages]
     run = leak.longest_run(draft.question, texts)
     if len(run) >= leak.REJECTED_RUN:
@@ -93,7 +93,4 @@ def _worded(draft: Draft, seed: Seed) -> Draft:
         return replace(draft, rejection=Rejection(Defect.POINTS, points))
     if scripts := leak.other_script(draft.question, "\n".join(texts)):
         return replace(draft, rejection=Rejection(Defect.SCRIPT, scripts))
-    flags = leak.hints(draft.question)
-    if leak.is_flagged(draft.question, len(run)):
-        flags.insert(0, f"copies {' '.join(run)!r}")
-    return replace(draft, flags=tuple(flags))
+    return draft

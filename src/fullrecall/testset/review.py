@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +21,13 @@ from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import existing_file, whole_text
 from fullrecall.sample import Claim, Sample
 from fullrecall.testset.acceptance import GOOD, allowed_bad, lower_bound, reviews_needed
-from fullrecall.views.exports import written
-from fullrecall.views.spreadsheet import BOM, table
+from fullrecall.testset.content import names_in
+from fullrecall.views.exports import written, written_table
+from fullrecall.views.spreadsheet import table
 
 _AROUND = 200
 _KIND = "fullrecall review"
-_HEAD = (
-    "decision",
-    "reason",
-    "question",
-    "answer",
-    "claims",
-    "quotes",
-    "flags",
-    "id",
-    "set",
-    "planned",
-)
+_HEAD = ("decision", "reason", "question", "answer", "claims", "quotes", "flags", "id", "set")
 DECISIONS = ("good", "bad")
 
 
@@ -65,19 +56,17 @@ def to_review(
     if suffix not in (".html", ".csv"):
         raise ParameterError(f"path must end in .html or .csv, got {Path(path).name!r}")
     drawn = random.Random(f"{seed}:review").sample(identified, n)  # noqa: S311 - a sample, no secret
-    texts = _texts(drawn, documents)
+    named = {name for sample in drawn for name in names_in(sample)}
+    listed = documents_of(documents) if documents is not None else ()
+    texts = {document.id: document.text for document in listed if document.id in named}
     rows = [_row(sample, texts) for sample in drawn]
     digest = _digest(identified)
     if suffix == ".csv":
         if Path(path).exists():
             raise ParameterError(f"{path} exists and may hold decisions: name another file")
-        written(_sheet(rows, digest), path)
+        written_table(table(_cells(rows, digest)), path)
     else:
-        from fullrecall.testset.page import review_page
-
-        allowed = allowed_bad(n, len(identified)) or 0
-        page = review_page(rows, digest=digest, total=len(identified), allowed=allowed, title=title)
-        written(page, path)
+        written(_page(rows, digest, total=len(identified), title=title), path)
     return n
 
 
@@ -156,17 +145,6 @@ def _digest(samples: Sequence[Sample]) -> str:
     return sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
-def _texts(
-    samples: Sequence[Sample], documents: DocumentsLike | Documents | None
-) -> dict[str, str]:
-    if documents is None:
-        return {}
-    names = {c.source for s in samples for group in s.reference_contexts or () for c in group}
-    return {
-        document.id: document.text for document in documents_of(documents) if document.id in names
-    }
-
-
 def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return a sample as the page and the sheet show it; quotes stand beside their claims."""
     origin = origin_of(sample)
@@ -200,24 +178,36 @@ def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _sheet(row_values: Sequence[Mapping[str, Any]], digest: str) -> str:
-    rows: list[Sequence[object]] = [_HEAD]
-    for row in row_values:
+def _cells(rows: Sequence[Mapping[str, Any]], digest: str) -> list[Sequence[object]]:
+    """Return the rows of the sheet, the head first."""
+    cells: list[Sequence[object]] = [[*_HEAD, "planned"]]
+    for row in rows:
         quotes = "\n".join(f"{q[0]}: {q[2]}" for group in row["quotes"] for q in group)
-        cells = [
-            "",
-            "",
-            row["question"],
-            row["answer"],
-            "\n".join(row["claims"]),
-            quotes,
-            "; ".join(row["flags"]),
-            row["id"],
-            digest,
-            len(row_values),
-        ]
-        rows.append(cells)
-    return f"{BOM}{table(rows)}"
+        joined = ("\n".join(row["claims"]), quotes, "; ".join(row["flags"]))
+        own = ("", "", row["question"], row["answer"], *joined, row["id"], digest)
+        cells.append([*own, len(rows)])
+    return cells
+
+
+def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: str) -> str:
+    """Return the page: one file, no server, no request."""
+    from fullrecall.views.page import document
+
+    html, script, style = (
+        (files("fullrecall.testset") / "page" / f"review.{kind}").read_text(encoding="utf-8")
+        for kind in ("html", "js", "css")
+    )
+    index = {"set": digest, "planned": len(rows), "samples": list(rows)}
+    return document.document(
+        html,
+        script,
+        document.page_style() + style,
+        [("index", index)],
+        title=title,
+        planned=len(rows),
+        total=total,
+        allowed=allowed_bad(len(rows), total) or 0,
+    )
 
 
 def _read(path: Path, samples: Sequence[Sample]) -> tuple[int, dict[str, dict[str, Any]]]:
@@ -257,20 +247,15 @@ def _of_sheet(path: Path, samples: Sequence[Sample]) -> tuple[str, int, list[dic
         rows = [dict(row) for _, row in sheet_rows(path, needed)]
     except InputError as error:
         raise error.at(path=str(path)) from None
-    if not rows:
+    if not rows or not rows[0]["planned"].strip().isdecimal():
         raise InputError("holds no decisions", path=str(path))
-    before = {str(sample.id): sample for sample in samples}
+    before = {str(s.id): (s.user_input, s.reference or "") for s in samples}
     for row in rows:
-        sample = before.get(row["id"])
-        question, answer = row.get("question") or "", row.get("answer") or ""
-        if sample is None or not question:
-            continue
-        if (question, answer) != (sample.user_input, sample.reference or ""):
-            row |= {"decision": "bad", "edited": True, "question": question, "answer": answer}
+        as_is = row.get("question") or "", row.get("answer") or ""
+        if as_is[0] and before.get(row["id"], as_is) != as_is:
+            row |= {"decision": "bad", "edited": True}
         row.pop("claims", None)
-    if not rows[0]["planned"].strip().isdecimal():
-        raise InputError(f"planned must be a number, got {rows[0]['planned']!r}", path=str(path))
-    return str(rows[0]["set"]), int(rows[0]["planned"]), rows
+    return rows[0]["set"], int(rows[0]["planned"]), rows
 
 
 def _edited(sample: Sample, decision: Mapping[str, Any]) -> Sample:
