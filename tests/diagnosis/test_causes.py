@@ -240,18 +240,6 @@ def test_part_of_a_text_is_no_split_without_the_corpus() -> None:
     assert gone.detail.startswith("only ")
 
 
-def test_the_threshold_of_a_near_duplicate_is_the_users() -> None:
-    """The same two texts are twins or not as `near_duplicate` says."""
-    sample = Sample(
-        expected_ids=["a"],
-        reference_contexts=[Context(TEXT, id="a")],
-        retrieved_contexts=[Context(TEXT.replace("finished", "completed").upper(), id="b")],
-    )
-    report = report_of(IdRecall(), sample)
-    assert one(diagnose(report)).cause is Cause.NEAR_DUPLICATE
-    assert one(diagnose(report, near_duplicate=1.0)).cause is Cause.UNKNOWN
-
-
 class TestJudged:
     """Claims: what the report tells of a judge, and what the judge tells when asked again."""
 
@@ -432,7 +420,6 @@ def test_what_it_adds_up_to() -> None:
     [
         ({"k": 0}, ParameterError, "k must be a whole number"),
         ({"deep_k": 0}, ParameterError, "deep_k must be"),
-        ({"near_duplicate": 90}, ParameterError, "near_duplicate must be a number from 0 to 1"),
         ({"corpus": "file.jsonl"}, InputError, "corpus must be an iterable of contexts"),
         ({"corpus": [1]}, InputError, "corpus, item 0: expected a str, a Context"),
         ({"corpus": {"a": None}}, InputError, "corpus, item 'a'"),

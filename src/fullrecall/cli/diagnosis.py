@@ -23,7 +23,7 @@ from fullrecall.views import terminal
 from fullrecall.views.text import one_line
 
 
-@taking(diagnosis_of, "deep_k near_duplicate min_run")
+@taking(diagnosis_of, "deep_k")
 def diagnose(
     report: Path,
     *,
@@ -66,8 +66,6 @@ def diagnose(
     - `deep_k K`: Contexts to ask the --retriever for.
     - `judge`: Judge that made the report's claim_recall, as `evaluate --judge` takes it: asked
       which reference context supports a missed claim.
-    - `near_duplicate`: Similarity at which two texts with the same facts count as duplicates.
-    - `min_run`: Shortest run of characters that counts as a match.
     - `misses`: List N misses of each cause.
     - `html`: Write the report's page with the causes.
     - `csv`: Write each miss as a line of CSV.

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from fullrecall.calls import identity
 from fullrecall.context import Context
-from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Proposal, Transform
+from fullrecall.diagnosis.id_evidence import retrieved
 from fullrecall.findings import Step
 from fullrecall.measures import Recall
 

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import NamedTuple
 
 from fullrecall.calls import Stage
 from fullrecall.context import Context
-from fullrecall.diagnosis.corpus import Corpus, Held
-from fullrecall.diagnosis.id_evidence import Alias
-from fullrecall.diagnosis.likeness import difference, lengths_alike, may_be_alike, similarity
+from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
+from fullrecall.diagnosis.id_evidence import Alias, IdEvidence, retrieved
+from fullrecall.diagnosis.likeness import difference, duplicates, similarity
 from fullrecall.findings import Finding
-from fullrecall.result import Result
+from fullrecall.result import Result, Status
+from fullrecall.run.inquiry import Inquiry
 from fullrecall.scorers.alignment import Overlap, covered, total
-from fullrecall.scorers.passages import Passage
+from fullrecall.scorers.passages import Passage, label_of
+from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
-Find = Callable[[Sequence[Context]], int | None]
-"""The rank at which a list of contexts holds the item whole, None if it does not."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The parameters of a diagnosis; see `diagnose`."""
-
-    near_duplicate: float = 0.9
-    min_run: int = 32
-    deep_k: int = 100
+RETRIEVER, EXACT = "the retriever", "the exact search"
 
 
 class Item(NamedTuple):
@@ -49,27 +40,26 @@ class Item(NamedTuple):
         """The text of the item, empty where none is known."""
         return (self.passage.text or "") if self.passage is not None else ""
 
-    def is_in(self, context: Context, min_run: int) -> bool:
-        """Return whether a context is this item, or holds all of its text."""
-        if self.id is not None and context.id == self.id:
-            return True
-        # An item that is known by its ID alone is nothing else: a twin's text is a near duplicate.
-        return self.id is None and self.share_in([context], min_run) == 1.0
+    def rank_in(self, contexts: Iterable[Context]) -> int | None:
+        """Return the rank of the first context that is this item, or holds all of its text."""
+        return next((rank for rank, c in enumerate(contexts, start=1) if self._is_in(c)), None)
 
-    def parts_in(self, contexts: Sequence[Context], min_run: int) -> dict[int, Overlap]:
+    def _is_in(self, context: Context) -> bool:
+        if self.id is not None:
+            # An item that is known by its ID is nothing else: a twin's text is a near duplicate.
+            return context.id == self.id
+        return self.share_of(self.parts_in([context]).values()) == 1.0
+
+    def parts_in(self, contexts: Sequence[Context]) -> dict[int, Overlap]:
         """Return what each of `contexts` holds of the item's text, by 1-based rank."""
         if self.passage is None or self.passage.is_empty:
             return {}
         parts = {
-            rank: self.passage.overlap(Passage.of(context), min_run)
+            rank: self.passage.overlap(Passage.of(context), MIN_RUN)
             for rank, context in enumerate(contexts, start=1)
             if self.passage.comparable(Passage.of(context))
         }
         return {rank: part for rank, part in parts.items() if part.runs}
-
-    def share_in(self, contexts: Sequence[Context], min_run: int) -> float:
-        """Return the share of the item's characters that `contexts` hold together."""
-        return self.share_of(self.parts_in(contexts, min_run).values())
 
     def share_of(self, parts: Iterable[Overlap]) -> float:
         """Return the share of the item's characters that overlaps with it cover together."""
@@ -77,81 +67,137 @@ class Item(NamedTuple):
         return total(covered(length, parts)) / length if length else 0.0
 
 
-@dataclass(frozen=True)
-class Alike:
-    """A retrieved text that looks like the item's: at which rank, how alike, and what differs."""
+class Alike(NamedTuple):
+    """A retrieved text that looks like the item's: what differs, how alike, and at which rank."""
 
-    rank: int
-    similarity: float
     difference: str
+    similarity: float
+    rank: int
 
-    @property
-    def rating(self) -> tuple[bool, float]:
-        """What to prefer: a text that says the same, then the most similar one."""
-        return not self.difference, self.similarity
+
+@dataclass(frozen=True)
+class Search:
+    """What a diagnosis may look into; `exact` is a search without an approximate index."""
+
+    corpus: Corpus | None
+    retriever: Inquiry | None
+    exact: Inquiry | None
+    deep_k: int
+    scorers: Mapping[str, Scorer]
+    ids: IdEvidence
+
+
+class Examined:
+    """One sample that misses something, with what was looked up for it: each list once.
+
+    `references` are the reference contexts, those of any-of groups one by one, and `by_label` the
+    same by the labels of their passages, as scorers name targets. `retrieved` is the whole list,
+    IDs alone made contexts. `problem` says which search failed, and how.
+    """
+
+    def __init__(self, position: int, row: Row, search: Search) -> None:
+        self.position = position
+        self.row = row
+        self.search = search
+        groups = row.sample.reference_contexts or ()
+        self.references = [context for group in groups for context in group]
+        self.by_label = {label_of(context): context for context in self.references}
+        self.retrieved = retrieved(row)
+        self.stages: Sequence[Stage] = row.sample.stages
+        self.problem = ""
+        self.lists: dict[str, Sequence[Context] | None] = {}
+        """What was returned by the retriever and by the exact search; None where it failed."""
+        self._scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = {}
+        self._contexts_scored: list[Sequence[Context]] = []
+
+    @cached_property
+    def repeated(self) -> frozenset[int]:
+        """The 0-based indices of duplicates in the list."""
+        return duplicates(self.retrieved)
+
+    def deeper(self) -> Sequence[Context] | None:
+        """Return what the retriever returns when it is asked for more; None if it fails."""
+        return self._answer(self.search.retriever, RETRIEVER)
+
+    def exactly(self) -> Sequence[Context] | None:
+        """Return what the exact search returns; None if it fails."""
+        return self._answer(self.search.exact, EXACT)
+
+    def _answer(self, inquiry: Inquiry | None, name: str) -> Sequence[Context] | None:
+        if name not in self.lists:
+            self.lists[name] = None
+            if inquiry is not None and self.row.sample.user_input is not None:
+                retrieval = inquiry.ask(self.row.sample)
+                # A list that some calls did not add to is no answer to what was retrieved.
+                if retrieval.contexts is None or retrieval.error is not None:
+                    self.problem = f"{name} failed: {retrieval.error or 'it returned nothing'}"
+                else:
+                    self.lists[name] = retrieval.contexts[: self.search.deep_k]
+        return self.lists[name]
+
+    def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
+        """Return what the scorer `name` finds in a list, by target; nothing where it fails."""
+        key = name, id(contexts)
+        if key not in self._scored:
+            self._contexts_scored.append(contexts)  # so that no other list gets its identity
+            result = self.search.scorers[name].score(self.row.sample.with_retrieval(contexts))
+            scored = result.findings if result.status is Status.SCORED else ()
+            self._scored[key] = {finding.target.any_of: finding for finding in scored}
+        return self._scored[key]
 
 
 @dataclass
 class Case:
     """A target that was missed, one item that would have served, and where to look for it.
 
-    `k` is how many contexts count, `judged` whether a judge decided. `find` says where a list of
-    contexts holds the item: as the scorer sees it where the scorer is known, else by ID and text.
-    `deeper` returns what the retriever returns at `deep_k`, None where it failed; it is None where
-    there is no retriever. `exact` is the same of an exact search. `problem` returns what failed.
-    `repeated` returns the 0-based indices of duplicates in the list. `alias` is the ID under which
-    the item stands, where it is another than the expected one. `is_judge_asked` says that the
-    scorer was given, so that a judge was asked which reference contexts support a claim.
+    `k` is how many contexts count, `judged` whether a judge decided. `find` says at which rank a
+    list of contexts holds the item whole: as the scorer sees it where the scorer is known, else
+    by ID and text.
     """
 
-    row: Row
+    examined: Examined
     result: Result
     finding: Finding
     k: int | None
     item: Item
     judged: bool
-    find: Find
-    corpus: Corpus | None
-    deeper: Callable[[], Sequence[Context] | None] | None
-    alias: Alias | None
-    retrieved: Sequence[Context]
-    repeated: Callable[[], frozenset[int]]
-    stages: Sequence[Stage]
-    limits: Limits
-    is_judge_asked: bool = False
-    exact: Callable[[], Sequence[Context] | None] | None = None
-    problem: Callable[[], str] = str
+    find: Callable[[Sequence[Context]], int | None]
+
+    @property
+    def corpus(self) -> Corpus | None:
+        """What is indexed, where it is known."""
+        return self.examined.search.corpus
 
     @property
     def judged_without_item(self) -> bool:
         """Whether only the judge could say what supports the target, and was not asked."""
         return self.judged and self.item.passage is None and self.item.id is None
 
+    @cached_property
+    def alias(self) -> Alias | None:
+        """The ID under which the item stands, where it is another than the expected one."""
+        if self.item.id is None:
+            return None
+        return self.examined.search.ids.alias(self.examined.position, self.item.id)
+
     @property
     def deep_rank(self) -> int | None:
         """The rank in what the retriever returns when it is asked for more, if it is there."""
-        return self._rank_in(self.deeper)
+        contexts = self.examined.deeper()
+        return None if contexts is None else self.find(contexts)
 
     @property
     def exact_rank(self) -> int | None:
         """The rank in what an exact search returns, if it is there."""
-        return self._rank_in(self.exact)
-
-    def _rank_in(self, listed: Callable[[], Sequence[Context] | None] | None) -> int | None:
-        contexts = None if listed is None else listed()
+        contexts = self.examined.exactly()
         return None if contexts is None else self.find(contexts)
-
-    @property
-    def by_characters(self) -> bool:
-        """Whether the scorer counts characters, so that its credit is the share retrieved."""
-        return "min_run" in self.result.method.parameters
 
     @cached_property
     def holders(self) -> list[Held]:
         """The contexts of the corpus that hold the item's text, or parts of it."""
         if self.corpus is None or self.item.passage is None:
             return []
-        return self.corpus.holders(self.item.passage, self.limits.min_run)
+        return self.corpus.holders(self.item.passage)
 
     @cached_property
     def share_in_corpus(self) -> float:
@@ -159,44 +205,33 @@ class Case:
         return self.item.share_of(holder.overlap for holder in self.holders)
 
     @property
+    def is_in_corpus(self) -> bool:
+        """Whether the corpus has it: its ID, or all of its text."""
+        if self.corpus is None:
+            return False
+        if self.item.id is not None and self.corpus.has_ids:
+            return self.corpus.get(self.item.id) is not None or self.alias is not None
+        return self.share_in_corpus == 1.0
+
+    @property
     def within_k(self) -> Sequence[Context]:
         """The first k of what was retrieved."""
-        return self.retrieved[: self.k]
+        return self.examined.retrieved[: self.k]
 
     @cached_property
     def alike(self) -> Alike | None:
         """The retrieved text within k that is most like the item's: one that says the same first.
 
-        None where none has `near_duplicate` of its letters.
+        None where none has as many letters in common as a near duplicate.
         """
-        text, least = self.item.text, self.limits.near_duplicate
+        text = self.item.text
         if not text.strip():
             return None
-        shortest, longest = lengths_alike(text, least)
-        as_long = [
-            (rank, other)
-            for rank, other in enumerate(map(_text, self.within_k), start=1)
-            if other and shortest <= len(other) <= longest
+        candidates = [
+            Alike(difference(text, other), alike, rank)
+            for rank, other in enumerate((context.text or "" for context in self.within_k), start=1)
+            if (alike := similarity(text, other))
         ]
-        best: Alike | None = None
-        for rank, other in as_long:
-            if not may_be_alike(text, other, least):
-                continue
-            near = similarity(text, other, least)
-            if not near:
-                continue
-            candidate = Alike(rank, near, difference(text, other))
-            if best is None or candidate.rating > best.rating:
-                best = candidate
-        return best
-
-
-_text = attrgetter("text")
-
-
-def retrieved(row: Row) -> Sequence[Context]:
-    """Return what was retrieved for a sample as contexts, one without ID and text left empty."""
-    sample = row.sample
-    if sample.retrieved_contexts is not None:
-        return sample.retrieved_contexts
-    return tuple(Context("", id=own_id) for own_id in sample.retrieved_context_ids or ())
+        return max(
+            candidates, key=lambda each: (not each.difference, each.similarity), default=None
+        )

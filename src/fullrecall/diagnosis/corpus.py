@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import accumulate
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from fullrecall.context import ID, Context, ContextLike, as_context
@@ -17,7 +14,8 @@ from fullrecall.scorers.passages import Passage
 CorpusLike: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
 """What is indexed: contexts, texts, or a mapping from IDs to them."""
 
-_BORDER = "\0"
+MIN_RUN = 32
+"""The shortest run of equal characters that is no chance, as in `SpanRecall`."""
 
 
 class Held(NamedTuple):
@@ -63,7 +61,7 @@ class Corpus:
         """Whether any context has an ID."""
         return bool(self._ids)
 
-    def holders(self, passage: Passage, min_run: int) -> list[Held]:
+    def holders(self, passage: Passage, min_run: int = MIN_RUN) -> list[Held]:
         """Return contexts that hold together all that the corpus has of a passage.
 
         One, where one holds it whole. Else those that share most with it first, and of the others
@@ -137,67 +135,42 @@ class _Blocks:
     """Which of many texts may share a run with another: by short blocks that every run holds.
 
     A run that counts is, by `overlap`: `min_run` characters anywhere; a third of that at a border
-    of the text; a text that stands whole in the other. Blocks go by their hash, for what they
-    find is compared once more.
+    of the text; a text that stands whole in the other. All of these but short texts hold a block
+    of a third of `min_run`, of those that follow each other from the text's start and the one at
+    its end. Blocks go by their hash, for what they find is compared once more.
     """
 
     def __init__(self, texts: Sequence[str], min_run: int) -> None:
         self._texts = texts
-        # A run holds a whole block of half of it, wherever the blocks of a text start.
-        self._size = max(1, (min_run + 1) // 2)
-        self._edge = max(1, min_run // 3)
-        self._inside: dict[int, int | list[int]] = {}
-        self._heads: dict[int, int | list[int]] = {}
-        self._tails: dict[int, int | list[int]] = {}
-        self._whole: dict[int, dict[int, int | list[int]]] = {}
+        self._size = size = max(1, min_run // 3)
+        self._numbers: dict[int, list[int]] = {}
+        self._short: dict[int, dict[str, list[int]]] = {}
         for number, text in enumerate(texts):
-            for at in range(0, len(text) - self._size + 1, self._size):
-                _add(self._inside, text[at : at + self._size], number)
-            if len(text) >= self._edge:
-                _add(self._heads, text[: self._edge], number)
-                _add(self._tails, text[-self._edge :], number)
-            if 0 < len(text) < min_run:
-                _add(self._whole.setdefault(len(text), {}), text, number)
-
-    @cached_property
-    def _joined(self) -> tuple[str, list[int]]:
-        """All texts as one, and where each starts."""
-        starts = accumulate((len(text) + 1 for text in self._texts), initial=0)
-        return _BORDER.join(self._texts), list(starts)
+            if len(text) < size:
+                if text:
+                    self._short.setdefault(len(text), {}).setdefault(text, []).append(number)
+                continue
+            for at in {*range(0, len(text) - size + 1, size), len(text) - size}:
+                numbers = self._numbers.setdefault(hash(text[at : at + size]), [])
+                if not numbers or numbers[-1] != number:
+                    numbers.append(number)
 
     def sharing(self, characters: str) -> dict[int, list[Interval]]:
         """Return which texts may share a run that counts, and all blocks that show it."""
         intervals: dict[int, list[Interval]] = {}
-        sized = [(self._size, self._inside), (self._edge, self._heads), (self._edge, self._tails)]
-        for size, blocks in [*sized, *self._whole.items()]:
-            for at in range(len(characters) - size + 1):
-                there = blocks.get(hash(characters[at : at + size]), ())
-                for number in (there,) if isinstance(there, int) else there:
+        for at in range(len(characters)):
+            block = characters[at : at + self._size]
+            if len(block) == self._size:
+                for number in self._numbers.get(hash(block), ()):
+                    intervals.setdefault(number, []).append((at, at + self._size))
+            for size, texts in self._short.items():
+                for number in texts.get(characters[at : at + size], ()):
                     intervals.setdefault(number, []).append((at, at + size))
-        if len(characters) < 2 * self._size - 1:  # it may stand in a text between two blocks
-            for number in self._holding(characters):
-                intervals.setdefault(number, []).append((0, len(characters)))
+        if len(characters) < 2 * self._size:  # it may stand in a text between two blocks
+            for number, text in enumerate(self._texts):
+                if characters in text:
+                    intervals.setdefault(number, []).append((0, len(characters)))
         return intervals
-
-    def _holding(self, characters: str) -> Iterator[int]:
-        """Yield the numbers of the texts that hold all of `wanted`."""
-        joined, starts = self._joined
-        at = joined.find(characters)
-        while at >= 0:
-            number = bisect_right(starts, at) - 1
-            yield number
-            at = joined.find(characters, starts[number + 1])
-
-
-def _add(blocks: dict[int, int | list[int]], block: str, number: int) -> None:
-    """Note that a block stands in the text of this number; a number alone needs no list."""
-    key = hash(block)
-    there = blocks.setdefault(key, number)
-    if isinstance(there, list):
-        if there[-1] != number:
-            there.append(number)
-    elif there != number:
-        blocks[key] = [there, number]
 
 
 def _contexts(value: CorpusLike) -> tuple[Context, ...]:

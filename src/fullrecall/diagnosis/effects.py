@@ -9,8 +9,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from fullrecall.context import Context
-from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
+from fullrecall.diagnosis.id_evidence import retrieved
+from fullrecall.diagnosis.rescoring import Rescore
 from fullrecall.measures import Budget, Measure, Recall
 from fullrecall.measures.budgets import Cut, budgets_to
 from fullrecall.report.report import Report
@@ -96,15 +97,15 @@ class Baseline:
     """Recall of every row as it is: what changes are measured from.
 
     `score_indices` are those of the scores whose headline is recall, `k` where counting stops,
-    `values` recall by score index and row, `lists` the contexts that count.
+    `values` recall by score index and row, `lists` the contexts that count. `rescored` scores
+    other lists, by the index of each score that can be scored again.
     """
 
-    def __init__(self, report: Report, k: Cut | None) -> None:
-        import numpy as np
-
+    def __init__(self, report: Report, k: Cut | None, rescored: Mapping[int, Rescore]) -> None:
         self.rows: Sequence[Row] = report.rows
         self.methods: Sequence[Method] = report.methods
         self.k = k
+        self.rescored = rescored
         self.score_indices = tuple(
             score_index
             for score_index, method in enumerate(report.methods)
@@ -114,7 +115,6 @@ class Baseline:
         self.values = {
             score_index: self.values_at(score_index, k) for score_index in self.score_indices
         }
-        self._columns = {p: np.array(recall, np.float64) for p, recall in self.values.items()}
         self.lists: Lists = list(self.lists_at(k))
 
     def label(self, score_index: int) -> str:
@@ -128,6 +128,23 @@ class Baseline:
         # Rounded: thirds must add up to one.
         values = np.round(self._table.values(score_index, recall_at(k)), _DIGITS)
         return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
+
+    def over(self, lists: Lists) -> dict[int, list[float | None]]:
+        """Return recall of each row over other lists, by the index of each score that can be told.
+
+        A list that is the recorded one, or is not known, keeps its value.
+        """
+        return {
+            score_index: [
+                before
+                if before is None or contexts is None or contexts is recorded
+                else rescore(row, contexts)
+                for row, before, recorded, contexts in zip(
+                    self.rows, self.values[score_index], self.lists, lists, strict=True
+                )
+            ]
+            for score_index, rescore in self.rescored.items()
+        }
 
     def lists_at(self, k: Cut | None) -> Iterator[Sequence[Context] | None]:
         """Yield the contexts within `k` of every row with a retrieval, None without."""
@@ -197,9 +214,8 @@ class Baseline:
     ) -> Effect | None:
         import numpy as np
 
-        old, new = self._columns[score_index], np.array(after, dtype=np.float64)
-        if proposal.before is not None:
-            old = np.array(proposal.before[score_index], dtype=np.float64)
+        before_all = self.values if proposal.before is None else proposal.before
+        old, new = (np.array(column, np.float64) for column in (before_all[score_index], after))
         is_known = ~np.isnan(old) & ~np.isnan(new)
         gains = (new - old)[is_known]
         gained = self._totals(gains, is_known)

@@ -7,15 +7,16 @@ how the IDs of all samples fit together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus
 from fullrecall.id_forms import document_of
 from fullrecall.id_levels import id_fields
+from fullrecall.report.report import Report
 from fullrecall.rewrites import Match, differences, rewrites
+from fullrecall.table.row import Row
 
 Relation: TypeAlias = Literal["rewrite", "field", "source", "chunk", "document"]
 
@@ -37,38 +38,36 @@ class Alias(NamedTuple):
     indexed_only: bool = False
 
 
-class Lookup(NamedTuple):
-    """One sample as IDs are looked up: those expected and not retrieved, and its contexts."""
-
-    expected: Sequence[str]
-    contexts: Sequence[Context]
-
-
 class IdEvidence:
     """Which expected IDs stand under another ID, by the position of the row.
 
-    `lookups` has the rows that lack an expected ID, `retrieved` the IDs of all rows, `direct` how
-    many expected IDs were retrieved as they are.
+    `missing` has the expected IDs that each row lacks, where it lacks any, `contexts` what these
+    rows retrieved, `retrieved_ids` the IDs of all rows, `direct` how many expected IDs were
+    retrieved as they are.
     """
 
     def __init__(
         self,
-        lookups: Mapping[int, Lookup],
-        retrieved: set[str],
+        missing: Mapping[int, Sequence[str]],
+        contexts: Mapping[int, Sequence[Context]],
+        retrieved_ids: set[str],
         direct: int,
         corpus: Corpus | None,
     ) -> None:
-        self._lookups = lookups
+        self._missing = missing
+        self._contexts = contexts
         self._levels_meet = direct > 0
         indexed = () if corpus is None else corpus.contexts
         self._corpus = {context.id: context for context in indexed if context.id is not None}
-        expected_ids = {own_id for lookup in lookups.values() for own_id in lookup.expected}
-        self._sources = _sources(indexed, expected_ids)
-        self._fields = _fields(lookups)
-        lists = [[context.id for context in lookup.contexts] for lookup in lookups.values()]
+        expected_ids = {own_id for own_ids in missing.values() for own_id in own_ids}
+        self._sources: dict[str, str | None] = {}
+        for context in indexed:
+            if context.source in expected_ids and context.source != context.id:
+                self._sources.setdefault(str(context.source), context.id)
+        self._fields = _fields(missing, contexts)
         rewrite = rewrites(
-            [*lists, sorted(retrieved)],
-            [*([(own_id,) for own_id in lookup.expected] for lookup in lookups.values()), ()],
+            [*([context.id for context in of] for of in contexts.values()), sorted(retrieved_ids)],
+            [*([(own_id,) for own_id in own_ids] for own_ids in missing.values()), ()],
             indexed=self._corpus,
             direct=direct,
         )
@@ -87,8 +86,7 @@ class IdEvidence:
 
     def alias(self, position: int, expected_id: str) -> Alias | None:
         """Return the ID under which the row's list, or the corpus, has an expected one."""
-        lookup = self._lookups.get(position)
-        if lookup is None:
+        if position not in self._missing:
             return None
         in_field = self._fields.get((position, expected_id))
         if in_field is not None:
@@ -114,7 +112,7 @@ class IdEvidence:
         """Return what stands for an expected ID in the row's list, with its rank."""
         matches = self._matches.get(expected_id)
         if matches:
-            contexts = self._lookups[position].contexts
+            contexts = self._contexts[position]
             ranks = {context.id: rank for rank, context in enumerate(contexts, start=1)}
             for match in matches:
                 if match.retrieved in ranks:
@@ -127,8 +125,8 @@ class IdEvidence:
 
     def in_lists(self) -> Iterator[Alias | Match]:
         """Yield what stands for expected IDs in the lists of their own rows."""
-        for position, lookup in self._lookups.items():
-            for expected_id in lookup.expected:
+        for position, own_ids in self._missing.items():
+            for expected_id in own_ids:
                 in_field = self._fields.get((position, expected_id))
                 match, _ = self.match(position, expected_id)
                 if in_field is not None:
@@ -144,10 +142,9 @@ def _relation(match: Match) -> Relation:
     return "document" if match.rule.longer == "reference" else "chunk"
 
 
-_source, _metadata = attrgetter("source"), attrgetter("metadata")
-
-
-def _fields(lookups: Mapping[int, Lookup]) -> dict[tuple[int, str], Alias]:
+def _fields(
+    missing: Mapping[int, Sequence[str]], contexts: Mapping[int, Sequence[Context]]
+) -> dict[tuple[int, str], Alias]:
     """Return the expected IDs that stand in another field of a retrieved context.
 
     A short number stands in many fields by chance: it counts where the field has the expected
@@ -155,36 +152,48 @@ def _fields(lookups: Mapping[int, Lookup]) -> dict[tuple[int, str], Alias]:
     """
     aliases: dict[tuple[int, str], Alias] = {}
     hits: Counter[str] = Counter()
-    for position, lookup in lookups.items():
-        expected_ids = set(lookup.expected)
-        # Most lists have nothing of it, which is seen at once.
-        sources = map(_source, lookup.contexts)
-        if expected_ids.isdisjoint(sources) and not any(map(_metadata, lookup.contexts)):
-            continue
-        for rank, context in enumerate(lookup.contexts, start=1):
+    for position, own_ids in missing.items():
+        for rank, context in enumerate(contexts[position], start=1):
+            if not context.metadata and context.source not in own_ids:
+                continue  # most have nothing of it
             for path, value in id_fields(context):
-                if (
-                    value in expected_ids
-                    and value != context.id
-                    and (position, value) not in aliases
-                ):
+                key = position, value
+                if value in own_ids and value != context.id and key not in aliases:
                     relation: Relation = "source" if path == "source" else "field"
-                    aliases[position, value] = Alias(relation, context.id, rank, path)
+                    aliases[key] = Alias(relation, context.id, rank, path)
                     hits[path] += 1
-    half = sum(bool(lookup.expected) for lookup in lookups.values()) / 2
     return {
         (position, expected_id): alias
         for (position, expected_id), alias in aliases.items()
         if alias.relation == "source"
         or not (expected_id.isdigit() and len(expected_id) <= _SHORT)
-        or hits[alias.where] >= half
+        or hits[alias.where] >= len(missing) / 2
     }
 
 
-def _sources(corpus: Iterable[Context], expected_ids: set[str]) -> dict[str, str | None]:
-    """Return the expected IDs that the corpus has as the source of chunks, with one of these."""
-    sources: dict[str, str | None] = {}
-    for context in corpus:
-        if context.source in expected_ids and context.source != context.id:
-            sources.setdefault(str(context.source), context.id)
-    return sources
+def id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
+    """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
+    missing: dict[int, list[str]] = {}
+    contexts: dict[int, Sequence[Context]] = {}
+    retrieved_ids: set[str] = set()
+    direct = 0
+    for position, row in enumerate(report.rows):
+        ids = {own_id for own_id in row.sample.retrieved_context_ids or () if own_id is not None}
+        retrieved_ids |= ids
+        lacking: list[str] = []
+        for reference in row.sample.reference_context_ids or ():
+            if ids.isdisjoint(reference.any_of):
+                lacking += reference.any_of
+            else:
+                direct += 1
+        if lacking:
+            missing[position], contexts[position] = lacking, retrieved(row)
+    return IdEvidence(missing, contexts, retrieved_ids, direct, corpus)
+
+
+def retrieved(row: Row) -> Sequence[Context]:
+    """Return what was retrieved for a sample as contexts, one without ID and text left empty."""
+    sample = row.sample
+    if sample.retrieved_contexts is not None:
+        return sample.retrieved_contexts
+    return tuple(Context("", id=own_id) for own_id in sample.retrieved_context_ids or ())

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.bounds import BOUNDED, Miss, bounds, reading
-from fullrecall.diagnosis.case import Case, Find, Item, Limits, retrieved
+from fullrecall.diagnosis.case import EXACT, RETRIEVER, Case, Examined, Item, Search
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
 from fullrecall.diagnosis.diagnosis import Diagnosis
 from fullrecall.diagnosis.effects import Baseline, recall_at
-from fullrecall.diagnosis.id_evidence import IdEvidence, Lookup
+from fullrecall.diagnosis.id_evidence import id_evidence
 from fullrecall.diagnosis.id_proposals import id_proposals
-from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
-from fullrecall.diagnosis.rules import Explained, beyond, beyond_budget, explained
+from fullrecall.diagnosis.rules import Explained, beyond_budget, explained
 from fullrecall.diagnosis.trials import Prove, Trials, by_kind
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
-from fullrecall.measures import Budget, Recall
+from fullrecall.measures import Budget
 from fullrecall.measures.budgets import Cut, check_cut
-from fullrecall.parameters import check_k, check_share
+from fullrecall.parameters import check_k
 from fullrecall.report.report import Report, check_report
-from fullrecall.result import Method, Result, Status
+from fullrecall.result import Result, Status
 from fullrecall.run.inquiry import Inquiry
 from fullrecall.run.retrievers import RetrieverLike
-from fullrecall.scorers.passages import Passage, label_of
+from fullrecall.scorers.passages import Passage
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
@@ -42,9 +41,6 @@ def diagnose(
     exact: RetrieverLike | None = None,
     deep_k: int = 100,
     scorers: Sequence[Scorer] | Scorer = (),
-    near_duplicate: float = 0.9,
-    min_run: int = 32,
-    at_most: int = 20_000,
     prove: Prove = False,
 ) -> Diagnosis:
     """Return what to change, by the recall that it would bring, and why each target was missed.
@@ -67,94 +63,58 @@ def diagnose(
     - `scorers`: those that made the report. What they call found is then found in deeper lists
       and stages too, judged ones are asked again there, and first of all which reference contexts
       support a claim. Without them an item is known by its ID, or by all of its characters.
-    - `near_duplicate`: the similarity, in [0, 1], from which two texts count as the same item
-      twice: RapidFuzz's `ratio` of the texts in lower case without punctuation. At 0.9 one
-      character in ten may differ. Texts that differ in a number, a name or a negation never
-      count. A text whose chunks together hold less than this share of it was not split: the rest
-      is not in the corpus.
-    - `min_run`: the shortest run of equal characters that is no chance, as in `SpanRecall`.
-    - `at_most`: how many samples are diagnosed of a report that `Report.open` reads from a
-      directory: so many, drawn at random, where it has more. All of any other report are.
     - `prove`: carry the changes out with every question, so that what they gain stands beside what
       was predicted. True: those that the retrievers given can make, which are a larger k, other
       IDs, no duplicates, and `exact` in place of `retriever`. A mapping has, by the kind of a
       change, a retriever that makes it: `{"skip_stages": partial(search, rerank=False)}`.
 
-    Only scored samples and scorers that measure recall are diagnosed. Of an any-of group, the
+    Only scored samples and scorers that measure recall are diagnosed; of more than 20,000 samples,
+    so many that are drawn at random. Of an any-of group, the
     alternative that came nearest decides. A retriever that fails is not asked again for that
     sample.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
     check_report(report, "diagnose")
-    _check_counts(k=k, deep_k=deep_k, min_run=min_run, at_most=at_most)
-    check_share(near_duplicate, "near_duplicate")
+    if k is not None:
+        check_cut(k)
+    check_k(deep_k, "deep_k")
     changed = by_kind(prove)
     if prove is True and retriever is None and exact is None:
         raise ParameterError("prove=True tries changes through a retriever: pass retriever=")
     by_name = _by_name(scorers, report)
     every = len(report)
-    if every > at_most:
-        report = report.drawn(at_most)
+    if every > _MOST:
+        report = report.drawn(_MOST)
     indexed = Corpus(corpus) if corpus is not None else None
-    search = _Search(
+    search = Search(
         indexed,
         None if retriever is None else Inquiry(retriever, deep_k),
         None if exact is None else Inquiry(exact, deep_k),
+        deep_k,
         by_name,
-        Limits(near_duplicate, min_run, deep_k),
-        _id_evidence(report, indexed),
-        {method.name: _label(method, k) for method in report.methods},
-        Repeated(near_duplicate),
+        id_evidence(report, indexed),
     )
-    misses: list[Diagnosed] = []
-    bounded: list[Miss] = []
-    deep_lists: dict[int, Sequence[Context]] = {}
-    exactly: dict[int, Sequence[Context]] = {}
-    by_recall = [p for p, method in enumerate(report.methods) if method.headline == Recall]
-    for position, row in enumerate(report.rows):
-        missing = [each for p in by_recall for each in _missing(p, row, k)]
-        if not missing:
-            continue
-        looking = _Looking(position, row, search)
-        for score_index, nth, finding, is_found in missing:
-            diagnosed = _diagnosed(looking, row.results[score_index], finding, k, is_found=is_found)
-            if diagnosed is None:
-                continue
-            misses.append(diagnosed)
-            if diagnosed.cause in BOUNDED:
-                bounded.append(Miss(position, score_index, nth, diagnosed))
-        if looking.deep:
-            deep_lists[position] = looking.deep
-        by_exact = looking.exactly()
-        if by_exact:
-            exactly[position] = by_exact
-    search.close()
-    baseline = Baseline(report, k)
-    rescored = rescoring(report, by_name)
-    proposer = Proposer(baseline, rescored, deep_lists, exactly, search.repeated)
+    baseline = Baseline(report, k, rescoring(report, by_name))
+    misses, bounded, lists = _misses(baseline, search)
+    for inquiry in (search.retriever, search.exact):
+        if inquiry is not None:
+            inquiry.close()
+    proposer = Proposer(baseline, lists[RETRIEVER], lists[EXACT])
     proposals = [
         *proposer.proposals(),
-        *id_proposals(baseline, rescored, search.ids),
+        *id_proposals(baseline, search.ids),
         *bounds(baseline, bounded, corpus_known=indexed is not None),
         *reading(baseline, bounded),
     ]
-    trials = Trials(baseline, rescored, retriever, exact, changed) if prove else None
+    trials = Trials(baseline, retriever, exact, changed) if prove else None
     changes = baseline.changes(proposals, None if trials is None else trials.values)
-    return Diagnosis(
-        tuple(misses),
-        tuple(baseline.label(score_index) for score_index in baseline.score_indices),
-        len(report),
-        changes,
-        every,
-    )
+    scores = tuple(baseline.label(score_index) for score_index in baseline.score_indices)
+    return Diagnosis(tuple(misses), scores, len(report), changes, every)
 
 
-def _check_counts(k: Cut | None, **counts: int) -> None:
-    if k is not None:
-        check_cut(k)
-    for name, count in counts.items():
-        check_k(count, name)
+_MOST = 20_000
+"""Samples that are diagnosed of a report that has more."""
 
 
 def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Scorer]:
@@ -169,134 +129,47 @@ def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Sc
     return by_name
 
 
-@dataclass
-class _Search:
-    """What a diagnosis may look into."""
-
-    corpus: Corpus | None
-    retriever: Inquiry | None
-    exact: Inquiry | None
-    scorers: Mapping[str, Scorer]
-    limits: Limits
-    ids: IdEvidence
-    labels: Mapping[str, str]
-    repeated: Repeated
-
-    def close(self) -> None:
-        """End what retrievers were asked in."""
-        for inquiry in (self.retriever, self.exact):
-            if inquiry is not None:
-                inquiry.close()
-
-
-class _Looking:
-    """One sample that misses something, with what was looked up for it: each list once.
-
-    `references` are the reference contexts, those of any-of groups one by one, and `by_label` the
-    same by the labels of their passages, as scorers name targets. `groups` are the any-of groups
-    of the reference IDs. `retrieved` is the whole list, IDs alone made contexts.
-    """
-
-    def __init__(self, position: int, row: Row, search: _Search) -> None:
-        sample = row.sample
-        self.position = position
-        self.row = row
-        self.label = row.label
-        self.search = search
-        self.references = [c for group in sample.reference_contexts or () for c in group]
-        self.by_label = {label_of(context): context for context in self.references}
-        self.groups = {reference.any_of for reference in sample.reference_context_ids or ()}
-        self.retrieved = retrieved(row)
-        self.stages = sample.stages
-        self._lists: dict[str, Sequence[Context] | None] = {}
-        self.problem = ""
-        self.scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = {}
-        self.lists: list[Sequence[Context]] = []
-
-    def repeated(self) -> frozenset[int]:
-        """Return the 0-based indices of duplicates in the list."""
-        return self.search.repeated(self.position, self.retrieved)
-
-    @property
-    def deep(self) -> Sequence[Context] | None:
-        """What the retriever returned when it was asked for more; None if it was not, or failed."""
-        return self._lists.get("the retriever")
-
-    def deeper(self) -> Sequence[Context] | None:
-        """Return what the retriever returns when it is asked for more; None if it fails."""
-        return self._answer(self.search.retriever, "the retriever")
-
-    def exactly(self) -> Sequence[Context] | None:
-        """Return what the exact search returns; None if it fails."""
-        return self._answer(self.search.exact, "the exact search")
-
-    def _answer(self, inquiry: Inquiry | None, name: str) -> Sequence[Context] | None:
-        """Return what is retrieved for the sample, asked once; None with the `problem` if it fails.
-
-        A list that some calls did not add to is no answer to what was retrieved.
-        """
-        if name not in self._lists:
-            self._lists[name] = None
-            if inquiry is not None and self.row.sample.user_input is not None:
-                retrieval = inquiry.ask(self.row.sample)
-                if retrieval.contexts is None or retrieval.error is not None:
-                    self.problem = f"{name} failed: {retrieval.error or 'it returned nothing'}"
-                else:
-                    self._lists[name] = retrieval.contexts[: self.search.limits.deep_k]
-        return self._lists[name]
-
-    def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
-        """Return what the scorer `name` finds in a list, by target; nothing where it fails."""
-        nth = next(
-            (n for n, contexts_scored in enumerate(self.lists) if contexts_scored is contexts), None
-        )
-        if nth is None:
-            nth = len(self.lists)
-            self.lists.append(contexts)
-        if (name, nth) not in self.scored:
-            result = self.search.scorers[name].score(self.row.sample.with_retrieval(contexts))
-            self.scored[name, nth] = {
-                finding.target.any_of: finding
-                for finding in result.findings
-                if result.status is Status.SCORED
-            }
-        return self.scored[name, nth]
+def _misses(
+    baseline: Baseline, search: Search
+) -> tuple[list[Diagnosed], list[Miss], dict[str, dict[int, Sequence[Context]]]]:
+    """Return all misses, those of causes that can be bounded, and what searches returned."""
+    misses: list[Diagnosed] = []
+    bounded: list[Miss] = []
+    lists: dict[str, dict[int, Sequence[Context]]] = {RETRIEVER: {}, EXACT: {}}
+    for position, row in enumerate(baseline.rows):
+        examined, missed_before = Examined(position, row, search), len(misses)
+        for score_index in baseline.score_indices:
+            result = row.results[score_index]
+            for nth, explanation in _explained(examined, result, baseline.k):
+                label = result.targets[nth].label
+                score = baseline.label(score_index)
+                question = row.sample.user_input
+                miss = Diagnosed(row.label, question, score, label, *explanation)
+                misses.append(miss)
+                if miss.cause in BOUNDED:
+                    bounded.append(Miss(position, score_index, nth, miss))
+        if len(misses) > missed_before:
+            examined.exactly()  # whether a rule asked or not: its lists are a change to weigh
+        for name, contexts in examined.lists.items():
+            if contexts:
+                lists[name][position] = contexts
+    return misses, bounded, lists
 
 
-def _missing(score_index: int, row: Row, k: Cut | None) -> Iterator[tuple[int, int, Finding, bool]]:
-    """Yield each finding of a score to look into: its index, its number, and whether it is found.
-
-    What was found is looked into where it is known what of the list was read.
-    """
-    result = row.results[score_index]
+def _explained(
+    examined: Examined, result: Result, k: Cut | None
+) -> Iterator[tuple[int, Explained]]:
+    """Yield why targets of a result were missed, or were found and not read, by their index."""
     measure = recall_at(k)
     if result.status is not Status.SCORED or result[measure] is None:
         return
-    record = row.sample.retrieval
-    is_read_known = record is not None and record.read is not None
-    paid = result.paid(measure)
-    for nth, (finding, ranked) in enumerate(zip(result.findings, paid, strict=True)):
-        is_found = ranked.found_at(measure.top)
-        if is_read_known or not is_found:
-            yield score_index, nth, finding, is_found
-
-
-def _diagnosed(
-    looking: _Looking, result: Result, finding: Finding, k: Cut | None, *, is_found: bool
-) -> Diagnosed | None:
-    """Return why a target was missed; None where it was found, and read as far as is known."""
-    row = looking.row
-    if is_found:
-        unread = _unread(row, finding)
-        if unread is None:
-            return None
-        cause, detail, rank = unread
-    else:
-        cause, detail, rank = _nearest(looking, result, finding, k)
-    label = looking.search.labels[result.method.name]
-    return Diagnosed(
-        looking.label, row.sample.user_input, label, finding.target.label, cause, detail, rank
-    )
+    for nth, (finding, paid) in enumerate(zip(result.findings, result.paid(measure), strict=True)):
+        if not paid.found_at(measure.top):
+            yield nth, _nearest(examined, result, finding, k)
+            continue
+        unread = _unread(examined.row, finding)
+        if unread is not None:
+            yield nth, unread
 
 
 def _unread(row: Row, finding: Finding) -> Explained | None:
@@ -313,47 +186,22 @@ def _unread(row: Row, finding: Finding) -> Explained | None:
     )
 
 
-def _label(method: Method, k: Cut | None) -> str:
-    return method.label(method.headline if k is None else method.headline @ k)
-
-
-def _nearest(looking: _Looking, result: Result, finding: Finding, k: Cut | None) -> Explained:
+def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None) -> Explained:
     """Return the cause of the item that came nearest; of items needed together, the farthest."""
-    search, name = looking.search, result.method.name
+    search, name = examined.search, result.method.name
     judged = bool(finding.verdict or result.method.parameters.get("judge"))
-    rank = finding.rank
     if isinstance(k, Budget):
         if finding.found_at():
-            return beyond_budget(finding, looking.row.sample, k)
+            return beyond_budget(finding, examined.row.sample, k)
         k = None  # no budget would have paid for it
-    if rank is not None and k is not None and not judged and not looking.stages:
-        # What else there is to know of the item would change nothing.
-        return beyond(rank, k, looking.row.sample.ranks is None, looking.repeated)
-    items, together = _items(finding, name, looking, judged=judged)
+    items, together = _items(finding, name, examined, judged=judged)
     explanations = []
     for item in items:
         by_scorer = name in search.scorers and len(items) == 1 and not (judged and item.passage)
-        case = Case(
-            looking.row,
-            result,
-            finding,
-            k,
-            item,
-            judged,
-            _finder(name, finding, looking) if by_scorer else _matcher(item, search.limits),
-            search.corpus,
-            looking.deeper if search.retriever is not None else None,
-            None if item.id is None else search.ids.alias(looking.position, item.id),
-            looking.retrieved,
-            looking.repeated,
-            looking.stages,
-            search.limits,
-            name in search.scorers,
-            None if search.exact is None else looking.exactly,
-            lambda: looking.problem,
-        )
+        find = partial(_scorers_rank, examined, name, finding) if by_scorer else item.rank_in
+        case = Case(examined, result, finding, k, item, judged, find)
         explanations.append((explained(case), item))
-    if len(explanations) == 1:
+    if len({explanation for explanation, _ in explanations}) == 1:
         return explanations[0][0]
     best, item = (max if together else min)(
         explanations,
@@ -365,35 +213,24 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: Cut | None)
 _ORDER = {cause: nth for nth, cause in enumerate(Cause)}
 
 
-def _finder(name: str, finding: Finding, looking: _Looking) -> Find:
-    """Return the function that finds at which rank a list holds a target: the scorer itself."""
-
-    def find(contexts: Sequence[Context]) -> int | None:
-        there = looking.findings(name, contexts).get(finding.target.any_of)
-        return None if there is None else there.rank
-
-    return find
-
-
-def _matcher(item: Item, limits: Limits) -> Find:
-    """Return the function that finds at which rank a list holds an item: its ID or all its text."""
-
-    def find(contexts: Sequence[Context]) -> int | None:
-        ranked = enumerate(contexts, start=1)
-        return next((rank for rank, c in ranked if item.is_in(c, limits.min_run)), None)
-
-    return find
+def _scorers_rank(
+    examined: Examined, name: str, finding: Finding, contexts: Sequence[Context]
+) -> int | None:
+    """Return the rank at which a list holds a target, as its scorer sees it."""
+    there = examined.findings(name, contexts).get(finding.target.any_of)
+    return None if there is None else there.rank
 
 
 def _items(
-    finding: Finding, name: str, looking: _Looking, *, judged: bool
+    finding: Finding, name: str, examined: Examined, *, judged: bool
 ) -> tuple[list[Item], bool]:
     """Return what would have served for a target, and whether all of it is needed together."""
     if judged:
-        return _supporting(finding, name, looking)
-    names, by_label = finding.target.any_of, looking.by_label
-    if names in looking.groups and by_label.keys().isdisjoint(names):
-        return [_by_id(own_id, looking) for own_id in names], False
+        return _supporting(finding, name, examined)
+    names, by_label = finding.target.any_of, examined.by_label
+    groups = {reference.any_of for reference in examined.row.sample.reference_context_ids or ()}
+    if names in groups and by_label.keys().isdisjoint(names):
+        return [_by_id(own_id, examined) for own_id in names], False
     return [
         Item(text, None, Passage.of(by_label[text]), by_label[text].id)
         if text in by_label
@@ -402,10 +239,10 @@ def _items(
     ], False
 
 
-def _by_id(own_id: str, looking: _Looking) -> Item:
+def _by_id(own_id: str, examined: Examined) -> Item:
     """Return the item of an ID, with its text where the references or the corpus have it."""
-    corpus = looking.search.corpus
-    for context in looking.references:
+    corpus = examined.search.corpus
+    for context in examined.references:
         if context.id == own_id and context.text:
             return Item(own_id, own_id, Passage.of(context))
     indexed = corpus.get(own_id) if corpus is not None else None
@@ -414,40 +251,14 @@ def _by_id(own_id: str, looking: _Looking) -> Item:
     return Item(own_id, own_id, Passage.of(indexed))
 
 
-def _supporting(finding: Finding, name: str, looking: _Looking) -> tuple[list[Item], bool]:
+def _supporting(finding: Finding, name: str, examined: Examined) -> tuple[list[Item], bool]:
     """Return the reference contexts that support a claim, as the judge finds when asked."""
     unknown = [Item(finding.target.label)]
-    if not looking.references or name not in looking.search.scorers:
+    if not examined.references or name not in examined.search.scorers:
         return unknown, False
-    there = looking.findings(name, looking.references).get(finding.target.any_of)
+    there = examined.findings(name, examined.references).get(finding.target.any_of)
     if there is None or there.rank is None:
         return unknown, False
-    contexts = [looking.references[rank - 1] for rank in there.ranks]
+    contexts = [examined.references[rank - 1] for rank in there.ranks]
     # Credit that comes later than the first rank cited needs more than that one context.
     return [Item(c.label, c.id, Passage.of(c)) for c in contexts], there.rank > there.ranks[0]
-
-
-def _id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
-    """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
-    lookups: dict[int, Lookup] = {}
-    retrieved_ids: set[str | None] = set()
-    direct = 0
-    for position, row in enumerate(report.rows):
-        ids = set(row.sample.retrieved_context_ids or ())
-        retrieved_ids |= ids
-        single = row.sample.single_ids
-        missing: list[str] = []
-        if single is not None:
-            missing = [own_id for own_id in single.names if own_id not in ids]
-            direct += len(single.ids) - len(missing)
-        else:
-            for reference in row.sample.reference_context_ids or ():
-                if ids.isdisjoint(reference.any_of):
-                    missing += reference.any_of
-                else:
-                    direct += 1
-        if missing:
-            lookups[position] = Lookup(missing, retrieved(row))
-    return IdEvidence(
-        lookups, {own_id for own_id in retrieved_ids if own_id is not None}, direct, corpus
-    )

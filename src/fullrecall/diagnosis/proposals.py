@@ -10,8 +10,7 @@ from fullrecall.calls import Stage, identity
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
-from fullrecall.diagnosis.likeness import Repeated
-from fullrecall.diagnosis.rescoring import Rescored
+from fullrecall.diagnosis.likeness import duplicates
 from fullrecall.measures import Budget
 from fullrecall.measures.budgets import Cut
 from fullrecall.table.row import Row
@@ -26,30 +25,25 @@ _NEAR = 0.01
 class Proposer:
     """Proposes changes of one report: those whose lists are in the record, or were asked for.
 
-    `rescored` scores other lists, by the index of each score that can be scored again. `deeper`
-    has what the retriever returned when asked for more, by the position of the row, `exact` what
-    the exact search did.
+    `deeper` has what the retriever returned when asked for more, by the position of the row,
+    `exact` what the exact search did.
     """
 
     def __init__(
         self,
         baseline: Baseline,
-        rescored: Mapping[int, Rescored],
         deeper: Mapping[int, Sequence[Context]],
         exact: Mapping[int, Sequence[Context]],
-        repeated: Repeated,
     ) -> None:
         self._baseline = baseline
-        self._rescored = rescored
         self._deeper = deeper
         self._exact = exact
-        self._repeated = repeated
         self._pipelines = [_Pipeline.of(row) for row in baseline.rows]
 
     def proposals(self) -> Iterator[Proposal]:
         """Yield all of them."""
         yield from self._larger_k()
-        if self._rescored:
+        if self._baseline.rescored:
             yield from self._retrieving_more()
             yield from self._keeping_more()
             yield from self._skipping()
@@ -117,8 +111,14 @@ class Proposer:
         if not 0 < k < depth:
             return
         ks = _doubled(k, depth)
-        lists_at = {each_k: self._cut(each_k) for each_k in ks}
-        values = {each_k: self._values(lists) for each_k, lists in lists_at.items()}
+        lists_at = {
+            each_k: [
+                self._deeper[position][:each_k] if position in self._deeper else None
+                for position in range(len(baseline.rows))
+            ]
+            for each_k in ks
+        }
+        values = {each_k: baseline.over(lists) for each_k, lists in lists_at.items()}
         longest = max(len(contexts or ()) for contexts in whole)
         for larger in _worth(ks, values):
             if baseline.k is None or larger > longest:
@@ -129,12 +129,6 @@ class Proposer:
                     lists_at[larger],
                     depth=larger,
                 )
-
-    def _cut(self, k: int) -> Lists:
-        return [
-            self._deeper[position][:k] if position in self._deeper else None
-            for position in range(len(self._baseline.rows))
-        ]
 
     def _keeping_more(self) -> Iterator[Proposal]:
         """Yield, for each stage on the way to the final list, that all it returned is kept."""
@@ -148,7 +142,7 @@ class Proposer:
             yield Proposal(
                 ChangeKind.KEEP_MORE,
                 f"keep {number} contexts of {name} through {dropping}",
-                self._values(lists),
+                self._baseline.over(lists),
                 lists,
                 depth=max(len(contexts or ()) for contexts in lists),
             )
@@ -161,7 +155,7 @@ class Proposer:
             yield Proposal(
                 ChangeKind.SKIP_STAGES,
                 f"leave out {dropped}: use {name} alone",
-                self._values(lists),
+                self._baseline.over(lists),
                 lists,
             )
 
@@ -188,7 +182,7 @@ class Proposer:
             yield Proposal(
                 ChangeKind.FUSE_STAGES,
                 f"fuse {shown} by reciprocal rank",
-                self._values(lists),
+                self._baseline.over(lists),
                 lists,
             )
 
@@ -199,12 +193,11 @@ class Proposer:
         for position, (row, recorded) in enumerate(
             zip(self._baseline.rows, self._baseline.lists, strict=True)
         ):
-            deeper = self._deeper.get(position)
-            longer = deeper or row.sample.retrieved_contexts or ()
+            longer = self._deeper.get(position) or row.sample.retrieved_contexts or ()
             if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
                 lists.append(recorded)
                 continue
-            repeated = self._repeated(position, longer, deeper=bool(deeper))
+            repeated = duplicates(longer)
             if not repeated or min(repeated) >= len(recorded):
                 lists.append(recorded)
                 continue
@@ -216,12 +209,10 @@ class Proposer:
             yield Proposal(
                 ChangeKind.DROP_DUPLICATES,
                 "drop duplicates before the list is cut",
-                self._values(lists),
+                self._baseline.over(lists),
                 lists,
                 depth=depth,
-                transform=lambda _, contexts: _without(contexts, self._repeated.within(contexts))[
-                    :counted
-                ],
+                transform=lambda _, contexts: _without(contexts, duplicates(contexts))[:counted],
             )
 
     def _searching_exactly(self) -> Iterator[Proposal]:
@@ -238,27 +229,9 @@ class Proposer:
         yield Proposal(
             ChangeKind.SEARCH_EXACTLY,
             "search as the exact search does: no approximate index, no filter",
-            self._values(lists),
+            self._baseline.over(lists),
             lists,
         )
-
-    def _values(self, lists: Lists) -> dict[int, list[float | None]]:
-        """Return recall of each row over other lists, by score index.
-
-        A list that is the recorded one keeps its value.
-        """
-        recorded = self._baseline.lists
-        return {
-            score_index: [
-                before
-                if before is None or contexts is None or contexts is recorded[position]
-                else rescored.recall(self._baseline.rows[position], contexts)
-                for position, (before, contexts) in enumerate(
-                    zip(self._baseline.values[score_index], lists, strict=True)
-                )
-            ]
-            for score_index, rescored in self._rescored.items()
-        }
 
     def _lists(
         self,

@@ -7,14 +7,15 @@ from the targets. A judge is not asked: what only it could tell is not promised.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from typing import Protocol
+from typing import TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.measures import Recall
 from fullrecall.report.report import Report
-from fullrecall.result import Result, Status
+from fullrecall.result import Status
 from fullrecall.scorers import EntityRecall, IdRecall
 from fullrecall.scorers.derived import rebuilt
 from fullrecall.scorers.scorer import DeterministicScorer, Scorer
@@ -23,66 +24,43 @@ from fullrecall.table.row import Row
 _CHECKED = 20
 """So many recorded samples a scorer that was built again must score as they were."""
 
-
-class Rescored(Protocol):
-    """Scores lists of one score's samples."""
-
-    def recall(self, row: Row, contexts: Sequence[Context]) -> float | None:
-        """Return recall over a whole list, None where it is unknown."""
-        ...
+Rescore: TypeAlias = Callable[[Row, Sequence[Context]], "float | None"]
+"""Returns recall of a row's sample over a whole list, None where it is unknown."""
 
 
-class ByIds:
-    """Recall by ID, counted from the targets of the recorded result."""
-
-    def __init__(self, score_index: int) -> None:
-        self._score_index = score_index
-
-    def recall(self, row: Row, contexts: Sequence[Context]) -> float | None:
-        """Return recall over a whole list, None where none of its contexts has an ID."""
-        ids = {context.id for context in contexts}
-        return None if ids == {None} else self.of_ids(row, ids)
-
-    def of_ids(self, row: Row, ids: set[str | None]) -> float:
-        """Return the share of targets of which an ID is among these."""
-        targets = row.results[self._score_index].targets
-        return sum(not ids.isdisjoint(target.any_of) for target in targets) / len(targets)
-
-
-class ByScorer:
-    """Recall by a scorer that asks nobody."""
-
-    def __init__(self, scorer: Scorer) -> None:
-        self._scorer = scorer
-
-    def recall(self, row: Row, contexts: Sequence[Context]) -> float | None:
-        """Return recall over a whole list, None where the scorer cannot compute it."""
-        result = self._scorer.score(row.sample.with_retrieval(contexts))
-        return result[Recall] if result.status is Status.SCORED else None
-
-
-def rescoring(report: Report, scorers: Mapping[str, Scorer]) -> dict[int, Rescored]:
+def rescoring(report: Report, scorers: Mapping[str, Scorer]) -> dict[int, Rescore]:
     """Return what scores other lists, by the index of each score that can be scored again."""
-    rescored: dict[int, Rescored] = {}
+    rescored: dict[int, Rescore] = {}
     for score_index, method in enumerate(report.methods):
         scorer = scorers.get(method.name) or rebuilt(method)
-        if method.headline != Recall or scorer is None or not _asks_nobody(scorer):
+        asks_nobody = isinstance(scorer, DeterministicScorer) or (
+            isinstance(scorer, EntityRecall) and scorer.judge is None
+        )
+        if method.headline != Recall or scorer is None or not asks_nobody:
             continue
         rows = (row for row in report.rows if row.results[score_index].status is Status.SCORED)
-        checked = list(islice(rows, _CHECKED))
-        if all(_reproduces(scorer, row, row.results[score_index]) for row in checked):
+        if all(
+            _by_scorer(scorer, row, None) == row.results[score_index].score
+            for row in islice(rows, _CHECKED)
+        ):
+            by_id = partial(_by_ids, score_index)
             rescored[score_index] = (
-                ByIds(score_index) if isinstance(scorer, IdRecall) else ByScorer(scorer)
+                by_id if isinstance(scorer, IdRecall) else partial(_by_scorer, scorer)
             )
     return rescored
 
 
-def _asks_nobody(scorer: Scorer) -> bool:
-    if isinstance(scorer, EntityRecall):
-        return scorer.judge is None
-    return isinstance(scorer, DeterministicScorer)
+def _by_ids(score_index: int, row: Row, contexts: Sequence[Context]) -> float | None:
+    """Return the share of targets of which an ID is among the contexts'."""
+    ids = {context.id for context in contexts}
+    if ids == {None}:
+        return None
+    targets = row.results[score_index].targets
+    return sum(not ids.isdisjoint(target.any_of) for target in targets) / len(targets)
 
 
-def _reproduces(scorer: Scorer, row: Row, recorded: Result) -> bool:
-    again = scorer.score(row.sample)
-    return again.status is recorded.status and again.score == recorded.score
+def _by_scorer(scorer: Scorer, row: Row, contexts: Sequence[Context] | None) -> float | None:
+    """Return recall by a scorer that asks nobody; over the recorded list without another one."""
+    sample = row.sample if contexts is None else row.sample.with_retrieval(contexts)
+    result = scorer.score(sample)
+    return result[Recall] if result.status is Status.SCORED else None

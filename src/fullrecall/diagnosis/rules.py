@@ -7,23 +7,21 @@ only the corpus or another search can tell.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from fullrecall.calls import Stage, failures
+from fullrecall.calls import failures
 from fullrecall.context import Context
 from fullrecall.counts import counted
-from fullrecall.diagnosis.case import Case
+from fullrecall.diagnosis.case import Alike, Case
 from fullrecall.diagnosis.causes import Cause
+from fullrecall.diagnosis.likeness import NEAR_DUPLICATE
 from fullrecall.findings import Finding
 from fullrecall.judges.evidence import locate
 from fullrecall.measures import Budget
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import rank_at
-
-FINAL = "the final list"
 
 _ABSTENTION = re.compile(
     r"^(?:[\w ,]* )?(?:documents?|contexts?|passages?|texts?|sources?|excerpts?)"
@@ -70,31 +68,17 @@ def ranked_too_low(case: Case) -> Explained | None:
     rank, k = case.finding.rank, case.k
     if rank is None or k is None:
         return None
-    explanation = beyond(rank, k, case.row.sample.ranks is None, case.repeated)
-    if explanation.cause is Cause.BEYOND_K:
-        for stage in case.stages:
-            before = case.find(stage.contexts)
-            if before is not None and before <= k:
-                detail = f"{stage.name} had it at rank {before}; now it is {explanation.detail}"
-                return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
-    return explanation
-
-
-def beyond(
-    rank: int,
-    k: int,
-    in_one_list: bool,  # noqa: FBT001 - all that it takes
-    repeated: Callable[[], frozenset[int]],
-) -> Explained:
-    """Return that a target stands beyond k, behind `repeated` contexts or not.
-
-    Where several lists were united, a rank is no position: duplicates say nothing.
-    """
     detail = f"at rank {rank} of the list, beyond k = {k}"
-    before = sum(index < rank - 1 for index in repeated()) if in_one_list else 0
-    if before and rank - before <= k:
-        detail += f"; {before} of the contexts before it are duplicates of others"
-        return Explained(Cause.CROWDED_OUT, detail, rank)
+    if case.examined.row.sample.ranks is None:  # in united lists a rank is no position
+        before = sum(index < rank - 1 for index in case.examined.repeated)
+        if before and rank - before <= k:
+            detail += f"; {before} of the contexts before it are duplicates of others"
+            return Explained(Cause.CROWDED_OUT, detail, rank)
+    for stage in case.examined.stages:
+        there = case.find(stage.contexts)
+        if there is not None and there <= k:
+            detail = f"{stage.name} had it at rank {there}; now it is {detail}"
+            return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
     return Explained(Cause.BEYOND_K, detail, rank)
 
 
@@ -142,7 +126,7 @@ def judged_unsupported(case: Case) -> Explained | None:
                 f"the context at rank {rank} has it verbatim; verdict: not supported",
                 rank,
             )
-    at = None if case.judged_without_item else _rank(case, case.within_k)
+    at = case.item.rank_in(case.within_k)
     if at is None:
         return None
     return Explained(
@@ -157,62 +141,49 @@ def other_id(case: Case) -> Explained | None:
     expected_id, alias = case.item.id, case.alias
     if expected_id is None:
         return None
-    if alias is not None and not alias.indexed_only:
-        at = f"the context at rank {alias.rank}" if alias.rank else "a context of the corpus"
-        has_other = f"{at} is {alias.other_id!r}"
-        detail, cause = {
-            "rewrite": (f"{has_other}: the same but for {alias.where}", Cause.ID_MISMATCH),
-            "field": (
-                f"{at} has it at id_key={alias.where!r}, and {alias.other_id!r} as its ID",
-                Cause.ID_MISMATCH,
-            ),
-            "source": (
-                f"{at} has it as its source, and {alias.other_id!r} as its ID",
-                Cause.WRONG_ID_LEVEL,
-            ),
-            "chunk": (f"{has_other}, which is a part of it", Cause.WRONG_ID_LEVEL),
-            "document": (f"{has_other}, of which it is a part", Cause.WRONG_ID_LEVEL),
-        }[alias.relation]
-        return Explained(cause, detail, alias.rank)
-    return _by_text(case, expected_id)
+    if alias is None or alias.indexed_only:
+        return _by_text(case, expected_id)
+    at = f"the context at rank {alias.rank}" if alias.rank else "a context of the corpus"
+    has_other = f"{at} is {alias.other_id!r}"
+    detail = {
+        "rewrite": f"{has_other}: the same but for {alias.where}",
+        "field": f"{at} has it at id_key={alias.where!r}, and {alias.other_id!r} as its ID",
+        "source": f"{at} has it as its source, and {alias.other_id!r} as its ID",
+        "chunk": f"{has_other}, which is a part of it",
+        "document": f"{has_other}, of which it is a part",
+    }[alias.relation]
+    is_mismatch = alias.relation in ("rewrite", "field")
+    cause = Cause.ID_MISMATCH if is_mismatch else Cause.WRONG_ID_LEVEL
+    return Explained(cause, detail, alias.rank)
 
 
 def _by_text(case: Case, expected_id: str) -> Explained | None:
     """The text was retrieved under an ID that does not match; needs the texts of both."""
     if case.item.passage is None or (case.corpus is not None and case.corpus.get(expected_id)):
         return None
-    has_corpus_ids = case.corpus is not None and case.corpus.has_ids
-    for rank, context in enumerate(case.retrieved, start=1):
+    for rank, context in enumerate(case.examined.retrieved, start=1):
         if context.text != case.item.text:
-            if context.id is not None and _begins(context.id, expected_id):
-                holds = case.item.parts_in([context], case.limits.min_run)
-                if holds:
-                    detail = f"{context.id!r} was retrieved at rank {rank} and has some of its text"
-                    return Explained(Cause.WRONG_ID_LEVEL, detail, rank)
-            continue
-        if context.id is None:
-            detail = f"the context at rank {rank} is its text, and has no ID"
-            return Explained(Cause.ID_MISMATCH, detail, rank)
-        if has_corpus_ids:
-            detail = f"the context at rank {rank} is its text, under the ID {context.id!r}"
+            if _begins(context.id or "", expected_id) and case.item.parts_in([context]):
+                detail = f"{context.id!r} was retrieved at rank {rank} and has some of its text"
+                return Explained(Cause.WRONG_ID_LEVEL, detail, rank)
+        elif context.id is None or (case.corpus is not None and case.corpus.has_ids):
+            has = "and has no ID" if context.id is None else f"under the ID {context.id!r}"
+            detail = f"the context at rank {rank} is its text, {has}"
             return Explained(Cause.ID_MISMATCH, detail, rank)
     return None
 
 
 def dropped_by_stage(case: Case) -> Explained | None:
     """A stage had it, and the next one on its way had not."""
-    if not case.stages:
-        return None
-    had = {stage.name: case.find(stage.contexts) for stage in case.stages}
-    last = next((stage for stage in reversed(case.stages) if had[stage.name] is not None), None)
+    stages = case.examined.stages
+    ranks = {stage.name: case.find(stage.contexts) for stage in stages}
+    last = next((stage for stage in reversed(stages) if ranks[stage.name] is not None), None)
     if last is None:
         return None
-    by = _next(last, case.stages)
-    return Explained(
-        Cause.DROPPED_BY_STAGE,
-        f"{last.name} had it at rank {had[last.name]}, {by} no longer has it",
-        had[last.name],
-    )
+    by = last.into if last.into in ranks else "the final list"
+    rank = ranks[last.name]
+    detail = f"{last.name} had it at rank {rank}, {by} no longer has it"
+    return Explained(Cause.DROPPED_BY_STAGE, detail, rank)
 
 
 def text_differs(case: Case) -> Explained | None:
@@ -250,11 +221,8 @@ def near_duplicate(case: Case) -> Explained | None:
     alike = case.alike
     if alike is None or alike.difference:
         return None
-    return Explained(
-        Cause.NEAR_DUPLICATE,
-        f"{_twin(case, alike.rank)} has nearly its text (similarity {alike.similarity:.2f})",
-        alike.rank,
-    )
+    detail = f"{_twin(case, alike)} has nearly its text (similarity {alike.similarity:.2f})"
+    return Explained(Cause.NEAR_DUPLICATE, detail, alike.rank)
 
 
 def lookalike(case: Case) -> Explained | None:
@@ -262,52 +230,49 @@ def lookalike(case: Case) -> Explained | None:
     alike = case.alike
     if alike is None or not alike.difference:
         return None
-    return Explained(
-        Cause.LOOKALIKE,
-        f"{_twin(case, alike.rank)} looks like it (similarity {alike.similarity:.2f}) and differs: "
-        f"{alike.difference}",
-        alike.rank,
+    likeness = f"looks like it (similarity {alike.similarity:.2f}) and differs: {alike.difference}"
+    return Explained(Cause.LOOKALIKE, f"{_twin(case, alike)} {likeness}", alike.rank)
+
+
+def _twin(case: Case, alike: Alike) -> str:
+    own_id = case.within_k[alike.rank - 1].id
+    return (
+        f"the context {own_id!r} at rank {alike.rank}"
+        if own_id
+        else f"the context at rank {alike.rank}"
     )
 
 
-def _twin(case: Case, rank: int) -> str:
-    twin = case.within_k[rank - 1].id
-    return f"the context {twin!r} at rank {rank}" if twin else f"the context at rank {rank}"
-
-
-def split_across_chunks(case: Case) -> Explained | None:  # noqa: PLR0911 - each its reason
+def split_across_chunks(case: Case) -> Explained | None:
     """No chunk holds the text whole, and several hold it together."""
-    item, limits = case.item, case.limits
-    if case.by_characters and (case.corpus is None or not case.corpus.has_texts):
-        return None  # what the list has of it is its credit, and that is not all
-    if item.passage is None or (
-        item.id is not None and case.corpus is not None and case.corpus.get(item.id) is not None
-    ):
+    item, corpus = case.item, case.corpus
+    has_texts = corpus is not None and corpus.has_texts
+    indexed_by_id = item.id is not None and corpus is not None and corpus.get(item.id) is not None
+    if item.passage is None or indexed_by_id:
         return None
-    here = item.parts_in(case.within_k, limits.min_run)
-    if case.corpus is None or not case.corpus.has_texts:
-        if len(here) > 1 and item.share_of(here.values()) == 1.0:
-            return Explained(
-                Cause.SPLIT_ACROSS_CHUNKS,
-                f"all of it was retrieved, in parts, at ranks {_listed(here)}",
-                max(here),
-            )
+    here = item.parts_in(case.within_k)
+    ranks = ", ".join(map(str, here))
+    if not has_texts:
+        # Where a scorer counts characters, what the list has of it is its credit: not all.
+        by_characters = "min_run" in case.result.method.parameters
+        if by_characters or len(here) < 2 or item.share_of(here.values()) < 1.0:  # noqa: PLR2004 - two halves
+            return None
+        detail = f"all of it was retrieved, in parts, at ranks {ranks}"
+        return Explained(Cause.SPLIT_ACROSS_CHUNKS, detail, max(here))
+    most = max((item.share_of([holder.overlap]) for holder in case.holders), default=0.0)
+    # Phrases in common are no parts of it.
+    if case.share_in_corpus < NEAR_DUPLICATE or case.share_in_corpus <= most:
         return None
-    holders, together = case.holders, case.share_in_corpus
-    if together < limits.near_duplicate:  # phrases in common are no parts of it
-        return None
-    shares = [item.share_of([holder.overlap]) for holder in holders]
-    if len(holders) < 2 or together <= max(shares):  # noqa: PLR2004 - two halves
-        return None
-    missing = [h.context for h in holders if not any(_same(h.context, c) for c in case.within_k)]
+    held = [holder.context for holder in case.holders]
+    missing = [each for each in held if not any(_same(each, c) for c in case.within_k)]
     share = item.share_of(here.values())
-    retrieved = f"{share:.0%} of it was retrieved (rank {_listed(here)})" if here else "no part was"
+    retrieved = f"{share:.0%} of it was retrieved (rank {ranks})" if here else "no part was"
     names = ", ".join(repr(context.id or _short(context.label)) for context in missing[:3])
     rest = f"; not retrieved: {names}" if missing else ""
     return Explained(
         Cause.SPLIT_ACROSS_CHUNKS,
-        f"it is split across {len(holders)} chunks of the corpus, none with more than "
-        f"{max(shares):.0%} of it; {retrieved}{rest}",
+        f"it is split across {len(held)} chunks of the corpus, none with more than {most:.0%} of "
+        f"it; {retrieved}{rest}",
         min(here, default=None),
     )
 
@@ -332,7 +297,7 @@ def not_in_corpus(case: Case) -> Explained | None:
     if corpus is None or case.judged_without_item:
         return None
     if item.id is not None and corpus.has_ids:
-        if _is_in_corpus(case):
+        if case.is_in_corpus:
             return None
         return Explained(Cause.NOT_IN_CORPUS, f"no context of the corpus has the ID {item.id!r}")
     if item.passage is None or not corpus.has_texts:
@@ -346,7 +311,7 @@ def not_in_corpus(case: Case) -> Explained | None:
 
 def failed_call(case: Case) -> Explained | None:
     """One of the calls of the retriever failed."""
-    record = case.row.sample.retrieval
+    record = case.examined.row.sample.retrieval
     failed = failures(record.calls) if record is not None else []
     if not failed:
         return None
@@ -356,7 +321,7 @@ def failed_call(case: Case) -> Explained | None:
 
 def nothing_retrieved(case: Case) -> Explained | None:
     """The list is empty."""
-    if case.retrieved:
+    if case.examined.retrieved:
         return None
     detail = "the retriever returned an empty list"
     rank = case.deep_rank
@@ -368,11 +333,11 @@ def nothing_retrieved(case: Case) -> Explained | None:
 def lost_by_index(case: Case) -> Explained | None:
     """An exact search has it within what counts: the index or a filter lost it."""
     rank = case.exact_rank
-    counts = len(case.retrieved) if case.k is None else case.k
+    counts = len(case.examined.retrieved) if case.k is None else case.k
     if rank is None or rank > counts:
         return None
     deeper = case.deep_rank
-    if case.problem():
+    if case.examined.problem:
         return None
     where = "does not return it" if deeper is None else f"has it at rank {deeper}"
     detail = f"exact search has it at rank {rank}; the retriever {where}"
@@ -384,7 +349,9 @@ def found_deeper(case: Case) -> Explained | None:
     rank = case.deep_rank
     if rank is None:
         return None
-    return Explained(Cause.BEYOND_K, f"at rank {rank} when retrieving {case.limits.deep_k}", rank)
+    return Explained(
+        Cause.BEYOND_K, f"at rank {rank} when retrieving {case.examined.search.deep_k}", rank
+    )
 
 
 def ranked_low(case: Case) -> Explained | None:
@@ -397,24 +364,24 @@ def ranked_low(case: Case) -> Explained | None:
 
 def search_failed(case: Case) -> Explained | None:
     """The search that would have shown its rank failed: its cause is unknown."""
-    problem = case.problem()
+    problem = case.examined.problem
     return Explained(Cause.FAILED_CALL, problem) if problem else None
 
 
 def in_the_corpus(case: Case) -> Explained | None:
     """The corpus has it, and the retriever did not return it."""
-    if case.corpus is None or not _is_in_corpus(case):
+    if case.corpus is None or not case.is_in_corpus:
         return None
-    deep = None if case.deeper is None else case.deeper()
+    search, deep = case.examined.search, case.examined.deeper()
     if deep is None:
         return Explained(
             Cause.NEVER_RETRIEVED,
-            f"in the corpus, and not among the {len(case.retrieved)} retrieved; retrieve deeper to "
-            "learn its rank: retriever=",
+            f"in the corpus, and not among the {len(case.examined.retrieved)} retrieved; retrieve "
+            "deeper to learn its rank: retriever=",
         )
-    k = case.limits.deep_k
+    k = search.deep_k
     top = f"in the top {k}" if len(deep) >= k else f"among the {len(deep)} returned of {k}"
-    by_exact = "" if case.exact is None else ", nor in that of exact search"
+    by_exact = "" if search.exact is None else ", nor in that of exact search"
     return Explained(Cause.NEVER_RETRIEVED, f"in the corpus, but not {top}{by_exact}")
 
 
@@ -422,15 +389,15 @@ def unknown(case: Case) -> Explained:
     """The cause is unknown: say what would show it."""
     wanting = []
     if case.judged_without_item:
-        if not case.row.sample.reference_contexts:
+        if not case.examined.references:
             wanting.append("reference_contexts in the sample")
-        elif not case.is_judge_asked:
+        elif case.result.method.name not in case.examined.search.scorers:
             wanting.append("scorers=[…], to ask which reference context supports it")
     elif case.corpus is None:
         wanting.append("corpus=")
     elif case.item.id is not None and not case.corpus.has_ids:
         wanting.append("a corpus with IDs")
-    if case.deeper is None:
+    if case.examined.search.retriever is None:
         wanting.append("retriever=")
     share = case.finding.credit_at(case.k)
     part = f"{share:.0%} of it was retrieved; " if share else ""
@@ -462,76 +429,14 @@ RULES: tuple[Rule, ...] = (
     in_the_corpus,
 )
 
-_NEEDS: Mapping[Rule, str] = {
-    reference_abstains: "judged",
-    ranked_too_low: "k",
-    contradicted: "judged",
-    judged_unsupported: "judged",
-    other_id: "id",
-    dropped_by_stage: "stages",
-    text_differs: "text",
-    near_duplicate: "text",
-    split_across_chunks: "passage",
-    indexed_text_differs: "corpus",
-    not_in_corpus: "corpus",
-    failed_call: "record",
-    nothing_retrieved: "nothing",
-    lost_by_index: "exact",
-    found_deeper: "search",
-    ranked_low: "exact",
-    search_failed: "any search",
-    lookalike: "text",
-    in_the_corpus: "corpus",
-}
-"""What a case must have for a rule to say something of it; see `_given`."""
-
-
-def _evidence(case: Case) -> tuple[object, ...]:
-    """Return what a case has, in the order of `_KINDS`: what is true counts."""
-    passage, expected_id = case.item.passage, case.item.id
-    return (
-        case.judged,
-        case.k is not None and case.finding.steps != (),
-        expected_id is not None and (case.alias is not None or passage is not None),
-        len(case.stages) > 0,
-        passage is not None and passage.text not in (None, ""),
-        passage is not None,
-        case.corpus is not None,
-        case.row.sample.retrieval is not None,
-        len(case.retrieved) == 0,
-        case.deeper is not None,
-        case.exact is not None,
-        case.deeper is not None or case.exact is not None,
-    )
-
-
-_KINDS = (
-    *("judged", "k", "id", "stages", "text"),
-    *("passage", "corpus", "record", "nothing", "search", "exact", "any search"),
-)
-
-
-@cache
-def _rules(evidence: tuple[object, ...]) -> tuple[Rule, ...]:
-    """Return the rules that can say something of cases that have these, or lack them."""
-    there = {kind for kind, has in zip(_KINDS, evidence, strict=True) if has}
-    return tuple(rule for rule in RULES if _NEEDS[rule] in there)
-
 
 def explained(case: Case) -> Explained:
     """Return the first cause that a rule finds."""
-    for rule in _rules(_evidence(case)):
+    for rule in RULES:
         cause = rule(case)
         if cause is not None:
             return cause
     return unknown(case)
-
-
-def _rank(case: Case, contexts: Sequence[Context]) -> int | None:
-    for rank, context in enumerate(contexts, start=1):
-        if case.item.is_in(context, case.limits.min_run):
-            return rank
-    return None
 
 
 def _begins(first: str, other: str) -> bool:
@@ -540,28 +445,10 @@ def _begins(first: str, other: str) -> bool:
     return longer.startswith(shorter) and longer != shorter and not longer[len(shorter)].isalnum()
 
 
-def _next(stage: Stage, stages: Sequence[Stage]) -> str:
-    names = [other.name for other in stages]
-    return stage.into if stage.into in names and stage.into else FINAL
-
-
 def _same(first: Context, other: Context) -> bool:
     if first.id is not None and other.id is not None:
         return first.id == other.id
     return first.text is not None and first.text == other.text
-
-
-def _is_in_corpus(case: Case) -> bool:
-    item, corpus = case.item, case.corpus
-    if corpus is None:
-        return False
-    if item.id is not None and corpus.has_ids:
-        return corpus.get(item.id) is not None or case.alias is not None
-    return case.share_in_corpus == 1.0
-
-
-def _listed(parts: Mapping[int, object]) -> str:
-    return ", ".join(map(str, sorted(parts)))
 
 
 def _short(text: str) -> str:

@@ -8,11 +8,10 @@ from typing import TypeAlias
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Proposal, Values
-from fullrecall.diagnosis.rescoring import Rescored
 from fullrecall.errors import ParameterError
 from fullrecall.identifiers import shown
+from fullrecall.run.asker import Asker
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
-from fullrecall.sample import Sample
 
 Prove: TypeAlias = bool | Mapping[ChangeKind | str, RetrieverLike]
 """Whether changes are tried; by kind, the retrievers that make those that need another one."""
@@ -28,16 +27,13 @@ class Trials:
     def __init__(
         self,
         baseline: Baseline,
-        rescored: Mapping[int, Rescored],
         retriever: RetrieverLike | None,
         exact: RetrieverLike | None,
         changed: Mapping[ChangeKind, RetrieverLike],
     ) -> None:
         self._baseline = baseline
-        self._rescored = rescored
         self._retriever = retriever
-        self._exact = exact
-        self._changed = changed
+        self._changed = changed if exact is None else {ChangeKind.SEARCH_EXACTLY: exact, **changed}
         self._returned: dict[tuple[int, int], list[Sequence[Context] | None]] = {}
 
     def values(self, proposal: Proposal) -> dict[int, Values]:
@@ -45,21 +41,14 @@ class Trials:
 
         A row without a question, and one at which the retriever fails, has none.
         """
-        baseline, kind = self._baseline, proposal.kind
-        changed, transform = self._changed.get(kind), proposal.transform
-        retriever: RetrieverLike | None
         if proposal.before is not None:
             return {}  # of what a model reads, a retriever tells nothing
-        if changed is not None:
-            retriever, transform = changed, None
-        elif kind is ChangeKind.SEARCH_EXACTLY:
-            retriever = self._exact
-        else:
-            retriever = self._retriever if proposal.k or transform else None
+        retriever, transform = self._changed.get(proposal.kind), None
+        if retriever is None and (proposal.k or proposal.transform):
+            retriever, transform = self._retriever, proposal.transform
         if retriever is None:
             return {}
-        depth = proposal.depth or baseline.depth
-        lists = self._lists(retriever, depth)
+        lists = self._lists(retriever, proposal.depth or self._baseline.depth)
         if transform is not None:
             lists = [
                 None if contexts is None else transform(position, contexts)
@@ -67,23 +56,24 @@ class Trials:
             ]
         return {
             score_index: [
-                None if before is None or contexts is None else rescored.recall(row, contexts)
-                for row, before, contexts in zip(
-                    baseline.rows, baseline.values[score_index], lists, strict=True
-                )
+                None if contexts is None else value
+                for value, contexts in zip(values, lists, strict=True)
             ]
-            for score_index, rescored in self._rescored.items()
+            for score_index, values in self._baseline.over(lists).items()
             if score_index in proposal.after
         }
 
     def _lists(self, retriever: RetrieverLike, depth: int) -> list[Sequence[Context] | None]:
         key = id(retriever), depth
         if key not in self._returned:
-            from fullrecall.run.asker import Asker
-
             asker = Asker(as_retriever(retriever, k=depth))
             samples = asker.asked(row.sample for row in self._baseline.rows)
-            self._returned[key] = [_contexts(sample, depth) for sample in samples]
+            self._returned[key] = [
+                None
+                if (record := sample.retrieval) is None or record.error is not None
+                else (record.contexts or ())[:depth]
+                for sample in samples
+            ]
         return self._returned[key]
 
 
@@ -96,7 +86,6 @@ def by_kind(prove: Prove) -> dict[ChangeKind, RetrieverLike]:
             f"prove must be True, or retrievers by the kind of change that they make, such as "
             f'{{"skip_stages": search}}, got {shown(prove)}'
         )
-    kinds = {}
     for name, retriever in prove.items():
         if name not in set(ChangeKind):
             raise ParameterError(
@@ -107,12 +96,4 @@ def by_kind(prove: Prove) -> dict[ChangeKind, RetrieverLike]:
             as_retriever(retriever)
         except ParameterError as error:
             raise ParameterError(f"prove[{str(name)!r}]: {error}") from None
-        kinds[ChangeKind(name)] = retriever
-    return kinds
-
-
-def _contexts(sample: Sample, depth: int) -> Sequence[Context] | None:
-    retrieval = sample.retrieval
-    if retrieval is None or retrieval.contexts is None or retrieval.error is not None:
-        return None
-    return retrieval.contexts[:depth]
+    return {ChangeKind(name): retriever for name, retriever in prove.items()}
