@@ -10,7 +10,6 @@ from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Proposal, Values
 from fullrecall.errors import ParameterError
 from fullrecall.identifiers import shown
-from fullrecall.run.asker import Asker
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 
 Prove: TypeAlias = bool | Mapping[ChangeKind | str, RetrieverLike]
@@ -66,6 +65,8 @@ class Trials:
     def _lists(self, retriever: RetrieverLike, depth: int) -> list[Sequence[Context] | None]:
         key = id(retriever), depth
         if key not in self._returned:
+            from fullrecall.run.asker import Asker
+
             asker = Asker(as_retriever(retriever, k=depth))
             samples = asker.asked(row.sample for row in self._baseline.rows)
             self._returned[key] = [
