@@ -51,4 +51,4 @@ def test_names() -> None:
     found = report("../id@half", "id/half", "id half").metrics()
     assert all(NAME.fullmatch(name) for name in found)
     assert not any(other.startswith(f"{name}/") for name in found for other in found)
-    assert {"id_half/all", "id_half/all_2", "id_half/all_3"} <= found.keys()
+    assert {"id_half/all", "id_half/all_2", "id_half/all_2_2"} <= found.keys()

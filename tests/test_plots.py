@@ -4,39 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from fullrecall import IdRecall, Report, Sample, compare, evaluate
+from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ReportError
 from fullrecall.measures import Measure, Recall, nDCG
-from fullrecall.views.plots import plot_causes
-
-
-@dataclass(frozen=True)
-class Miss:
-    """What a plot reads of a diagnosed miss."""
-
-    cause: str
-    score: str = "id_recall@5"
-    sample: str = ""
-    target: str = ""
-    detail: str = ""
-    rank: int | None = None
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """A diagnosis, of the shape that the plot reads."""
-
-    misses: tuple[Miss, ...]
-
-    @property
-    def fixes(self) -> dict[str, str]:
-        """What the plot does not read."""
-        return {}
 
 
 @pytest.fixture(autouse=True)
@@ -115,82 +89,6 @@ def test_nothing_to_plot_is_said() -> None:
     """A report without a mean is no empty plot."""
     with pytest.raises(ReportError, match="nothing to plot"):
         Report([IdRecall().method]).plot()
-    with pytest.raises(ReportError, match="nothing to plot"):
-        plot_causes(Diagnosis(()))
-
-
-def test_before_and_after_are_those_of_the_comparison() -> None:
-    """Both curves are means over the samples compared."""
-    comparison = compare(report_of(), report_of(1))
-    ax = comparison.plot(scores=["id_recall"])
-    at = comparison["id_recall"].at
-    assert list(at) == [1, 3, 5, 10]
-    assert lines_of(ax) == {
-        "id_recall (12 compared), before": (list(at), [one.before for one in at.values()]),
-        "id_recall (12 compared), after": (list(at), [one.after for one in at.values()]),
-    }
-
-
-def test_the_band_is_the_interval_of_the_change() -> None:
-    """From the mean before: it holds that mean exactly where no change is shown."""
-    comparison = compare(report_of(), report_of(1))
-    ax = comparison.plot(scores=["id_recall"])
-    (ends,) = [c for c in ax.collections if type(c).__name__ == "LineCollection"]
-    drawn = [[tuple(point) for point in segment] for segment in ends.get_segments()]
-    expected = []
-    for k, one in comparison["id_recall"].at.items():
-        assert one.interval is not None
-        assert one.before is not None
-        low, high = one.before + one.interval.low, one.before + one.interval.high
-        expected.append([(k, pytest.approx(low)), (k, pytest.approx(high))])
-    assert drawn == expected
-    assert "before plus the 95% interval of the change" in ax.get_title()
-
-
-def test_any_measure_is_drawn_before_and_after() -> None:
-    """A measure that was compared at several ks has its curves; one that was not, none."""
-    comparison = compare(report_of(), report_of(1), nDCG @ 1, nDCG @ 4)
-    ax = comparison.plot(nDCG, scores=["again"])
-    after = [comparison["again"][nDCG @ k].after for k in (1, 4)]
-    assert lines_of(ax)["again (12 compared), after"] == ([1, 4], after)
-    assert ax.get_ylabel() == "mean ndcg"
-    with pytest.raises(ReportError, match="nothing to plot"):
-        comparison.plot()
-
-
-TWO_SCORES = Diagnosis(
-    (
-        Miss("beyond_k"),
-        Miss("not_in_corpus"),
-        Miss("beyond_k"),
-        Miss("not_in_corpus", "claim_recall@5"),
-    )
-)
-
-
-def test_causes_are_counted() -> None:
-    """One bar for each cause, the most frequent on top, with its count and share."""
-    ax = plot_causes(Diagnosis(TWO_SCORES.misses[:3]))
-    assert [bar.get_width() for bar in ax.patches] == [1, 2]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["not in corpus", "beyond k"]
-    assert "2 (67%)" in [text.get_text() for text in ax.texts]
-    assert ax.get_xlabel() == "targets missed by id_recall@5, of 3"
-
-
-def test_causes_of_several_scores_are_not_added_up() -> None:
-    """Each score has bars of its own, with shares of its own misses; one can be drawn alone."""
-    ax = plot_causes(TWO_SCORES)
-    assert [[bar.get_width() for bar in bars] for bars in ax.containers] == [[2, 1], [0, 1]]
-    assert [bars.get_label() for bars in ax.containers] == [
-        "id_recall@5, of 3",
-        "claim_recall@5, of 1",
-    ]
-    assert [text.get_text() for text in ax.texts] == ["2 (67%)", "1 (33%)", "0 (0%)", "1 (100%)"]
-    ax.figure.canvas.draw()
-    alone = plot_causes(TWO_SCORES, score="claim_recall@5")
-    assert [bar.get_width() for bar in alone.patches] == [1]
-    with pytest.raises(ReportError, match="no miss of 'claim_recall' to plot: choose one of id_"):
-        plot_causes(TWO_SCORES, score="claim_recall")
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,21 +106,11 @@ def test_a_k_beyond_all_numbers_is_drawn() -> None:
     assert list(ax.lines[0].get_xdata()) == [1.0, 1e30]
 
 
-def test_reports_on_one_figure_keep_their_colors(pyplot: Any) -> None:
-    """What is drawn again, on other axes too, looks alike; another report does not."""
-    _, (left, right) = pyplot.subplots(1, 2)
-    before, after = report_of(), report_of(1)
-    before.plot(ax=left, scores=["again"], label="before")
-    after.plot(ax=left, scores=["again"], label="after")
-    after.plot(ax=right, scores=["again"], label="after")
-    looks = [
-        {line.get_label(): (line.get_color(), line.get_marker()) for line in ax.get_lines()}
-        for ax in (left, right)
-    ]
-    first, second = (f"{name}: again (12 of 13 scored)" for name in ("before", "after"))
-    assert looks[0][first] != looks[0][second]
-    assert looks[1] == {second: looks[0][second]}
-    before.plot(ax=left, scores=["again"])
-    after.plot(ax=left, scores=["again"])
-    colors = {line.get_color() for line in left.get_lines()}
-    assert len(colors) == 4, "without a label each report has its own"
+def test_reports_on_one_plot_differ(pyplot: Any) -> None:
+    """Each that is drawn on the same axes looks otherwise, and has its name."""
+    _, ax = pyplot.subplots()
+    for name, report in {"before": report_of(), "after": report_of(1)}.items():
+        report.plot(ax=ax, scores=["again"], label=name)
+    looks = {line.get_label(): (line.get_color(), line.get_marker()) for line in ax.get_lines()}
+    assert list(looks) == [f"{name}: again (12 of 13 scored)" for name in ("before", "after")]
+    assert len(set(looks.values())) == 2

@@ -145,12 +145,6 @@ class Diagnosis(Shown):
             tuple({**miss._asdict(), "cause": str(miss.cause)}.values()) for miss in self.misses
         ]
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the misses by cause; see `fullrecall.views.plots.plot_causes` for the options."""
-        from fullrecall.views import plots
-
-        return plots.plot_causes(self, **options)
-
     @property
     def sheets(self) -> Sequence[Sheet]:
         """The changes by their gain, and the causes of each score's misses with what to do."""

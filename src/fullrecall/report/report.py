@@ -449,10 +449,9 @@ class Report:
 
         `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
         One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
-        nothing is shown or saved. `label` names the report where several are drawn: lines of one
-        name have one color on all axes of a figure, others have their own. Raises `ReportError`
-        where none has a mean, `ParameterError` for budgets of several units, `MissingExtraError`
-        without Matplotlib.
+        nothing is shown or saved. `label` names the report where several are drawn. Raises
+        `ReportError` where none has a mean, `ParameterError` for budgets of several units,
+        `MissingExtraError` without Matplotlib.
         """
         from fullrecall.views.plots import curves
 

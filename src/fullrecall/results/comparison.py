@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,8 +32,6 @@ from fullrecall.views.sheet import Sheet
 from fullrecall.views.shown import Shown
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from fullrecall.diagnosis.diagnosis import Diagnosis
 
 
@@ -320,25 +318,6 @@ class Comparison(Shown, ByName[ScoreComparison]):
         if path is not None:
             write(page, path)
         return exports.kept(page, path)
-
-    def plot(
-        self,
-        measure: Measure | None = None,
-        ax: Axes | None = None,
-        *,
-        scores: Iterable[str] | None = None,
-    ) -> Axes:
-        """Draw the mean of each score over k before and after, and return the axes.
-
-        Of `measure`, or of each score's headline, at every k that was compared; means are over
-        the samples compared. A band shows the interval of the change, from the mean before: where
-        it holds that mean, no change is shown. On `ax`, or on new axes if it is None; nothing is
-        shown or saved. `scores` names which. Raises `ReportError` where there is nothing to draw,
-        `MissingExtraError` without Matplotlib.
-        """
-        from fullrecall.views.plots import before_after
-
-        return before_after(self, measure, ax, scores=scores)
 
     @property
     def sheets(self) -> Sequence[Sheet]:

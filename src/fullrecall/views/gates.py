@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.views import markdown
-from fullrecall.views.sheet import Cell, Emphasis, Line, Section, Sheet
+from fullrecall.views.sheet import Cell, CellLike, Emphasis, Line, Section, Sheet
 from fullrecall.views.text import shown
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from fullrecall.results.decision import Check
     from fullrecall.results.gate import GateResult
 
-SIGNS = {"pass": "✅", "fail": "❌", "cannot_tell": "⚠️"}
-"""What stands before an outcome in Markdown."""
 
-_KINDS: Mapping[str, Emphasis] = {"pass": "good", "fail": "bad", "cannot_tell": "unsure"}
+class _Look(NamedTuple):
+    """How an outcome stands out: its sign in Markdown, in a sheet, and on a terminal."""
 
-_STYLES = {"pass": "bold green", "fail": "bold red", "cannot_tell": "bold yellow"}
+    sign: str
+    emphasis: Emphasis
+    style: str
 
 
-def gate_sheet(result: GateResult) -> Sheet:
-    """Return a line for each rule: its outcome, what it stands on, and the sentence that is why."""
-    heads = ["", "value", "bounds", "samples", "coverage", "why"]
-    lines = [Line(check.rule, _cells(check)) for check in result.checks]
-    return Sheet(heads, [Section("", lines)], corner="rule", sides="llrrrrt")
+_LOOKS: Mapping[str, _Look] = {
+    "pass": _Look("✅", "good", "bold green"),
+    "fail": _Look("❌", "bad", "bold red"),
+    "cannot_tell": _Look("⚠️", "unsure", "bold yellow"),
+}
 
 
 def outcomes(result: GateResult) -> Iterator[Text]:
@@ -35,25 +35,25 @@ def outcomes(result: GateResult) -> Iterator[Text]:
     from rich.text import Text
 
     for check in result.checks:
-        style = _STYLES[check.outcome]
+        style = _LOOKS[check.outcome].style
         yield Text.assemble((check.outcome.words, style), "  ", check.reason)
-
-
-def _cells(check: Check) -> list[Cell]:
-    bounds = "" if check.lower is None else f"{shown(check.lower)} to {shown(check.upper)}"
-    return [
-        Cell(f"{SIGNS[check.outcome]} {check.outcome.words}", _KINDS[check.outcome]),
-        Cell(shown(check.value)),
-        Cell(bounds),
-        Cell(f"{check.samples:,}"),
-        Cell("" if check.coverage is None else f"{check.coverage:.1%}"),
-        Cell(check.reason),
-    ]
 
 
 def gate_markdown(result: GateResult) -> str:
     """Return what a gate decides in GitHub's Markdown, the outcome in its first line."""
-    outcome = result.outcome
-    return markdown.text_of(
-        f"{SIGNS[outcome]} Recall gate: {markdown.escaped(result.sentence)}", gate_sheet(result)
-    )
+    lines = []
+    for check in result.checks:
+        sign, emphasis, _ = _LOOKS[check.outcome]
+        cells: list[CellLike] = [
+            Cell(f"{sign} {check.outcome.words}", emphasis),
+            shown(check.value),
+            "" if check.lower is None else f"{shown(check.lower)} to {shown(check.upper)}",
+            f"{check.samples:,}",
+            "" if check.coverage is None else f"{check.coverage:.1%}",
+            check.reason,
+        ]
+        lines.append(Line(check.rule, cells))
+    heads = ["", "value", "bounds", "samples", "coverage", "why"]
+    sheet = Sheet(heads, [Section("", lines)], corner="rule", sides="llrrrrt")
+    title = f"{_LOOKS[result.outcome].sign} Recall gate: {markdown.escaped(result.sentence)}"
+    return markdown.text_of(title, sheet)

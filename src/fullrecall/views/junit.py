@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 from xml.etree import ElementTree as ET
 
 from fullrecall.result import Result, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
-    from fullrecall.results.decision import Check
     from fullrecall.results.gate import GateResult
-    from fullrecall.results.summary import ScoreSummary
     from fullrecall.table.row import Row
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -35,27 +33,25 @@ _EPOCH = "1970-01-01T00:00:00"
 _COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 
-class _Outcome(NamedTuple):
-    """What became of a case: an element of JUnit's, with its message and its text."""
-
-    element: str
-    type: str
-    message: str
-    text: str = ""
-
-
-class _Case(NamedTuple):
-    name: str
-    outcome: _Outcome | None
+_Outcome: TypeAlias = tuple[str, str, str, str] | None
+"""What became of a case: an element of JUnit's, its type, its message and its text."""
 
 
 def of_report(report: Report, measures: Sequence[Measure] = ()) -> str:
     """Return one suite for each score and one case for each sample; see `Report.to_junit`."""
     root = ET.Element("testsuites")
-    partial = {} if report.stopped is None else {"stopped": report.stopped}
     for nth, score in enumerate(report.summary(*measures)):
-        cases = [_Case(_named(row), _of_result(row.results[nth])) for row in report.rows]
-        _suite(root, score.name, score.name, cases, {**_figures(score), **partial})
+        figures = {name: str(getattr(score, name)) for name in ("scored", "undefined", "unscored")}
+        for estimate in score.values():
+            name = score.method.label(estimate.measure)
+            if estimate.mean is not None and estimate.interval is not None:
+                ends = estimate.mean, *estimate.interval[:2]
+                for end, value in zip(("", ".low", ".high"), ends, strict=True):
+                    figures[f"{name}{end}"] = f"{value:.6f}"
+        if report.stopped is not None:
+            figures["stopped"] = report.stopped
+        cases = ((_named(row), _of_result(row.results[nth])) for row in report.rows)
+        _suite(root, score.name, score.name, cases, figures)
     return _text(root)
 
 
@@ -68,7 +64,13 @@ def of_gate(result: GateResult) -> str:
         for name, value in check.to_dict().items()
         if name not in {"rule", "reason"} and value is not None
     }
-    cases = [_Case(check.rule, _of_check(check)) for check in result.checks]
+    elements = {"fail": "failure", "cannot_tell": "error"}
+    cases: list[tuple[str, _Outcome]] = []
+    for check in result.checks:
+        outcome: _Outcome = None
+        if check.outcome in elements:
+            outcome = elements[check.outcome], str(check.outcome), check.reason, ""
+        cases.append((check.rule, outcome))
     _suite(root, "fullrecall gate", "fullrecall.gate", cases, figures)
     return _text(root)
 
@@ -77,7 +79,7 @@ def _suite(
     root: ET.Element,
     name: str,
     classname: str,
-    cases: Iterable[_Case],
+    cases: Iterable[tuple[str, _Outcome]],
     figures: Mapping[str, str],
 ) -> None:
     # The order of the attributes is that of the file: `package` says whose it is.
@@ -88,14 +90,18 @@ def _suite(
     for label, value in figures.items():
         ET.SubElement(properties, "property", name=_clean(label), value=_clean(value))
     counts = dict.fromkeys(("tests", *_COUNTED.values()), 0)
-    for case in cases:
+    for title, outcome in cases:
         counts["tests"] += 1
-        element = ET.SubElement(
-            suite, "testcase", classname=_clean(classname), name=_clean(case.name), time="0"
+        case = ET.SubElement(
+            suite, "testcase", classname=_clean(classname), name=_clean(title), time="0"
         )
-        if case.outcome is not None:
-            counts[_COUNTED[case.outcome.element]] += 1
-            _add(element, case.outcome)
+        if outcome is not None:
+            element, kind, message, text = outcome
+            counts[_COUNTED[element]] += 1
+            child = ET.SubElement(case, element, message=_clean(message))
+            if kind:
+                child.set("type", kind)
+            child.text = _clean(text) or None
     for kind, count in counts.items():
         suite.set(kind, str(count))
     suite.attrib |= {"time": "0", "timestamp": _EPOCH, "hostname": "localhost"}
@@ -103,54 +109,21 @@ def _suite(
     ET.SubElement(suite, "system-err")
 
 
-def _add(case: ET.Element, outcome: _Outcome) -> None:
-    child = ET.SubElement(case, outcome.element, message=_clean(outcome.message))
-    if outcome.type:
-        child.set("type", outcome.type)
-    child.text = _clean(outcome.text) or None
-
-
-def _of_result(result: Result) -> _Outcome | None:
+def _of_result(result: Result) -> _Outcome:
     if result.status is Status.UNDEFINED:
-        return _Outcome("skipped", "", result.reason)
+        return "skipped", "", result.reason, ""
     if result.status is Status.UNSCORED:
-        return _Outcome("error", "unscored", result.reason)
+        return "error", "unscored", result.reason, ""
     missed = result.missed
     if not missed:
         return None
     more = [f"… and {len(missed) - _NAMED:,} more"] if len(missed) > _NAMED else []
-    return _Outcome("failure", "missed", result.reason, "\n".join([*missed[:_NAMED], *more]))
-
-
-def _of_check(check: Check) -> _Outcome | None:
-    if check.outcome == "fail":
-        return _Outcome("failure", "fail", check.reason)
-    if check.outcome == "cannot_tell":
-        return _Outcome("error", "cannot_tell", check.reason)
-    return None
+    return "failure", "missed", result.reason, "\n".join([*missed[:_NAMED], *more])
 
 
 def _named(row: Row) -> str:
     question = row.sample.user_input
     return row.label if question is None else f"{row.label}: {question}"
-
-
-def _figures(score: ScoreSummary) -> dict[str, str]:
-    return {
-        "scored": str(score.scored),
-        "undefined": str(score.undefined),
-        "unscored": str(score.unscored),
-        **dict(_means(score)),
-    }
-
-
-def _means(score: ScoreSummary) -> Iterator[tuple[str, str]]:
-    for estimate in score.values():
-        name = score.method.label(estimate.measure)
-        if estimate.mean is not None and estimate.interval is not None:
-            yield name, f"{estimate.mean:.6f}"
-            yield f"{name}.low", f"{estimate.interval.low:.6f}"
-            yield f"{name}.high", f"{estimate.interval.high:.6f}"
 
 
 def _text(root: ET.Element) -> str:

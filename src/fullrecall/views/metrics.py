@@ -20,8 +20,11 @@ def metrics(summary: Summary) -> dict[str, float]:
     values: dict[str, float] = {"samples": float(summary.samples)}
     for score in summary:
         for name, value in _numbers(score).items():
+            key = f"{_cleaned(score.name)}/{name}"
+            while key in values:  # two scores may differ in forbidden characters alone
+                key += "_2"
             if value is not None and isfinite(value):
-                values[_free(f"{_cleaned(score.name)}/{name}", values)] = float(value)
+                values[key] = float(value)
     return values
 
 
@@ -45,12 +48,3 @@ def _numbers(score: ScoreSummary) -> dict[str, float | None]:
 
 def _cleaned(name: str) -> str:
     return re.sub("__+", "_", _OTHER.sub("_", name)).strip("_.")
-
-
-def _free(name: str, names: dict[str, float]) -> str:
-    """Return a name that is still free: two may differ in forbidden characters alone."""
-    number, free = 1, name
-    while free in names:
-        number += 1
-        free = f"{name}_{number}"
-    return free
