@@ -1,7 +1,7 @@
 """How an ID is written: its words, and what stands before and after those that two IDs share.
 
 Two IDs are compared word by word and number by number, whatever separates these and whatever case
-they are in. An affix is what only one of two IDs has: a directory, an extension, what numbers the
+they are in. What only one of two IDs has is cut off: a directory, an extension, what numbers the
 chunks of a document.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import islice, pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from itertools import islice
+from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 _WORD = re.compile(r"\d+|[^\W\d_]+")
@@ -20,18 +20,10 @@ _NEEDLESS = re.compile(r"(?<!\d)\||\|(?!\d)")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:www\.)?|www\.|file:)", re.IGNORECASE)
 _FRACTION = re.compile(r"\d+(\.0+)")
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}")
-_FRAGMENT = re.compile(r"[#?@;]|::")
 _PART = (
     "chunk|part|page|section|sec|seg|segment|node|split|passage|paragraph|para|block|piece|"
     "sentence|row|slide|window|p|c|s"
 )
-_CHUNK = re.compile(
-    rf"(?:[^\w#]*?(?:#|::).+|[\W_]++(?:{_PART})[\W_]*+\d++(?:[\W_]++\d++)*+)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""How chunk IDs go on behind that of their document: `#3`, `::7`, `/chunk-7`, `_p2`."""
-
 _SLASHES = ("/", "\\")
 
 _LONGEST = 512
@@ -39,17 +31,31 @@ _LONGEST = 512
 
 _MOST_WORDS = 32
 
-_MOST_PLACES = 4
-"""Where in a longer ID a shorter one is looked for: hostile ones repeat a word thirty times."""
+PATH, CHUNK, EXTENSION, NUMBER, PART = "path", "chunk", "extension", "number", "part"
 
-Affix: TypeAlias = tuple[str, ...]
-"""The kind of what stands before or after a core, and what tells it apart from others of its kind;
-empty where nothing stands there."""
+_ENDS = {
+    CHUNK: re.compile(
+        rf"(?:[^\w#?]*?(?:#|\?|::).+|[\W_]++(?:{_PART})[\W_]*+\d++(?:[\W_]++\d++)*+)",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    EXTENSION: re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}"),
+    NUMBER: re.compile(r"[\W_]++\d++"),
+    PART: re.compile(r"[\W_]++[^\W\d_]++[\W_]*+\d++"),
+}
+"""How IDs go on behind that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`; ` Abs. 3`."""
 
-Side: TypeAlias = Literal["retrieved", "reference", "neither"]
+_MAY_END = {
+    CHUNK: lambda text: text[-1:].isdigit() or "#" in text or "?" in text or "::" in text,
+    EXTENSION: lambda text: "." in text[-7:],
+    NUMBER: lambda text: text[-1:].isdigit(),
+    PART: lambda text: text[-1:].isdigit(),
+}
+"""What tells sooner that a pattern does not fit."""
 
-PATH: Affix = ("path",)
-CHUNK: Affix = ("chunk",)
+Cut: TypeAlias = tuple[str, str]
+"""What is cut off before and after the words of an ID: "path", then an end; "" for nothing."""
+
+WHOLE: Cut = ("", "")
 
 
 class Words(NamedTuple):
@@ -63,10 +69,6 @@ class Words(NamedTuple):
         """Return some of the words, in the same text."""
         return Words(self.text, self.keys[first:last], self.spans[first:last])
 
-    def is_border(self, at: int) -> bool:
-        """Return whether something separates a word from the one before it."""
-        return not 0 < at < len(self.spans) or self.spans[at - 1][1] < self.spans[at][0]
-
     @property
     def before(self) -> str:
         """What stands in the text before the first word."""
@@ -78,14 +80,9 @@ class Words(NamedTuple):
         return self.text[self.spans[-1][1] :] if self.spans else ""
 
     @property
-    def written(self) -> list[str]:
-        """The words as they are written."""
-        return [self.text[start:end] for start, end in self.spans]
-
-    @property
-    def separators(self) -> list[str]:
-        """What stands between the words."""
-        return [self.text[left[1] : right[0]] for left, right in pairwise(self.spans)]
+    def core(self) -> str:
+        """The text from the first word to the last."""
+        return self.text[len(self.before) : len(self.text) - len(self.after)]
 
     @property
     def key(self) -> str:
@@ -95,7 +92,29 @@ class Words(NamedTuple):
     @property
     def letters(self) -> str:
         """The words without what separates them, such as a UUID without its dashes."""
-        return "".join(self.written).casefold()
+        return "".join(self.text[start:end] for start, end in self.spans).casefold()
+
+    def cores(self, cut: Cut) -> Iterator[Words]:
+        """Yield what is left without what a cut takes off; nothing where the ID has none of it."""
+        before, after = cut
+        size = len(self.keys)
+        starts, ends = [0], [size]
+        if before:
+            starts = [
+                at for at in range(1, size) if self.text[: self.spans[at][0]].endswith(_SLASHES)
+            ]
+        if after:
+            may_end = starts and _MAY_END[after](self.text)
+            spans = self.spans[:-1] if may_end else ()
+            ends = [
+                at
+                for at, (_, end) in enumerate(spans, start=1)
+                if end < self.spans[at][0] and _ENDS[after].fullmatch(self.text, end)
+            ]
+        for first in starts:
+            for last in ends:
+                if first < last:
+                    yield self.part(first, last)
 
 
 @lru_cache(maxsize=65_536)
@@ -125,169 +144,42 @@ def words_of(own_id: str) -> Words:
     return Words(text, tuple(keys), tuple(spans))
 
 
-class Rule(NamedTuple):
-    """What one side's IDs have more than the other's; `longer` says which side's."""
-
-    longer: Side
-    before: Affix = ()
-    after: Affix = ()
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether a single ID shows it, since no other document would be named like that."""
-        return self.before in ((), PATH) and self.after in ((), CHUNK)
-
-    @property
-    def joins(self) -> bool:
-        """Whether it takes off what numbers the parts of a document: several are then one."""
-        return not {kind[0] for kind in self._kinds}.isdisjoint(("part", "fragment", "chunk"))
-
-    @property
-    def takes_bare_numbers(self) -> bool:
-        """Whether it takes off numbers without a word, which may be a chunk's or a year."""
-        return ("part", "#") in self._kinds
-
-    @property
-    def _kinds(self) -> list[Affix]:
-        texts = self.before[1:] + self.after[1:]
-        return [affix for affix in (self.before, self.after, *map(_kind_of_end, texts)) if affix]
-
-    def cores(self, words: Words) -> Iterator[Words]:
-        """Yield what an ID of the longer side may be on the other one."""
-        size = len(words.keys)
-        firsts, lasts = range(1), range(size, size + 1)
-        inner = [at for at in range(1, size) if words.is_border(at)]
-        starts = [at for at in inner if self._is_start(words, at)] if self.before else firsts
-        ends = [at for at in inner if self._is_end(words, at)] if self.after else lasts
-        for first in starts:
-            for last in ends:
-                if first < last:
-                    yield words.part(first, last)
-
-    def _is_start(self, words: Words, first: int) -> bool:
-        """Return whether what stands before a word is what the rule takes off."""
-        text = words.text[: words.spans[first][0]]
-        match self.before:
-            case ("prefix", characters):
-                return text == characters
-            case ("part", shape):
-                return not text.endswith(_SLASHES) and _shape(words.keys[:first]) == shape
-        return text.endswith(_SLASHES) and (self.before == PATH or self.before == _directory(text))
-
-    def _is_end(self, words: Words, last: int) -> bool:
-        """Return whether what stands behind the words before `last` is what the rule takes off."""
-        text = words.text[words.spans[last - 1][1] :]
-        match self.after:
-            case ("suffix", characters):
-                return text == characters
-            case ("chunk",):
-                return _CHUNK.fullmatch(text) is not None
-        return self.after == _kind_of_end(text, words.keys[last:])
-
-    def may_apply(self, text: str) -> bool:
-        """Return False for IDs without what the rule takes off, in less time than `cores`."""
-        if self.before in (PATH, ("directory",), ("URL",)) and not {*_SLASHES} & set(text):
-            return False
-        return self.after != CHUNK or text[-1:].isdigit() or "#" in text or "::" in text
-
-
-EQUAL = Rule("neither")
-"""The same words."""
-
-JOINED = Rule("neither", ("separators",))
-"""The same letters, which are other words where nothing separates them: `4-5` and `45`."""
-
-_CHUNKS = Rule("neither", (), CHUNK)
-
-
 def document_of(own_id: str) -> str:
     """Return the ID of the document that a chunk's ID names; any other one as it is."""
-    core = next(_CHUNKS.cores(words_of(own_id)), None)
-    return own_id if core is None else core.text[: core.spans[-1][1]]
+    words = next(words_of(own_id).cores(("", CHUNK)), None)
+    return own_id if words is None else words.text[: words.spans[-1][1]]
 
 
-def rules_between(longer: Words, shorter: Words, side: Side) -> Iterator[Rule]:
-    """Yield the rules by which one ID is a part of another; `side` is that of the longer one.
-
-    Something is left of the longer ID on one side only, or a directory before and an end after.
-    """
-    size = len(shorter.keys)
-    firsts = (
-        first
-        for first in range(len(longer.keys) - size + 1)
-        if longer.keys[first : first + size] == shorter.keys
-    )
-    for first in islice(firsts, _MOST_PLACES):
-        last = first + size
-        if not (longer.is_border(first) and longer.is_border(last)):
-            continue
-        starts = list(_kinds_before(longer, first))
-        ends = list(_kinds_after(longer, last))
-        is_directory = longer.text[: longer.spans[first][0]].endswith((*_SLASHES, ":"))
-        if first and last < len(longer.keys) and not (is_directory and len(ends) > 1):
-            continue
-        for start in starts:
-            for end in ends:
-                yield Rule(side, start, end)
+_SPELLINGS: dict[str, Callable[[str], str]] = {
+    "percent encoding": unquote,
+    "Unicode form": lambda text: unicodedata.normalize("NFKC", text),
+    "white space": str.strip,
+    "letter case": str.casefold,
+    "zero padding": lambda text: re.sub(r"(?<!\d)0+(?=\d)", "", text),
+    "separators": lambda text: re.sub(r"(?<=\w)[\W_]+(?=\w)|_", "", text),
+}
 
 
-def _kinds_before(words: Words, first: int) -> Iterator[Affix]:
-    """Yield what other IDs may have before the same word: these very characters, or their kind."""
-    if not first:
-        yield ()
-        return
-    text = words.text[: words.spans[first][0]]
-    yield "prefix", text
-    if text.endswith(_SLASHES):
-        yield PATH
-        yield _directory(text)
-    elif any(map(str.isdigit, words.keys[:first])):
-        yield "part", _shape(words.keys[:first])
+def spelling(ours: str, theirs: str) -> Iterator[str]:
+    """Yield in what two IDs, or what they have in common, are written differently."""
+    for name in _SPELLINGS:
+        texts = [ours, theirs]
+        for other, plain in _SPELLINGS.items():
+            if other != name:
+                texts = [plain(text) for text in texts]
+        if texts[0] != texts[1]:
+            yield name
 
 
-def _kinds_after(words: Words, last: int) -> Iterator[Affix]:
-    """Yield what other IDs may have behind the words before `last`: the same two ways."""
-    if last == len(words.keys):
-        yield ()
-        return
-    text = words.text[words.spans[last - 1][1] :]
-    yield "suffix", text
-    if _CHUNK.fullmatch(text):
-        yield CHUNK
-    kind = _kind_of_end(text, words.keys[last:])
-    if kind[0] != "suffix":
-        yield kind
-
-
-def _directory(text: str) -> Affix:
-    return ("URL",) if "://" in text else ("directory",)
-
-
-def _kind_of_end(text: str, keys: Sequence[str] | None = None) -> Affix:
-    """Return the kind of what stands at the end of an ID, whose words may be known."""
-    if _EXTENSION.fullmatch(text):
-        return ("extension",)
-    if _FRAGMENT.match(text):
-        return ("fragment",)
-    keys = words_of(text).keys if keys is None else keys
-    return ("part", _shape(keys)) if any(map(str.isdigit, keys)) else ("suffix", text)
-
-
-def _shape(keys: Sequence[str]) -> str:
-    """Return words with `#` for each number, such as `chunk #`."""
-    return " ".join(["#" if key.isdigit() else key for key in keys])
-
-
-def named_start(before: str, *, exactly: bool = True) -> str:
-    """Return what stands before a core in words, with the very characters or without."""
-    kind = "directory" if before.endswith(_SLASHES) else "prefix"
-    kind = "URL" if "://" in before else kind
-    return f"{kind} {before!r}" if exactly else kind
-
-
-def named_end(after: str, *, exactly: bool = True) -> str:
-    """Return what stands after a core in words."""
-    kind = _kind_of_end(after)
-    if kind[0] == "part":
-        return f"what numbers parts ({kind[1]})"
-    return f"{kind[0]} {after!r}" if exactly else kind[0]
+def end_named(text: str, *, before: bool) -> tuple[str, str]:
+    """Return the kind of what stands before or after what two IDs share, and how it is written."""
+    if before:
+        kind = "directory" if text.endswith(_SLASHES) else "prefix"
+        return ("URL" if "://" in text else kind), repr(text)
+    if _ENDS[EXTENSION].fullmatch(text):
+        return "extension", repr(text)
+    words = words_of(text).keys
+    if not text.startswith(("#", "?", "::")) and any(map(str.isdigit, words)):
+        shape = " ".join("#" if word.isdigit() else word for word in words)
+        return f"what numbers parts ({shape})", ""
+    return ("fragment" if _ENDS[CHUNK].fullmatch(text) else "suffix"), repr(text)

@@ -2,38 +2,35 @@
 
 References name `faq-7` and the index has `docs/FAQ_007.md`: recall is 0 although every document was
 found. Some ways to write an ID are known for certain, such as another letter case, a longer path,
-or the number of a chunk. Others are induced: what stands before and after the words that two IDs
-of one sample share is a rewrite if it recurs in several samples and never joins two IDs of a side.
+or the number of a chunk. Others count only if they recur: several references must fit so in their
+own samples, and no two IDs of a side may become one.
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain, islice
 from math import exp, log
-from typing import NamedTuple
-from urllib.parse import unquote
+from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.id_forms import (
     CHUNK,
-    EQUAL,
-    JOINED,
+    EXTENSION,
+    NUMBER,
+    PART,
     PATH,
-    Affix,
-    Rule,
+    WHOLE,
+    Cut,
     Words,
-    named_end,
-    named_start,
-    rules_between,
+    end_named,
+    spelling,
     words_of,
 )
 
 _FEWEST = 3
-"""So many distinct references must fit before what stands around a core is a rewrite."""
+"""So many distinct references must fit before what is not certain is a rewrite."""
 
 _CHANCE = 0.001
 """How often a hint may come of IDs that have nothing to do with each other."""
@@ -44,33 +41,86 @@ _FEW_SAMPLES = 10
 _LONG_NUMBER = 5
 """Digits from which on a number alone names a document."""
 
-_MOST_PAIRS = 100_000
-"""Pairs of a reference and a retrieved ID that are aligned: they tell what recurs."""
+_PARTS = (CHUNK, PART, NUMBER)
+"""Ends that number the parts of a document."""
 
-_TYPICAL = 1_000
-"""IDs of a side that are looked at to see whether most of them have an affix."""
+_SHOWN = 20
+"""Matches that are looked at to say in what IDs differ."""
 
-_CERTAIN = (
-    EQUAL,
-    *(
-        Rule(longer, *affixes)
-        for affixes in ((PATH, ()), ((), CHUNK), (PATH, CHUNK))
-        for longer in ("retrieved", "reference")
-    ),
-)
-
-Groups = Sequence[Sequence[str]]
+Groups: TypeAlias = Sequence[Sequence[str]]
 """The references of a sample: of each, the IDs of which any will do."""
+
+Side: TypeAlias = Literal["retrieved", "reference"]
+
+Ends: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""Words that all IDs of a side begin and end by."""
 
 
 class Match(NamedTuple):
-    """A reference ID and another one that stands for it, each with the words that they share."""
+    """A reference ID and another one that stands for it, each with the words that they share.
+
+    `part` is the side whose ID names a part of what the other names; None where both are the same.
+    """
 
     reference: str
     retrieved: str
-    rule: Rule
     reference_core: Words
     retrieved_core: Words
+    part: Side | None
+
+    @property
+    def numbered_by(self) -> str:
+        """The word that numbers the parts, such as "abs"; blank where none does."""
+        cores = {"reference": self.reference_core, "retrieved": self.retrieved_core}
+        words = words_of(cores[self.part].after).keys if self.part is not None else ()
+        return " ".join(word for word in words if not word.isdigit())
+
+    @property
+    def is_path(self) -> bool:
+        """Whether what both share looks like a path, or the name of a file."""
+        return any(mark in self.reference_core.core for mark in (*"/.",))
+
+
+class _Rule(NamedTuple):
+    """What is cut off the IDs of each side before they are compared, or that letters are."""
+
+    reference: Cut = WHOLE
+    retrieved: Cut = WHOLE
+    by_letters: bool = False
+
+    @property
+    def part(self) -> Side | None:
+        """The side of which parts are named: several of them are then one document."""
+        if self.retrieved[1] in _PARTS:
+            return "retrieved"
+        return "reference" if self.reference[1] in _PARTS else None
+
+
+_CERTAIN = [_Rule()] + [
+    rule
+    for cut in ((PATH, ""), ("", CHUNK), (PATH, CHUNK))
+    for rule in (_Rule(retrieved=cut), _Rule(reference=cut))
+]
+"""A single ID shows these, since no other document would be named like that."""
+
+_LIKELY = [
+    _Rule(),
+    _Rule(by_letters=True),
+    _Rule(("", EXTENSION), ("", EXTENSION)),
+    *(
+        rule
+        for cut in [
+            ("", EXTENSION),
+            ("", CHUNK),
+            (PATH, ""),
+            (PATH, EXTENSION),
+            ("", PART),
+            ("", NUMBER),
+        ]
+        for rule in (_Rule(retrieved=cut), _Rule(reference=cut))
+    ),
+]
+"""Those that must recur, without what all IDs of a side begin and end by."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +143,7 @@ class Rewrite:
     def __repr__(self) -> str:
         return f"Rewrite({self.sentence})" if self.pairs else "Rewrite()"
 
-    @cached_property
+    @property
     def what(self) -> str:
         """In what the IDs of both sides differ."""
         return differences(self.pairs)
@@ -114,6 +164,28 @@ class Rewrite:
         )
 
 
+def differences(matches: Sequence[Match]) -> str:
+    """Return in what the two IDs of each match differ, in a few words."""
+    ends: dict[str, set[str]] = defaultdict(set)
+    spelled: dict[str, None] = {}
+    for match in matches[:_SHOWN]:
+        ours, theirs = match.reference_core, match.retrieved_core
+        before, after = {ours.before, theirs.before}, {ours.after, theirs.after}
+        for texts, is_before in ((before, True), (after, False)):
+            for text in texts if len(texts) > 1 else ():
+                kind, written = end_named(text, before=is_before)
+                if text:
+                    ends[kind].add(written)
+        is_whole = len(before) == len(after) == 1
+        texts = (match.reference, match.retrieved) if is_whole else (ours.core, theirs.core)
+        spelled |= dict.fromkeys(spelling(*texts))
+    named = [
+        f"{kind} {' and '.join(sorted(texts))}".strip() if len(texts) < _FEWEST else kind
+        for kind, texts in ends.items()
+    ]
+    return ", ".join([*named, *spelled]) or "spelling"
+
+
 def rewrites(
     retrieved_ids: Sequence[Sequence[str | None]],
     references: Sequence[Groups],
@@ -126,272 +198,182 @@ def rewrites(
     Both have one item for each sample, in the same order. `indexed` are further IDs that may stand
     for a reference, such as those of a corpus; `direct` counts references of further samples that
     were retrieved as they are. Work is linear in the IDs. What fits by chance is not named: what
-    stands around the core of IDs must recur for at least three references, a bare number behind it
-    for more than match as they are.
+    is not certain must recur for at least three references, a bare number behind IDs for more than
+    match as they are.
     """
-    lists = [
-        tuple(dict.fromkeys(own_id for own_id in ids if own_id is not None and own_id))
-        for ids in retrieved_ids
-    ]
-    direct += sum(
-        not set(ids).isdisjoint(group)
-        for ids, groups in zip(lists, references, strict=True)
-        for group in groups
-    )
-    expected = [own_id for groups in references for group in groups for own_id in group]
-    missing = [
-        [own_id for group in groups if set(ids).isdisjoint(group) for own_id in group]
-        for ids, groups in zip(lists, references, strict=True)
-    ]
-    if not any(missing):
+    lists = [tuple(dict.fromkeys(filter(None, ids))) for ids in retrieved_ids]
+    samples = list(zip(lists, references, strict=True))
+    direct += sum(not set(ids).isdisjoint(group) for ids, groups in samples for group in groups)
+    own_lists: dict[str, set[str]] = defaultdict(set)
+    for ids, groups in samples:
+        for group in groups:
+            if set(ids).isdisjoint(group):
+                for own_id in group:
+                    own_lists[own_id].update(ids)
+    if not own_lists:
         return None
-    search = _Search(lists, missing, expected, indexed)
-    return _rewrite(lists, references, search.matches(direct))
-
-
-def differences(matches: Sequence[Match]) -> str:
-    """Return in what the two IDs of each match differ, in a few words."""
-    affixes: dict[tuple[str, str], Counter[str]] = {}
-    spelling: dict[str, None] = {}
-    for match in matches[:20]:
-        cores = {"reference": match.reference_core, "retrieved": match.retrieved_core}
-        for end, texts in (
-            ("before", {side: core.before for side, core in cores.items()}),
-            ("after", {side: core.after for side, core in cores.items()}),
-        ):
-            if len(set(texts.values())) > 1:
-                for side, text in texts.items():
-                    affixes.setdefault((end, side), Counter())[text] += bool(text)
-        spelling |= dict.fromkeys(_spelling(match))
-    parts: dict[str, None] = {}
-    for (end, _), counts in affixes.items():
-        named = named_start if end == "before" else named_end
-        named_texts = [text for text in counts if text]
-        parts |= dict.fromkeys(named(text, exactly=len(named_texts) == 1) for text in named_texts)
-    return ", ".join([*parts, *(name for name in spelling if name not in parts)]) or "spelling"
-
-
-def _spelling(match: Match) -> Iterator[str]:
-    """Yield in what the common words of two IDs are written differently."""
-    pair = match.reference, match.retrieved
-    if any(unquote(own_id) != own_id for own_id in pair):
-        yield "percent encoding"
-    if any(unicodedata.normalize("NFKC", own_id) != own_id for own_id in pair):
-        yield "Unicode form"
-    if any(own_id != own_id.strip() for own_id in pair):
-        yield "white space"
-    first, second = match.reference_core, match.retrieved_core
-    if first.keys != second.keys:
-        yield "separators"
-        return
-    both = list(zip(first.written, second.written, strict=True))
-    if any(ours != theirs for ours, theirs in both if not ours.isdigit()):
-        yield "letter case"
-    if any(ours != theirs for ours, theirs in both if ours.isdigit()):
-        yield "zero padding"
-    if first.separators != second.separators:
-        yield "separators"
+    search = _Search(lists, references, own_lists, indexed)
+    search.look(direct)
+    return _rewrite(lists, references, search.matches) if search.matches else None
 
 
 class _Ids:
     """The IDs of one side as words, without the words that all of them, and few others, have."""
 
-    def __init__(self, ids: Iterable[str], ends: tuple[Affix, Affix] = ((), ())) -> None:
+    def __init__(self, ids: Iterable[str], ends: Ends = ((), ())) -> None:
         self.words = {own_id: _without(words_of(own_id), *ends) for own_id in ids}
+        self._by_key: dict[tuple[Cut, bool], dict[str, list[tuple[str, Words]]]] = {}
 
-    @cached_property
-    def by_key(self) -> dict[str, list[str]]:
-        """The IDs by what is compared of their words."""
-        by_key: dict[str, list[str]] = defaultdict(list)
-        for own_id, words in self.words.items():
-            if words.keys:
-                by_key[words.key].append(own_id)
-        return by_key
+    def by_key(self, cut: Cut, *, letters: bool) -> Mapping[str, list[tuple[str, Words]]]:
+        """Return the IDs, with what a cut leaves of them, by what is compared of that."""
+        if (cut, letters) not in self._by_key:
+            by_key = self._by_key[cut, letters] = defaultdict(list)
+            for own_id, words in self.words.items():
+                for core in [words] if cut == WHOLE else words.cores(cut):
+                    if core.keys:
+                        by_key[core.letters if letters else core.key].append((own_id, core))
+        return self._by_key[cut, letters]
 
-    @cached_property
-    def by_letters(self) -> dict[str, list[str]]:
-        """The IDs by their letters."""
-        by_letters: dict[str, list[str]] = defaultdict(list)
-        for own_id, words in self.words.items():
-            if words.keys:
-                by_letters[words.letters].append(own_id)
-        return by_letters
+    def is_usual(self, cut: Cut) -> bool:
+        """Return whether half of the IDs have what is cut off, of few kinds.
+
+        Else it may be what tells documents apart, such as the names within a module. A word that
+        numbers parts, as in `Abs. 3`, does not.
+        """
+        if cut[1] == PART:
+            return True
+        cores = list(chain.from_iterable(self.by_key(cut, letters=False).values()))
+        having = {own_id for own_id, _ in cores}
+        is_few = cut[1] != EXTENSION or len({core.after for _, core in cores}) * 3 <= len(having)
+        return is_few and len(having) * 2 >= len(self.words)
 
 
-def _without(words: Words, first: Affix, last: Affix) -> Words:
+def _without(words: Words, first: tuple[str, ...], last: tuple[str, ...]) -> Words:
     size = len(words.keys)
     if words.keys[: len(first)] != first or words.keys[size - len(last) :] != last:
         return words
     return words.part(len(first), size - len(last))
 
 
-def _common(ours: Sequence[Words], theirs: Sequence[Words], *, step: int) -> Affix:
-    """Return the words that all of `ours` begin (end) by, and hardly any of `theirs` has."""
-    if len(ours) < _FEWEST or len(theirs) < _FEWEST:
-        return ()
-    shared: list[str] = []
-    for column in islice(zip(*(words.keys[::step] for words in ours), strict=False), 32):
-        word = column[0]
-        rare = sum(word in words.keys for words in theirs) * 10 <= len(theirs)
-        if word.isdigit() or set(column) != {word} or not rare:
-            break
-        shared.append(word)
-    shortest = min(len(words.keys) for words in ours)
-    return tuple(shared[: max(0, shortest - 1)][::step])
+def _ends(ours: Iterable[str], theirs: Iterable[str]) -> Ends:
+    """Return the words that all of `ours` begin and end by, and hardly any of `theirs` has."""
+    own = [words_of(own_id).keys for own_id in ours]
+    others = [set(words_of(own_id).keys) for own_id in theirs]
+    if len(own) < _FEWEST or len(others) < _FEWEST:
+        return (), ()
+    most = min(map(len, own)) - 1
+
+    def shared(columns: Iterable[tuple[str, ...]]) -> list[str]:
+        words: list[str] = []
+        for column in islice(columns, max(0, most)):
+            word = column[0]
+            is_rare = sum(word in keys for keys in others) * 10 <= len(others)
+            if word.isdigit() or set(column) != {word} or not is_rare:
+                break
+            words.append(word)
+        return words
+
+    first = shared(zip(*own, strict=False))
+    last = shared(zip(*(keys[::-1] for keys in own), strict=False))
+    return tuple(first), tuple(last[: most - len(first)][::-1])
 
 
 class _Search:
-    """Looks for the IDs that stand for missing references."""
+    """Looks for the IDs that stand for missing references, the more certain rules first.
+
+    `own_lists` are the missing references with what their own samples retrieved.
+    """
 
     def __init__(
         self,
         lists: Sequence[Sequence[str]],
-        missing: Sequence[Sequence[str]],
-        expected: Iterable[str],
+        references: Sequence[Groups],
+        own_lists: Mapping[str, set[str]],
         indexed: Iterable[str],
     ) -> None:
-        self._lists, self._missing, self._expected = lists, missing, dict.fromkeys(expected)
+        self.matches: dict[str, list[Match]] = {}
+        self._own_lists = own_lists
         self._retrieved = dict.fromkeys(chain.from_iterable(lists))
         self._available = self._retrieved | dict.fromkeys(indexed)
-        self._matches: dict[str, list[Match]] = {}
+        self._expected = dict.fromkeys(
+            i for groups in references for group in groups for i in group
+        )
 
-    def matches(self, direct: int) -> dict[str, list[Match]]:
-        """Return the IDs that stand for references, by the rules in the order of their trust."""
-        available = _Ids(self._available)
-        missing = _Ids(dict.fromkeys(chain.from_iterable(self._missing)))
+    def look(self, direct: int) -> None:
+        """Add the IDs that stand for references; `direct` were retrieved as they are."""
+        available, missing = _Ids(self._available), _Ids(self._own_lists)
         # An ID that stands elsewhere as it is has not been renamed.
-        renamed = _Ids(own_id for own_id in missing.words if own_id not in self._available)
+        renamed = _Ids(own_id for own_id in self._own_lists if own_id not in self._available)
         for rule in _CERTAIN:
-            self._add(rule, available, missing if rule.joins else renamed)
-        remaining = [own_id for own_id in renamed.words if own_id not in self._matches]
+            found, _ = _found(rule, available, missing if rule.part else renamed)
+            for reference, matches in found.items():
+                paths = [
+                    match
+                    for match in matches
+                    if PATH not in (*rule.reference, *rule.retrieved) or match.is_path
+                ]
+                if paths and (rule.part or reference not in self.matches):
+                    self.matches.setdefault(reference, []).extend(paths)
+        remaining = [own_id for own_id in renamed.words if own_id not in self.matches]
         if remaining:
-            self._induce(remaining, direct)
-        return self._matches
+            self._look_for_likely(remaining, direct)
 
-    def _induce(self, remaining: Sequence[str], direct: int) -> None:
+    def _look_for_likely(self, remaining: Sequence[str], direct: int) -> None:
         """Add what recurs in several samples."""
-        theirs, ours = (list(map(words_of, ids)) for ids in (self._retrieved, self._expected))
-        ends = {
-            side: (_common(own, other, step=1), _common(own, other, step=-1))
-            for side, own, other in (("retrieved", theirs, ours), ("reference", ours, theirs))
-        }
-        available, references = (
-            _Ids(self._available, ends["retrieved"]),
-            _Ids(remaining, ends["reference"]),
+        of_retrieved = _ends(self._retrieved, self._expected)
+        of_references = _ends(self._expected, self._retrieved)
+        available = _Ids(self._available, of_retrieved)
+        references = _Ids(remaining, of_references)
+        retrieved, expected = (
+            _Ids(self._retrieved, of_retrieved),
+            _Ids(self._expected, of_references),
         )
-        fits = self._fits(available, references)
-        for rule in sorted(fits, key=lambda rule: _rank(rule, len(fits[rule])), reverse=True):
-            fitting = [own_id for own_id in fits[rule] if own_id not in self._matches]
-            least = max(_FEWEST, rule.takes_bare_numbers * (direct + 1))
-            if len(fitting) < (1 if rule.is_certain else least):
-                continue
-            longer = self._expected if rule.longer == "reference" else self._retrieved
-            some = islice(longer, _TYPICAL)
-            if rule.is_certain or _is_typical(rule, _Ids(some, ends.get(rule.longer, ((), ())))):
-                self._add(rule, available, references, fitting)
+        for rule in _LIKELY:
+            if retrieved.is_usual(rule.retrieved) and expected.is_usual(rule.reference):
+                self._add_likely(rule, *_found(rule, available, references), direct)
 
-    def _fits(self, available: _Ids, references: _Ids) -> dict[Rule, dict[str, None]]:
-        """Return the rules by which references are IDs of their own sample, with these."""
-        fits: dict[Rule, dict[str, None]] = defaultdict(dict)
-        keys = {
-            own_id: frozenset(words.keys)
-            for side in (available, references)
-            for own_id, words in side.words.items()
-        }
-        pairs = (
-            (own_id, reference)
-            for ids, missing in zip(self._lists, self._missing, strict=True)
-            for reference in missing
-            if reference in references.words
-            for own_id in ids
-        )
-        for own_id, reference in islice(pairs, _MOST_PAIRS):
-            theirs, ours = available.words[own_id], references.words[reference]
-            if not theirs.keys or not ours.keys:
-                continue
-            if theirs.key == ours.key:
-                fits[EQUAL][reference] = None
-            elif theirs.letters == ours.letters:
-                fits[JOINED][reference] = None
-            elif keys[reference] <= keys[own_id]:
-                for rule in rules_between(theirs, ours, "retrieved"):
-                    fits[rule][reference] = None
-            elif keys[own_id] <= keys[reference]:
-                for rule in rules_between(ours, theirs, "reference"):
-                    fits[rule][reference] = None
-        return fits
-
-    def _add(
-        self, rule: Rule, available: _Ids, references: _Ids, fitting: Sequence[str] | None = None
+    def _add_likely(
+        self, rule: _Rule, found: Mapping[str, Sequence[Match]], lost: int, direct: int
     ) -> None:
-        """Add the matches of a rule, without those that it would join with others."""
-        by_reference: dict[str, dict[str, Match]] = {}
-        for match in _matches(rule, available, references):
-            if match.reference not in self._matches or rule.joins:
-                by_reference.setdefault(match.reference, {}).setdefault(match.retrieved, match)
-        lost = {
-            reference
-            for reference, matches in by_reference.items()
-            if len(references.by_key[references.words[reference].key]) > 1
-            or (not rule.joins and len(matches) > 1)
-        }
-        if fitting is not None:
-            kept = [own_id for own_id in fitting if own_id not in lost]
-            if not kept or len(lost) * 4 > len(by_reference):
-                return
-        for reference, matches in by_reference.items():
-            if reference not in lost:
-                self._matches.setdefault(reference, []).extend(matches.values())
+        """Add what a rule has found, where enough references of one kind fit their own samples."""
+        fitting: dict[str, set[str]] = defaultdict(set)
+        for reference, matches in found.items():
+            for match in matches:
+                if match.retrieved in self._own_lists[reference]:
+                    fitting[match.numbered_by].add(reference)
+        takes_numbers = NUMBER in (*rule.reference, *rule.retrieved)
+        least = _FEWEST * (direct + 1 if takes_numbers else 1)
+        if lost * 4 > lost + len(found):
+            return
+        for reference, matches in found.items():
+            kept = [match for match in matches if len(fitting[match.numbered_by]) >= least]
+            if kept:
+                self.matches.setdefault(reference, kept)
 
 
-def _matches(rule: Rule, available: _Ids, references: _Ids) -> Iterator[Match]:
-    """Yield the IDs of both sides that are the same by a rule."""
-    if rule == JOINED:
-        for reference, words in references.words.items():
-            for own_id in available.by_letters.get(words.letters, ()):
-                yield Match(reference, own_id, rule, words, available.words[own_id])
-        return
-    of_reference = rule.longer == "reference"
-    longer, shorter = (references, available) if of_reference else (available, references)
-    for own_id, words in longer.words.items():
-        for core in rule.cores(words) if rule.may_apply(words.text) else ():
-            for other in shorter.by_key.get(core.key, ()) if core.keys else ():
-                whole = shorter.words[other]
-                if rule.before == PATH and not {"/", "."} & set(whole.text):
-                    continue
-                if of_reference:
-                    yield Match(own_id, other, rule, core, whole)
-                else:
-                    yield Match(other, own_id, rule, whole, core)
-
-
-def _rank(rule: Rule, count: int) -> tuple[int, int, int]:
-    """Better ones fit more references, leave less to chance, and are shorter."""
-    kinds = [affix[0] for affix in (rule.before, rule.after) if affix]
-    exact = sum(kind in {"prefix", "suffix"} for kind in kinds)
-    return count, 2 * exact - 2 * len(kinds), -len(rule.before) - len(rule.after)
-
-
-def _is_typical(rule: Rule, ids: _Ids) -> bool:
-    """Return whether half of the IDs of the longer side have what is taken off.
-
-    Else it may be what tells documents apart, such as the names within a module. A word that
-    numbers parts, as in `Abs. 3`, is none of these.
-    """
-    if rule == JOINED or (rule.after[:1] == ("part",) and rule.after[1] != "#"):
-        return True
-    cores = [list(rule.cores(words)) for words in ids.words.values()]
-    having = sum(map(bool, cores))
-    ends = {core.after for each in cores for core in each}
-    if rule.after == ("extension",) and len(ends) * _FEWEST > having:
-        return False
-    return having * 2 >= len(cores)
+def _found(rule: _Rule, available: _Ids, references: _Ids) -> tuple[dict[str, list[Match]], int]:
+    """Return what a rule makes the same, by reference, and how many IDs would become one by it."""
+    ours = references.by_key(rule.reference, letters=rule.by_letters)
+    theirs = available.by_key(rule.retrieved, letters=rule.by_letters)
+    found: dict[str, list[Match]] = defaultdict(list)
+    lost: set[str] = set()
+    for key in filter(theirs.__contains__, ours):
+        own, others = dict(ours[key]), dict(theirs[key])
+        if (len(own) > 1 and rule.part != "reference") or (len(others) > 1 and not rule.part):
+            lost.update(own)
+            continue
+        for own_id, core in own.items():
+            found[own_id] += [
+                Match(own_id, other, core, other_core, rule.part)
+                for other, other_core in others.items()
+            ]
+    return {own_id: matches for own_id, matches in found.items() if own_id not in lost}, len(lost)
 
 
 def _rewrite(
     lists: Sequence[Sequence[str]], references: Sequence[Groups], matches_of: dict[str, list[Match]]
-) -> Rewrite | None:
-    """Return the rewrite with what it brings; None where no list gains."""
+) -> Rewrite:
+    """Return the rewrite with what it brings."""
     stands_for: dict[str, set[str]] = defaultdict(set)
     for match in chain.from_iterable(matches_of.values()):
         stands_for[match.retrieved].add(match.reference)
@@ -410,8 +392,6 @@ def _rewrite(
             if reference in own and reference not in ids and reference not in pairs:
                 match = next(each for each in matches_of[reference] if each.retrieved in ids)
                 pairs[reference] = match
-    if not matches_of:
-        return None
     count = max(len(before), 1)
     return Rewrite(
         tuple(pairs.values()),

@@ -137,9 +137,9 @@ class IdEvidence:
 
 def _relation(match: Match) -> Relation:
     """Return how the ID that stands for an expected one is related to it."""
-    if not match.rule.joins:
+    if match.part is None:
         return "rewrite"
-    return "document" if match.rule.longer == "reference" else "chunk"
+    return "document" if match.part == "reference" else "chunk"
 
 
 def _fields(

@@ -31,7 +31,7 @@ def id_proposals(baseline: Baseline, ids: IdEvidence) -> Iterator[Proposal]:
 
     evidence = list(ids.in_lists())
     matches = [each for each in evidence if not isinstance(each, Alias)]
-    written = [match for match in matches if not match.rule.joins]
+    written = [match for match in matches if match.part is None]
     if written:
         action = f"write IDs in one way: ignore {differences(written)}"
         yield from _renaming(baseline, ChangeKind.NORMALIZE_IDS, action, in_one_form)
