@@ -231,6 +231,7 @@ ORDER = (
     ("context",),
     ("hits", "reordering", "prompts", "calls", "retrieval"),
     ("steps",),
+    ("references",),
     ("sample",),
     ("captured", "corpus", "id_levels"),
     ("findings",),

@@ -44,7 +44,7 @@ _ENDS = {
 }
 """How IDs go on behind that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`; ` Abs. 3`."""
 
-_MAY_END = {
+_MAY_END: dict[str, Callable[[str], bool]] = {
     CHUNK: lambda text: text[-1:].isdigit() or "#" in text or "?" in text or "::" in text,
     EXTENSION: lambda text: "." in text[-7:],
     NUMBER: lambda text: text[-1:].isdigit(),

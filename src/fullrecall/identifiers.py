@@ -7,16 +7,12 @@ with gaps has turned into floats, and `"1.0" != "1"` would silently score 0.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from operator import index
-from typing import Any, TypeAlias, TypeGuard
+from typing import TypeGuard
 from unicodedata import category
 from uuid import UUID
-
-GivenIds: TypeAlias = tuple[str | None, ...] | tuple[int, ...]
-"""IDs as they were given: texts, of which a blank one may stand for None, or whole numbers."""
 
 
 def as_id(value: object) -> str:
@@ -74,9 +70,9 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
         return value.copy()
     if type(value) is tuple:
         return list(value)
-    array = of_array(value)
-    if array is not None:
-        return array
+    cells = of_array(value)
+    if cells is not None:
+        return cells
     if isinstance(value, (str, bytes, bytearray)):
         several = isinstance(value, str) and any(mark in value for mark in "[,;|\n")
         way_out = "pass its items as a list" if several else f"wrap it, [{shown(value)}]"
@@ -110,43 +106,12 @@ def of_array(value: object) -> list[object] | None:
     return None
 
 
-def as_listed_ids(value: object) -> GivenIds:
-    """Return retrieved IDs in rank order; None or a blank text where a context has no ID.
-
-    Whole numbers stay what they are, where all are.
-    """
-    ids: Any = value if type(value) is list else as_list(value, ordered=True)
-    try:
-        "".join(ids)  # what `is_texts` does, without a call of its own
-    except TypeError:
-        numbers = whole_numbers(ids)
-        if numbers is not None:
-            return numbers
-        return tuple(None if item is None else as_id(item) or None for item in ids)
-    return tuple(ids)
-
-
-def whole_numbers(items: Collection[Any]) -> tuple[int, ...] | None:
-    """Return items that are whole numbers of 64 bits, NumPy's included; None for any others.
-
-    Their texts are what `as_id` makes of them.
-    """
-    kinds = {*map(type, items)}
-    if any(issubclass(kind, bool) for kind in kinds):
-        return None
-    try:
-        numbers = items if kinds == {int} else [*map(index, items)]
-        array("q", numbers)  # raises for larger ones, of which some have no text
-    except (TypeError, OverflowError):
-        return None
-    return tuple(numbers)
-
-
-def as_texts(ids: GivenIds) -> tuple[str | None, ...]:
-    """Return IDs as a sample has them: texts, and None for a blank one."""
-    if ids and type(ids[0]) is int:
-        return tuple([f"{own_id}" for own_id in ids])
-    return ids if all(ids) else tuple([own_id or None for own_id in ids])  # type: ignore[misc,return-value]
+def as_listed_ids(value: object) -> tuple[str | None, ...]:
+    """Return retrieved IDs in rank order; None where a context has no ID, or a blank one."""
+    ids = as_list(value, ordered=True)
+    if is_texts(ids) and all(ids):
+        return tuple(ids)
+    return tuple([None if item is None else as_id(item) or None for item in ids])
 
 
 def is_texts(items: list[object]) -> TypeGuard[list[str]]:

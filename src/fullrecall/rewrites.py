@@ -177,8 +177,8 @@ def differences(matches: Sequence[Match]) -> str:
                 if text:
                     ends[kind].add(written)
         is_whole = len(before) == len(after) == 1
-        texts = (match.reference, match.retrieved) if is_whole else (ours.core, theirs.core)
-        spelled |= dict.fromkeys(spelling(*texts))
+        pair = (match.reference, match.retrieved) if is_whole else (ours.core, theirs.core)
+        spelled |= dict.fromkeys(spelling(*pair))
     named = [
         f"{kind} {' and '.join(sorted(texts))}".strip() if len(texts) < _FEWEST else kind
         for kind, texts in ends.items()

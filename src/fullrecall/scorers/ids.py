@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.sample import Sample
@@ -44,21 +44,19 @@ class IdRecall(DeterministicScorer):
         single = sample.single_ids
         if single is None:
             return self._find_any(sample)
-        ids, (names, grades) = sample.listed_ids or (), single
-        if ids and names and (type(ids[0]) is int) is not (type(names[0]) is int):
-            ids, names = sample.retrieved_context_ids or (), tuple(single.names)
-        place_of = first_ranks_of(ids, (None, "", *names))
-        note = _note(ids) if place_of[None] or place_of[""] else ""
+        ids, (names, grades) = sample.retrieved_context_ids or (), single
+        place_of = first_ranks_of(ids, (None, *names))
+        note = _note(ids) if place_of[None] else ""
         first_ranks = [place_of[name] for name in names]
         if grades is not None and min(grades, default=1.0) <= 0:
             relevant = [grade > 0 for grade in grades]
-            names = tuple(compress(names, relevant))  # type: ignore[assignment]
+            names = tuple(compress(names, relevant))
             first_ranks = list(compress(first_ranks, relevant))
             grades = tuple(compress(grades, relevant))
 
         def findings() -> list[Finding]:
             return [
-                _finding((f"{name}",), grade, (rank,) if rank else ())
+                _finding((name,), grade, (rank,) if rank else ())
                 for name, grade, rank in zip(
                     names, grades or repeat(1.0), first_ranks, strict=False
                 )
@@ -86,9 +84,9 @@ def _finding(members: tuple[str, ...], grade: float, ranks: tuple[int, ...]) -> 
     return Finding(Target(members, grade), steps, ranks)
 
 
-def _note(ids: Sequence[str | int | None]) -> str:
+def _note(ids: Sequence[str | None]) -> str:
     """Return how many contexts have no ID; raise `Unmeasured` where none has."""
-    without = sum(name is None or name == "" for name in ids)
+    without = ids.count(None)
     if without == len(ids):
         which = (
             "the retrieved context" if without == 1 else f"none of the {without} retrieved contexts"
@@ -106,20 +104,16 @@ def id_columns(samples: Sequence[Sample]) -> ScoreColumns | None:
 
     if any(map(is_special, samples)):
         return None
-    retrieved = [ids for sample in samples if (ids := sample.listed_ids) is not None]
+    retrieved = [ids for sample in samples if (ids := sample.retrieved_context_ids) is not None]
     single = [names for sample in samples if (names := sample.single_ids) is not None]
     if len(retrieved) < len(samples) or len(single) < len(samples):
         return None
-    lists = [_as_texts(ids) for ids in retrieved]
-    if not all(chain.from_iterable(lists)):
+    lists = [[name for name in ids if name is not None] for ids in retrieved]
+    if list(map(len, lists)) != list(map(len, retrieved)):
         return None
     grades = None
     if any(names.grades is not None for names in single):
         grades = np.fromiter(
             chain.from_iterable(w.grades or [1.0] * len(w.ids) for w in single), np.float64
         )
-    return score_ids(lists, [_as_texts(names.ids) for names in single], grades)
-
-
-def _as_texts(ids: Sequence[Any]) -> Sequence[str]:
-    return [str(number) for number in ids] if ids and type(ids[0]) is int else ids
+    return score_ids(lists, [names.ids for names in single], grades)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.identifiers import as_texts
 from fullrecall.sample import Sample, has_only_ids
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.found_row import first_ranks_of
@@ -92,13 +91,13 @@ class IdSamples(Sequence[Sample]):
             return samples
         retrieved, references = [], []
         for sample in samples:
-            ids, single = sample.listed_ids, sample.single_ids
+            ids, single = sample.retrieved_context_ids, sample.single_ids
             if ids is None or single is None or single.grades is not None:
                 return None
-            if not all(name or name == 0 for name in ids) or not has_only_ids(sample):
+            if not all(ids) or not has_only_ids(sample):
                 return None
-            retrieved.append(ids if not ids or type(ids[0]) is str else as_texts(ids))
-            references.append(single.names)
+            retrieved.append(ids)
+            references.append(single.ids)
         return cls(
             Names.of(retrieved),  # type: ignore[arg-type] # no ID is missing
             Names.of(references),

@@ -218,8 +218,8 @@ def _target_ids(sample: Sample) -> list[str]:
     """Return the reference IDs of a sample whose grade is above 0."""
     single = sample.single_ids
     if single is None or single.grades is None:
-        return [] if single is None else single.names
-    return [name for name, grade in zip(single.names, single.grades, strict=True) if grade > 0]
+        return [] if single is None else list(single.ids)
+    return [name for name, grade in zip(single.ids, single.grades, strict=True) if grade > 0]
 
 
 class Selection(Part):
