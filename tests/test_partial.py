@@ -103,7 +103,7 @@ def test_lines_that_were_taken_out_are_noticed(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="has 37 samples, and its last line says 40"):
         Report.load(path)
     path.write_text("".join([*lines, lines[1]]), "utf-8")
-    with pytest.raises(ReportError, match=":42: results is missing"):
+    with pytest.raises(ReportError, match=":42: sample is missing"):
         Report.load(path)
 
 
@@ -111,7 +111,7 @@ def test_lines_that_were_taken_out_are_noticed(tmp_path: Path) -> None:
 def test_a_broken_head_is_no_traceback(tmp_path: Path, methods: str) -> None:
     """What is wrong is told with its line, by the library and by the command."""
     path = tmp_path / "report.jsonl"
-    path.write_text(f'{{"kind": "fullrecall report", "version": 3{methods}}}\n', "utf-8")
+    path.write_text(f'{{"kind": "fullrecall report", "version": 4{methods}}}\n', "utf-8")
     with pytest.raises(ReportError, match=":1: methods"):
         Report.load(path)
     assert run("summary", path).exit_code == 2

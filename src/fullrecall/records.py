@@ -30,6 +30,9 @@ Credit = Annotated[float, Field(gt=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Text = Annotated[str, Field(min_length=1)]
 
+Default = Callable[[Any], Any] | None
+"""Makes plain values of metadata that JSON would change or cannot hold."""
+
 _MOST = 10**4_000
 """Whole numbers from here on have more digits than Python reads."""
 
@@ -93,8 +96,10 @@ class FindingRecord(Record):
     target: Annotated[list[str], Field(min_length=1)]
     grade: Positive = 1.0
     size: Positive = 1.0
-    steps: list[Annotated[list[int | float], Field(min_length=2, max_length=2)]]
-    ranks: list[Rank]
+    steps: list[Annotated[list[int | float], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list
+    )
+    ranks: list[Rank] = Field(default_factory=list)
     evidence: list[EvidenceRecord] = Field(default_factory=list)
     verdict: str = ""
     agreement: Share | None = None
@@ -226,7 +231,7 @@ class MethodRecord(Record):
 
     @model_validator(mode="after")
     def _check_parameters(self) -> Self:
-        check_plain(self.parameters, "parameters")
+        as_kept(self.parameters, "parameters")
         return self
 
     @property
@@ -238,36 +243,30 @@ class MethodRecord(Record):
             raise ReportError(f"headline: {error}") from None
 
 
-ROW = frozenset({"sample", "results"})
-"""The fields of a row."""
+class RowRecord(Record):
+    """One sample with its results, none of which are read yet."""
+
+    sample: dict[str, Any]
+    results: list[Any]
 
 
-def check_row(value: object, methods: Sequence[Method]) -> None:
-    """Raise `ReportError` for what is no row: a sample, and one result for each method."""
-    if type(value) is not dict:
-        raise ReportError(f"a row must be a mapping, got {_shown(value)}")
-    for name in sorted(ROW - value.keys()):
-        raise ReportError(f"{name} is missing")
-    for name in value.keys() - ROW:
-        raise ReportError(f"{name} is not a field of it")
-    sample, results = value["sample"], value["results"]
-    if type(sample) is not dict:
-        raise ReportError(f"sample must be a mapping, got {_shown(sample)}")
-    if type(results) is not list:
-        raise ReportError(f"results must be a list, got {_shown(results)}")
-    if len(results) != len(methods):
-        raise ReportError(f"results must be {len(methods)}, one per score, got {len(results)}")
+def check_row(value: object, methods: Sequence[Method]) -> RowRecord:
+    """Return the record of a row; `ReportError` for what has not one result for each method."""
+    row = RowRecord.read(value)
+    if len(row.results) != len(methods):
+        raise ReportError(f"results must be {len(methods)}, one per score, got {len(row.results)}")
+    return row
 
 
-def row_of(row: Any, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
+def row_of(value: object, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
     """Return the sample and the results of a row, whether or not they follow from the sample.
 
     Raises `ReportError` for what is no row of these methods.
     """
-    check_row(row, methods)
-    sample = sample_of(row)
+    row = check_row(value, methods)
+    sample = sample_of(row.sample)
     results = []
-    for index, (saved_result, method) in enumerate(zip(row["results"], methods, strict=True)):
+    for index, (saved_result, method) in enumerate(zip(row.results, methods, strict=True)):
         try:
             results.append(ResultRecord.read(saved_result).result(method))
             check_retrieved(sample, results[-1])
@@ -277,9 +276,9 @@ def row_of(row: Any, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, .
 
 
 def sample_of(fields: dict[str, Any]) -> Sample:
-    """Return the sample of a row; `ReportError` where it is none."""
+    """Return the sample of saved fields; `ReportError` where it is none."""
     try:
-        return Sample(**fields["sample"])
+        return Sample(**fields)
     except InputError as error:
         raise ReportError(f"sample: {error}") from None
 
@@ -289,7 +288,7 @@ def plain_method(method: Method) -> dict[str, Any]:
 
     Raises `ReportError` for parameters that JSON would change or cannot hold.
     """
-    check_plain(method.parameters, f"{method.name}.parameters")
+    as_kept(method.parameters, f"{method.name}.parameters")
     return {
         "name": method.name,
         "parameters": dict(method.parameters),
@@ -298,85 +297,61 @@ def plain_method(method: Method) -> dict[str, Any]:
     }
 
 
-_DEFAULTS: dict[type[Record], dict[str, Any]] = {
-    record: {
-        name: dict(default) if isinstance(default, Record) else default
-        for name, field in record.model_fields.items()
-        if not field.is_required()
-        for default in [field.get_default(call_default_factory=True)]
-    }
-    for record in (EvidenceRecord, PartRecord, FindingRecord, ResultRecord)
-}
-"""What a record has of each field that is left out."""
+def _plain(value: Any) -> Any:
+    """Return tuples as lists, but named ones as mappings without what is as it is by default."""
+    if isinstance(value, (Evidence, Part, Usage)):
+        return _fields(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _saved(record: type[Record], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a record's fields without those that it has by default."""
-    defaults = _DEFAULTS[record]
+def _fields(value: Any, skipped: int = 0) -> dict[str, Any]:
+    """Return the fields of a named tuple that are not as they are by default."""
+    defaults = value._field_defaults
     return {
-        name: value
-        for name, value in values.items()
-        if name not in defaults or value != defaults[name]
+        name: _plain(item)
+        for name, item in zip(value._fields[skipped:], value[skipped:], strict=True)
+        if name not in defaults or item != defaults[name]
     }
 
 
 def plain_finding(finding: Finding) -> dict[str, Any]:
     """Return a finding as plain JSON values that `FindingRecord` reads."""
-    target = finding.target
-    return _saved(
-        FindingRecord,
-        {
-            "target": list(target.any_of),
-            "grade": target.grade,
-            "size": target.size,
-            "steps": [list(step) for step in finding.steps],
-            "ranks": list(finding.ranks),
-            "evidence": [_saved(EvidenceRecord, item._asdict()) for item in finding.evidence],
-            "verdict": finding.verdict,
-            "agreement": finding.agreement,
-            "judge": finding.judge,
-            "unverified": finding.unverified,
-            "contested": finding.contested,
-            "parts": [
-                _saved(PartRecord, {**part._asdict(), "evidence": list(part.evidence)})
-                for part in finding.parts
-            ],
-        },
-    )
+    names, grade, size = finding.target
+    return {
+        "target": list(names),
+        **({} if grade == 1.0 else {"grade": grade}),
+        **({} if size == 1.0 else {"size": size}),
+        **({"steps": list(map(list, finding.steps))} if finding.steps else {}),
+        **({"ranks": list(finding.ranks)} if finding.ranks else {}),
+        **_fields(finding, skipped=3),
+    }
 
 
 def plain_result(result: Result, score: float | None) -> dict[str, Any]:
     """Return a result with its score as plain JSON values that `ResultRecord` reads."""
-    if result.status is not Status.SCORED:
-        return plain_found(result)
-    return {"status": str(result.status), "score": score, **plain_found(result)}
+    fields: dict[str, Any] = {"status": str(result.status)}
+    if result.status is Status.SCORED:
+        fields["score"] = score
+    if result.retrieved:
+        fields["retrieved"] = result.retrieved
+    if len(result.findings):
+        fields["findings"] = list(map(plain_finding, result.findings))
+    for name in ("note", "unmeasured", "usage", "ranks"):
+        value = getattr(result, name)
+        if value != _DEFAULTS[name]:
+            fields[name] = _plain(value)
+    return fields
 
 
-def plain_found(result: Result) -> dict[str, Any]:
-    """Return the same without the score."""
-    findings = [plain_finding(finding) for finding in result.findings]
-    retrieved = {"retrieved": result.retrieved} if result.retrieved or findings else {}
-    return {
-        "status": str(result.status),
-        **retrieved,
-        **_saved(
-            ResultRecord,
-            {
-                "findings": findings,
-                "note": result.note,
-                "unmeasured": [list(item) for item in result.unmeasured],
-                "usage": result.usage._asdict(),
-                "ranks": None if result.ranks is None else list(result.ranks),
-            },
-        ),
-    }
+_DEFAULTS = {"note": "", "unmeasured": (), "usage": Usage(), "ranks": None}
+"""What a result has of each field that is left out."""
 
 
 def plain_row(
     sample: Sample,
     results: Sequence[Result],
     *,
-    default: Callable[[Any], Any] | None = None,
+    default: Default = None,
 ) -> dict[str, Any]:
     """Return a row as plain JSON values that `row_of` reads.
 
@@ -387,96 +362,82 @@ def plain_row(
     return {"sample": fields, "results": [plain_result(result, result.score) for result in results]}
 
 
-def plain_sample(sample: Sample, *, default: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+def plain_sample(sample: Sample, *, default: Default = None) -> dict[str, Any]:
     """Return a sample as plain JSON values; raises what `plain_row` does."""
     fields = sample.to_dict()
     try:
-        for where, holder in _with_metadata(fields, "sample"):
-            metadata = holder["metadata"]
-            if default is None:
-                check_plain(metadata, f"{where}.metadata")
-            else:
-                holder["metadata"] = _converted(metadata, default, f"{where}.metadata")
+        if "metadata" in fields:
+            fields["metadata"] = as_kept(fields["metadata"], "sample.metadata", default)
+        for where, context in _contexts_with_metadata(fields, "sample"):
+            context["metadata"] = as_kept(context["metadata"], f"{where}.metadata", default)
     except RecursionError:
         raise ReportError("sample.metadata is nested too deeply to be saved") from None
     return fields
 
 
-def _with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a sample, and all contexts in it, that have metadata: the only values of any type."""
+def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the contexts anywhere in a value that have metadata: no context is within another."""
     is_mapping = isinstance(value, dict)
-    if is_mapping and "metadata" in value:
-        yield where, value
     for key, item in value.items() if is_mapping else enumerate(value):
         if (type(item) is dict or type(item) is list) and key != "metadata":
             path = f"{where}.{key}" if is_mapping else f"{where}[{key}]"
-            yield from _with_metadata(item, path)
+            if type(item) is dict and "metadata" in item:
+                yield path, item
+            else:
+                yield from _contexts_with_metadata(item, path)
 
 
 _KEPT = frozenset({str, bool, type(None)})
 """Types that JSON keeps whatever their value."""
 
 
-def check_plain(value: object, where: str) -> None:
-    """Raise `ReportError` for a value that JSON would change or cannot hold, naming its place."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise ReportError(f"{where} must have keys that are str, got {_shown(key)}")
-            if type(item) not in _KEPT and not _is_kept(item):
-                check_plain(item, f"{where}.{key}" if where else key)
-    elif isinstance(value, list):
-        for position, item in enumerate(value):
-            if type(item) not in _KEPT and not _is_kept(item):
-                check_plain(item, f"{where}[{position}]")
-    elif not _is_kept(value):
+def as_kept(value: Any, where: str, default: Default = None) -> Any:
+    """Return a value as JSON keeps it; `default` makes what JSON would change or cannot hold.
+
+    Raises `ReportError`, naming the place, without `default`, and where that makes nothing plain.
+    """
+    if type(value) in _KEPT:
+        return value
+    if isinstance(value, dict) or (default is not None and isinstance(value, Mapping)):
+        return _kept_mapping(value, where, default)
+    if isinstance(value, list):
+        return [as_kept(item, f"{where}[{n}]", default) for n, item in enumerate(value)]
+    if isinstance(value, tuple) and default is not None:
+        return [as_kept(item, where, default) for item in value]
+    finite = isinstance(value, float) and isfinite(value)
+    if finite or isinstance(value, str) or (isinstance(value, int) and abs(value) < _MOST):
+        return value
+    if default is None:
         raise ReportError(
             f"{where} must be a value that JSON keeps as it is, got {_shown(value)}: convert it, "
             "or pass default=str to save it as text"
         )
+    return _made_by(default, value, where)
 
 
-def _is_kept(value: object) -> bool:
-    """Return whether JSON holds a single value, and gives back an equal one."""
-    if isinstance(value, float):
-        return isfinite(value)
-    if isinstance(value, int):
-        return abs(value) < _MOST
-    return value is None or isinstance(value, str)
+def _kept_mapping(value: Mapping[Any, Any], where: str, default: Default) -> dict[str, Any]:
+    fields = {}
+    for key, item in value.items():
+        name = key
+        if not isinstance(key, str):
+            if default is None:
+                raise ReportError(f"{where} must have keys that are str, got {_shown(key)}")
+            name = _made_by(default, key, where)
+        kept = type(item) in _KEPT or (type(item) is int and abs(item) < _MOST)
+        fields[name] = item if kept else as_kept(item, f"{where}.{name}".lstrip("."), default)
+    if len(fields) < len(value):
+        raise ReportError(f"{where} must have keys that differ as text, got {_shown(value)}")
+    return fields
 
 
-def _converted(value: object, default: Callable[[Any], Any], where: str) -> Any:
-    """Return a value as JSON keeps it; what it would change or cannot hold is made by `default`."""
-    if isinstance(value, Mapping):
-        fields = {
-            name: _converted(item, default, f"{where}.{name}")
-            for name, item in (
-                (key if isinstance(key, str) else _default_value(key, default, where), item)
-                for key, item in value.items()
-            )
-        }
-        if len(fields) < len(value):
-            raise ReportError(f"{where} must have keys that differ as text, got {_shown(value)}")
-        return fields
-    if isinstance(value, (list, tuple)):
-        return [_converted(item, default, where) for item in value]
+def _made_by(default: Callable[[Any], Any], value: object, where: str) -> Any:
     try:
-        check_plain(value, where)
-    except ReportError:
-        return _default_value(value, default, where)
-    return value
-
-
-def _default_value(value: object, default: Callable[[Any], Any], where: str) -> Any:
-    """Return what `default` makes of a value; raises `ReportError` unless that is plain."""
-    try:
-        converted = default(value)
+        plain = default(value)
     except Exception as error:
         raise ReportError(
             f"{where}: default must make a plain value of {_shown(value)}, it raised {error!r}"
         ) from error
-    check_plain(converted, where)
-    return converted
+    return as_kept(plain, where)
 
 
 def _shown(value: object) -> str:

@@ -71,19 +71,6 @@ class IdSamples(Sequence[Sample]):
             group=self.groups[row] if self.groups else None,
         )
 
-    def plain(self, row: int) -> dict[str, Any]:
-        """Return the sample of a row as plain JSON values; see `Sample.to_dict`."""
-        own_id = self.ids[row]
-        question = self.questions[row] if self.questions else None
-        group = self.groups[row] if self.groups else None
-        return {
-            **({} if own_id is None else {"id": own_id}),
-            **({} if question is None else {"user_input": question}),
-            "retrieved_context_ids": list(self.retrieved.of_row(row)),
-            "reference_context_ids": list(self.references.of_row(row)),
-            **({} if group is None else {"group": group}),
-        }
-
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> IdSamples | None:
         """Return samples that have nothing but IDs as columns; None where one has more."""

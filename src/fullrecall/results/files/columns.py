@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from fullrecall.dataframes import encodable
 from fullrecall.findings import Finding, Step, Target
-from fullrecall.records import plain_method, plain_result, plain_sample
+from fullrecall.records import Default, plain_method, plain_result, plain_sample
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method, Result, Status
-from fullrecall.results.files.plain import Default, as_line
+from fullrecall.results.files.plain import as_line
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.ids import IdSamples

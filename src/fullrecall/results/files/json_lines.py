@@ -17,11 +17,11 @@ from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.garbage import uncollected
-from fullrecall.records import MethodRecord, Record, check_row, plain_method, sample_of
+from fullrecall.records import Default, MethodRecord, Record, check_row, plain_method, sample_of
 from fullrecall.report.report import Report
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method
-from fullrecall.results.files.plain import Default, as_line, changed, parsed, plain_rows
+from fullrecall.results.files.plain import as_line, changed, parsed, plain_rows
 from fullrecall.results.files.proof import Contradiction, proofs_of
 from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import UNKNOWN, Origin
@@ -30,7 +30,7 @@ from fullrecall.sample import Sample
 from fullrecall.table.part import MemoryPart, Part
 from fullrecall.table.table import Table
 
-VERSION = 3
+VERSION = 4
 _END = "end of fullrecall report"
 
 _WRITTEN_TOGETHER = 256
@@ -214,10 +214,9 @@ class _Reader:
         samples: list[Sample] = []
         for row, line in enumerate(lines, start=first):
             try:
-                content = parsed(line)
-                check_row(content, self._methods)
-                samples.append(sample_of(content))
-                saved.append(content["results"])
+                content = check_row(parsed(line), self._methods)
+                samples.append(sample_of(content.sample))
+                saved.append(content.results)
             except (ValueError, FullrecallError, RecursionError) as error:
                 if row != self._cut:
                     raise ReportError(f"{self._path}:{row + 2}: {error}") from None

@@ -15,13 +15,13 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from fullrecall.errors import ReportError
-from fullrecall.records import Record
+from fullrecall.records import Default, Record
 from fullrecall.report.report import Report, check_parts
 from fullrecall.report.signature import KIND, MANIFEST
 from fullrecall.result import Method
 from fullrecall.results.files import columns
 from fullrecall.results.files.json_lines import methods_of
-from fullrecall.results.files.plain import Default, changed, parsed_mapping
+from fullrecall.results.files.plain import changed, parsed_mapping
 from fullrecall.results.files.plan import assembled
 from fullrecall.results.files.proof import proofs_of
 from fullrecall.results.files.proven_columns import prove

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import islice, repeat
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import ReportError
 from fullrecall.identifiers import shown
-from fullrecall.records import check_plain, plain_found, plain_result, plain_sample
+from fullrecall.records import Default, as_kept, plain_result, plain_sample
 from fullrecall.result import Method
-from fullrecall.table.ids import IdSamples
 from fullrecall.table.part import SCORED, MemoryPart, Part
-
-Default = Callable[[Any], Any] | None
-"""Makes plain values of metadata that JSON would change or cannot hold."""
 
 
 def plain_rows(
@@ -25,45 +21,36 @@ def plain_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a part as `fullrecall.records.plain_row` makes them one by one."""
     results = [plain_results(part, score, method) for score, method in enumerate(methods)]
-    for sample, *row in zip(_plain_samples(part, default), *results, strict=True):
-        yield {"sample": sample, "results": row}
-
-
-def _plain_samples(part: Part, default: Default) -> Iterator[dict[str, Any]]:
-    ids = IdSamples.of(part.kept_samples) if isinstance(part, MemoryPart) else None
-    if ids is not None:
-        return map(ids.plain, range(len(ids)))
-    return (plain_sample(sample, default=default) for sample in part.samples())
+    for sample, *row in zip(part.samples(), *results, strict=True):
+        yield {"sample": plain_sample(sample, default=default), "results": row}
 
 
 def plain_results(part: Part, score: int, method: Method) -> Iterator[dict[str, Any]]:
-    """Yield the results of a score; those that follow from its columns are made of them."""
-    if not isinstance(part, MemoryPart) or not part.follows(score):
-        yield from (plain_result(result, result.score) for result in part.results(score))
-        return
+    """Yield the results of a score, with the values that its columns give."""
     columns = part.columns(score)
     outcomes = columns.outcomes
-    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
-    grades = (
-        [1.0] * len(outcomes.first.values) if outcomes.grade is None else outcomes.grade.tolist()
-    )
-    targets = zip(part.target_names(), outcomes.first.values.tolist(), grades, strict=True)
-    cells = (columns.status, values, outcomes.retrieved, outcomes.targets)
-    for row, (status, value, retrieved, count) in enumerate(
-        zip(*(column.tolist() for column in cells), strict=True)
-    ):
-        findings = [_plain_finding(*target) for target in islice(targets, count)]
+    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked).tolist()
+    if not isinstance(part, MemoryPart) or not part.follows(score):
+        yield from map(plain_result, part.results(score), values)
+        return
+    # The results of scored rows are not made: they follow from columns and reference IDs.
+    grades = repeat(1.0) if outcomes.grade is None else outcomes.grade.tolist()
+    findings = map(_plain_finding, part.target_names(), outcomes.first.values.tolist(), grades)
+    counts = zip(outcomes.targets.tolist(), outcomes.retrieved.tolist(), strict=True)
+    for row, (status, (count, retrieved)) in enumerate(zip(columns.status, counts, strict=True)):
+        own = list(islice(findings, count))
         if status == SCORED:
-            yield {"status": "scored", "score": value, "retrieved": retrieved, "findings": findings}
+            fields = {"retrieved": retrieved} if retrieved else {}
+            yield {"status": "scored", "score": values[row], **fields, "findings": own}
         else:
-            yield plain_found(part.result(row, score))
+            yield plain_result(part.result(row, score), None)
 
 
 def _plain_finding(name: str, position: int, grade: float) -> dict[str, Any]:
     """Return the finding of one ID, as `fullrecall.records.plain_finding` makes it."""
     graded = {} if grade == 1.0 else {"grade": grade}
-    steps, ranks = ([[position, 1.0]], [position]) if position else ([], [])
-    return {"target": [name], **graded, "steps": steps, "ranks": ranks}
+    ranks = {"steps": [[position, 1.0]], "ranks": [position]} if position else {}
+    return {"target": [name], **graded, **ranks}
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -100,7 +87,7 @@ def parsed(text: str | bytes) -> Any:
         raise ReportError("it is nested too deeply") from None
     except OverflowError:  # found again without the hook, to name its place
         content = json.loads(line)
-        check_plain(content, "")
+        as_kept(content, "")
         return content
 
 

@@ -8,9 +8,9 @@ from contextlib import nullcontext, suppress
 from types import TracebackType
 from typing import Self
 
+from fullrecall.records import Default
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
-from fullrecall.results.files.plain import Default
 from fullrecall.sample import Sample
 from fullrecall.table.part import MemoryPart, Part
 
