@@ -35,7 +35,6 @@ CLAIM = Finding(
     (Evidence(1, 0, 4, quote="text", verified=True), Evidence(3, similarity=0.9)),
     "supported",
     0.75,
-    "first judge",
 )
 PASSAGE = Finding(Target(("x", "y"), 2.0, 40.0), (Step(2, 1.0),), (2,), (Evidence(2, 0, 3, 5, 8),))
 MISSED = Finding(Target(("z",)))

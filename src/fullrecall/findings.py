@@ -75,9 +75,8 @@ class Finding(NamedTuple):
     found. `ranks` are the 1-based ranks of all contexts that support the target, ascending,
     which may be more than those that raised its credit. `evidence` is in rank order. `verdict`
     is a judge's label, `agreement` the share of a panel that gave it; empty and None without.
-    `judge` names the judge that settled it before the last of a cascade was asked, and is empty
-    where none did. `unverified` is the credit, of all that was earned, that rests on quotes which
-    were not verified, in [0, 1]; `contested` says why a verdict was judged apart from the others.
+    `unverified` is the credit, of all that was earned, that rests on quotes which were not
+    verified, in [0, 1]; `contested` says why a verdict was judged apart from the others.
     `parts` are the verdicts that it was made of, where it was not a single one of contexts that
     are each enough.
     """
@@ -88,7 +87,6 @@ class Finding(NamedTuple):
     evidence: tuple[Evidence, ...] = ()
     verdict: str = ""
     agreement: float | None = None
-    judge: str = ""
     unverified: float = 0.0
     contested: str = ""
     parts: tuple[Part, ...] = ()

@@ -103,7 +103,6 @@ class FindingRecord(Record):
     evidence: list[EvidenceRecord] = Field(default_factory=list)
     verdict: str = ""
     agreement: Share | None = None
-    judge: str = ""
     unverified: Share = 0.0
     contested: str = ""
     parts: list[PartRecord] = Field(default_factory=list)
@@ -133,7 +132,6 @@ class FindingRecord(Record):
             tuple([item.item for item in self.evidence]),
             self.verdict,
             self.agreement,
-            self.judge,
             self.unverified,
             self.contested,
             tuple([Part(p.label, tuple(p.evidence), p.together, p.vote) for p in self.parts]),

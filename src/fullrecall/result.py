@@ -167,7 +167,7 @@ class Result:
     def is_judged(self) -> bool:
         """Whether a judge was asked about any target."""
         judged = bool(self.unmeasured) or any(self.usage)
-        return judged or any(finding.verdict or finding.judge for finding in self.findings)
+        return judged or any(finding.verdict for finding in self.findings)
 
     def contexts_within(self, k: int | None = None) -> int:
         """Return how many contexts have a rank of at most `k`; None counts all."""

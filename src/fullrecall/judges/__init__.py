@@ -8,7 +8,6 @@ from fullrecall import lazy
 from fullrecall.errors import JudgeError
 
 if TYPE_CHECKING:
-    from fullrecall.judges.cascade import Cascade
     from fullrecall.judges.cross_encoder import CrossEncoderJudge
     from fullrecall.judges.judge import Ask, Citation, Flow, Judge, Verdict
     from fullrecall.judges.llm import LLMJudge
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ask",
-    "Cascade",
     "Citation",
     "CrossEncoderJudge",
     "Flow",
@@ -33,7 +31,6 @@ __all__ = [
 
 _MODULES = {
     "Ask": "judge",
-    "Cascade": "cascade",
     "Citation": "judge",
     "CrossEncoderJudge": "cross_encoder",
     "Flow": "judge",

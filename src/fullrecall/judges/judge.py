@@ -53,8 +53,7 @@ class Verdict:
     whether the cited contexts are needed all at once or each is enough alone. `agreement` is the
     share of judges that gave this label, None for a single judge. `others` are verdicts on the
     same target that help too, from other windows or contexts: each stands by itself. `votes` are
-    the verdicts of a panel, one for each judge: credit at a rank is then their median. `judge`
-    names the one that settled it before the last of a cascade was asked; empty otherwise.
+    the verdicts of a panel, one for each judge: credit at a rank is then their median.
     `contested` says which contexts moved the verdicts, where some did. `verified` says whether
     the model, shown its quotes and the target alone, found that they support it; None where it was
     not asked.
@@ -66,7 +65,6 @@ class Verdict:
     problem: str = ""
     agreement: float | None = None
     others: tuple[Verdict, ...] = ()
-    judge: str = ""
     votes: tuple[Verdict, ...] = ()
     contested: str = ""
     verified: bool | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import side_by_side
@@ -13,30 +13,7 @@ from fullrecall.judges.judge import Flow, Judge, Kind, Label, Relation, Verdict,
 
 
 @dataclass(frozen=True)
-class SeveralJudges:
-    """Judges that decide together; subclasses say how."""
-
-    judges: Sequence[Judge]
-
-    kind: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "judges", tuple(self.judges))
-        if len(self.judges) < 2:  # noqa: PLR2004 - one needs no other
-            raise ParameterError(f"a {self.kind} needs at least two judges, got {len(self.judges)}")
-
-    @property
-    def name(self) -> str:
-        """The names of all judges, in their order."""
-        return f"{self.kind}({', '.join(judge.name for judge in self.judges)})"
-
-    def requiring_quotes(self) -> Self:
-        """Return the same judges, asking once more for quotes where they can."""
-        return type(self)([requiring_quotes(judge) for judge in self.judges])
-
-
-@dataclass(frozen=True)
-class Panel(SeveralJudges):
+class Panel:
     """Asks every judge about every target; the median of their labels decides.
 
     Labels are ordered: contradicted, not_supported, partial, supported. A target is found at the
@@ -46,7 +23,21 @@ class Panel(SeveralJudges):
     texts.
     """
 
-    kind: ClassVar[str] = "panel"
+    judges: Sequence[Judge]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "judges", tuple(self.judges))
+        if len(self.judges) < 2:  # noqa: PLR2004 - one needs no other
+            raise ParameterError(f"a panel needs at least two judges, got {len(self.judges)}")
+
+    @property
+    def name(self) -> str:
+        """The names of all judges, in their order."""
+        return f"panel({', '.join(judge.name for judge in self.judges)})"
+
+    def requiring_quotes(self) -> Self:
+        """Return the same judges, asking once more for quotes where they can."""
+        return type(self)([requiring_quotes(judge) for judge in self.judges])
 
     def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return what the first judge makes of the text: all judge the same targets."""

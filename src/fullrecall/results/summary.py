@@ -56,28 +56,6 @@ def default_measures(method: Method) -> tuple[Measure, ...]:
     return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
 
 
-class Settled(NamedTuple):
-    """How much of a score was settled before the last judge of a cascade was asked.
-
-    Of `targets`, `by` says how many each first judge settled. `samples` counts those in which
-    nothing was left to ask the last judge about: each of them saved its request, or all of them
-    where its targets or contexts need several.
-    """
-
-    targets: int
-    by: Mapping[str, int]
-    samples: int
-
-    @property
-    def total(self) -> int:
-        """How many targets were settled without the last judge."""
-        return sum(self.by.values())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"targets": self.targets, "by": dict(self.by), "samples": self.samples}
-
-
 @dataclass(frozen=True)
 class Estimate:
     """One measure of one score over samples.
@@ -123,9 +101,8 @@ class ScoreSummary(ByMeasure[Estimate]):
     """One score over all samples: `score[Recall @ 5].mean`.
 
     `scored`, `undefined` and `unscored` count samples, `reasons` the reasons of the unscored
-    ones. `settled` is how much the first judges of a `Cascade` settled, None where they settled
-    nothing. `unverified` is the share of judged credit that rests on quotes which were not
-    verified, None without a judge. `rewrite` is what would make IDs match, where by ID no target of
+    ones. `unverified` is the share of judged credit that rests on quotes which were not verified,
+    None without a judge. `rewrite` is what would make IDs match, where by ID no target of
     any sample was found; else None.
     """
 
@@ -137,7 +114,6 @@ class ScoreSummary(ByMeasure[Estimate]):
     undefined: int
     unscored: int
     reasons: Mapping[str, int]
-    settled: Settled | None = None
     unverified: float | None = None
     rewrite: Rewrite | OtherField | None = None
     """What would make the IDs match where none of them does."""
@@ -187,7 +163,6 @@ class ScoreSummary(ByMeasure[Estimate]):
             "measures": {measure.name: estimate.to_dict() for measure, estimate in self.items()},
             "reasons": dict(self.reasons),
             **({} if self.unverified is None else {"unverified": self.unverified}),
-            **({} if self.settled is None else {"settled": self.settled.to_dict()}),
             **({} if self.rewrite is None else {"rewrite": self.rewrite.sentence}),
             **({} if self.over_calls is None else {"over_calls": self.over_calls.to_dict()}),
         }
@@ -271,7 +246,7 @@ def totals_of(table: Table, score: int, measure: Measure) -> Totals:
 
 def _score(table: Table, score: int, measures: Sequence[Measure], *, united: bool) -> ScoreSummary:
     method, content = table.methods[score], _content(table, score, measures)
-    settled, unverified = _judged(table.judged_results(score))
+    unverified = _unverified(table.judged_results(score))
     scored = content.row_counts[SCORED]
     return ScoreSummary(
         method,
@@ -280,7 +255,6 @@ def _score(table: Table, score: int, measures: Sequence[Measure], *, united: boo
         content.row_counts[UNDEFINED],
         content.row_counts[UNSCORED],
         _reasons(content.notes),
-        settled,
         unverified,
         _other_ids(table, score) if scored and not content.finds_any else None,
         over_calls=over_calls(table, score, method.headline) if united else None,
@@ -357,21 +331,14 @@ def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
     return {**shown_, OTHER: others} if others else shown_
 
 
-def _judged(results: Iterable[Result]) -> tuple[Settled | None, float | None]:
-    """Return what first judges settled, and the share of credit that rests on unverified quotes."""
-    by: Counter[str] = Counter()
-    targets = samples = 0
-    earned: list[float] = []
-    unverified: list[float] = []
-    for result in results:
-        judges = [finding.judge for finding in result.findings]
-        targets += len(judges) + len(result.unmeasured)
-        by.update(filter(None, judges))
-        samples += bool(judges) and all(judges) and not result.unmeasured
-        if result.status is Status.SCORED:
-            verdicts = [finding for finding in result.findings if finding.verdict]
-            earned += [finding.credit_at() for finding in verdicts]
-            unverified += [finding.unverified for finding in verdicts]
-    settled = Settled(targets, dict(sorted(by.items())), samples) if by else None
-    credit = fsum(earned)
-    return settled, min(1.0, fsum(unverified) / credit) if credit else None
+def _unverified(results: Iterable[Result]) -> float | None:
+    """Return the share of judged credit that rests on unverified quotes; None without any."""
+    verdicts = [
+        finding
+        for result in results
+        if result.status is Status.SCORED
+        for finding in result.findings
+        if finding.verdict
+    ]
+    credit = fsum(finding.credit_at() for finding in verdicts)
+    return min(1.0, fsum(each.unverified for each in verdicts) / credit) if credit else None

@@ -205,9 +205,8 @@ class RecordedJudge:
             for first, *others in by_vote.values()
         ]
         verdict = votes[0] if parts[0].vote == 0 else median(votes)
-        if finding.judge or finding.contested:  # `replace` takes a tenth of the derivation
-            return replace(verdict, judge=finding.judge, contested=finding.contested)
-        return verdict
+        # `replace` takes a tenth of the derivation.
+        return replace(verdict, contested=finding.contested) if finding.contested else verdict
 
     def _of_part(self, part: Part, evidence: Sequence[Evidence]) -> Verdict:
         """Return one verdict; what it cites that is no context is cited as context -1."""

@@ -235,7 +235,6 @@ class JudgedScorer(FindingScorer):
             tuple(evidence),
             verdict.label or "",
             verdict.agreement,
-            verdict.judge,
             reached - (proven[-1].credit if proven else 0.0),
             verdict.contested,
             _kept_parts(verdict, evidence, cited),

@@ -110,7 +110,6 @@ _FINDINGS: Mapping[str, Cells] = {
     "ranks": "ranks",
     "verdict": str,
     "agreement": float,
-    "judge": str,
     "verified": bool,
     "problem": str,
 }
@@ -136,14 +135,13 @@ def findings(report: Report, backend: Backend) -> Any:
                     list(finding.ranks),
                     finding.verdict or None,
                     finding.agreement,
-                    finding.judge or None,
                     all(quoted) if quoted else None,
                     None,
                 )
             )
     nothing = (None,) * 5
     rows += [
-        (label, result.method.name, target, *nothing, [], None, None, None, None, problem)
+        (label, result.method.name, target, *nothing, [], None, None, None, problem)
         for label, result in results
         for target, problem in result.unmeasured
     ]

@@ -178,13 +178,6 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         yield f"{share} of the credit in {name} rests on quotes that were not verified"
     if score.over_calls is not None:
         yield _over_calls(score)
-    if score.settled is not None:
-        by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
-        targets = counted(score.settled.targets, "target")
-        yield (
-            f"{score.settled.total:,} of {targets} in {name} settled without the last judge "
-            f"({by}), which was not asked in {counted(score.settled.samples, 'sample')}"
-        )
 
 
 def _over_calls(score: ScoreSummary) -> str:

@@ -21,7 +21,7 @@ from fullrecall import (
     evaluate,
     scorers,
 )
-from fullrecall.judges import Cascade, LexicalJudge, Panel
+from fullrecall.judges import LexicalJudge, Panel
 from fullrecall.models import ChatRequest, Message
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.testing import ContainmentJudge
@@ -134,7 +134,6 @@ JUDGES: dict[str, Callable[[], Any]] = {
     "LexicalJudge": LexicalJudge,
     "LLMJudge": lambda: LLMJudge(chat_model()),
     "Panel": lambda: Panel([LLMJudge(chat_model()), LLMJudge(chat_model(), sample=1)]),
-    "Cascade": lambda: Cascade([LexicalJudge(threshold=0.9), LLMJudge(chat_model())]),
 }
 FOUND = Sample(
     id="a",

@@ -38,7 +38,7 @@ class TestPickling:
                 each.scorer(judge=JUDGES[judge]())
             return
         scorer = each.scorer(judge=JUDGES[judge]()) if each.takes_judge else each.scorer()
-        asks = judge in ("LLMJudge", "Panel", "Cascade")
+        asks = judge in ("LLMJudge", "Panel")
         before = None if asks else scorer.score(FOUND)
         first = next(scorer.flow(FOUND)) if judge == "LLMJudge" else None
         copy = pickle.loads(pickle.dumps(BatchScorer(scorer)))  # noqa: S301
