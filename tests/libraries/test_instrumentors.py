@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Sample
+from fullrecall import read
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]
 
@@ -19,20 +19,21 @@ QUESTION = "high tower"
 
 
 @pytest.fixture
-def live() -> list[Sample]:
-    """Return the samples of the traces that have ended."""
-    return []
+def spans() -> Any:
+    """Return an exporter that keeps the spans in memory."""
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    return InMemorySpanExporter()
 
 
 @pytest.fixture
-def provider(live: list[Sample]) -> Any:
-    """Return a provider whose spans become samples."""
+def provider(spans: Any) -> Any:
+    """Return a provider whose spans are kept."""
     from opentelemetry.sdk.trace import TracerProvider
-
-    from fullrecall.traces import RetrievalProcessor
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
     made = TracerProvider()
-    made.add_span_processor(RetrievalProcessor(live.append))
+    made.add_span_processor(SimpleSpanProcessor(spans))
     return made
 
 
@@ -77,19 +78,19 @@ def run(pipeline: Any, retrievers: int) -> list[str]:
     return [one.id for one in output["documents"]]
 
 
-def test_haystack(haystack: Any, live: list[Sample]) -> None:
+def test_haystack(haystack: Any, spans: Any) -> None:
     """A retriever's documents, with IDs, texts and scores."""
     expected = run(pipeline(haystack, 3), 1)
-    (sample,) = live
+    (sample,) = read.from_spans(spans.get_finished_spans())
     assert sample.user_input == QUESTION
     assert list(sample.retrieved_context_ids or ()) == expected
     assert all(one.text and one.score is not None for one in sample.retrieved_contexts or ())
 
 
-def test_a_joiner_of_haystack(haystack: Any, live: list[Sample]) -> None:
+def test_a_joiner_of_haystack(haystack: Any, spans: Any) -> None:
     """It is a chain of reprs beside the retrievers: their IDs name the retrieved documents."""
     expected = run(pipeline(haystack, 1, 3), 2)
-    (sample,) = live
+    (sample,) = read.from_spans(spans.get_finished_spans())
     assert list(sample.retrieved_context_ids or ()) == expected
     assert sample.ranks is None
     (call,) = sample.retrieval.calls  # type: ignore[union-attr]
@@ -97,7 +98,7 @@ def test_a_joiner_of_haystack(haystack: Any, live: list[Sample]) -> None:
     assert sorted(len(each.contexts or ()) for each in call.walk()) == [1, 2]
 
 
-def test_dspy(provider: Any, live: list[Sample]) -> None:
+def test_dspy(provider: Any, spans: Any) -> None:
     """Passages without IDs; a module with a `forward` of its own has no span at all."""
     import dspy
     from openinference.instrumentation.dspy import DSPyInstrumentor
@@ -117,5 +118,5 @@ def test_dspy(provider: Any, live: list[Sample]) -> None:
         Own()(QUESTION)
     finally:
         instrumentor.uninstrument()
-    (sample,) = live
+    (sample,) = read.from_spans(spans.get_finished_spans())
     assert [(one.id, one.text) for one in sample.retrieved_contexts or ()] == [(None, QUESTION)] * 2

@@ -37,19 +37,17 @@ class Reading(StepReading):
         return (self.name,) if isinstance(self.name, str) else tuple(self.name)
 
 
-def sample_of(
-    trace_id: str, steps: Iterable[TracedStep], reading: Reading, *, ended: bool = True
-) -> Sample:
+def sample_of(trace_id: str, steps: Iterable[TracedStep], reading: Reading) -> Sample:
     """Return a trace as a sample: its question, its retrieval and its answer.
 
     Its ID is the sample's where a span names one, else the trace's, which is in
-    `metadata["trace_id"]` in any case. `ended` says whether its outermost span has ended.
+    `metadata["trace_id"]` in any case.
     """
     trace = _Trace(steps)
     return Sample(
         id=trace.sample_id or trace_id,
         user_input=trace.question,
-        retrieval=trace.retrieval(reading, ended=ended),
+        retrieval=trace.retrieval(reading),
         metadata={"trace_id": trace_id},
     )
 
@@ -101,9 +99,7 @@ class _Trace:
         questions = {span.question for span in spans if span.step.kind == "retriever"} - {None}
         return questions.pop() if len(questions) == 1 else None
 
-    def retrieval(
-        self, reading: Reading, output: object = None, *, ended: bool = True
-    ) -> Retrieval:
+    def retrieval(self, reading: Reading, output: object = None) -> Retrieval:
         """Return what was retrieved."""
         steps = [span.step for span in self._spans.values()]
         if not self._prompts_are_whole():
@@ -118,7 +114,7 @@ class _Trace:
             _named(steps, reading.names) if reading.names else steps,
             root=root,
             response=output if isinstance(output, str) else self._response,
-            partial=self._partial(ended=ended),
+            partial=self._partial(),
             unseen=self._unseen(reading.names),
         )
 
@@ -235,14 +231,12 @@ class _Trace:
             for own, span in self._spans.items()
         )
 
-    def _partial(self, *, ended: bool) -> str | None:
+    def _partial(self) -> str | None:
         cut = (span for orphan in self._orphans for span in self._walk(orphan))
         if any(span.step.kind in _SEARCHES or span.step.returned for span in cut):
             return (
                 "the trace is cut: the span that called a retriever is missing. Export whole traces"
             )
-        if not ended:
-            return "the trace had not ended"
         unknown = self._unknown_attributes()
         if unknown is not None:
             return f"{unknown}: its attributes are not of a known version of a convention"
