@@ -24,7 +24,7 @@ from fullrecall.judges import Citation, Flow, Verdict
 from fullrecall.sample import Sample
 from fullrecall.testset import complete
 from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.vectors import hashed
+from fullrecall.testset.seeds import hashed
 
 K, LABELS = 10, 600
 

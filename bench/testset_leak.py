@@ -22,7 +22,7 @@ from fullrecall.collections import documents, questions
 from fullrecall.sample import Sample
 from fullrecall.testset import check
 from fullrecall.testset.audit import Problem
-from fullrecall.testset.leak import longest_run
+from fullrecall.testset.content import longest_run
 
 SETS = (
     ("CLAPNQ, people", "retrieval_clapnq", 1),

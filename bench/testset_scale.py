@@ -59,7 +59,7 @@ def answer(request: ChatRequest) -> str:
     return json.dumps({
         "questions": [
             {"id": n, "stands_alone": True, "answerable": True, "answer": "that",
-             "quotes": [{"document": 1, "quote": quote}]}
+             "quotes": [{"document": 1, "quote": quote}], "several": False}
             for n in range(1, len(questions) + 1)
         ],
         "statements": [{"id": int(n), "supported": True, "documents": [1]} for n in statements],

@@ -15,8 +15,8 @@ from fullrecall.read import documents_of
 from fullrecall.read.documents import html_text
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import Problem, check
+from fullrecall.testset.content import coverage, longest_run, pointing, script
 from fullrecall.testset.duplicates import Questions, groups
-from fullrecall.testset.leak import coverage, longest_run, pointing, script
 
 LONG = "The survey of the northern valleys lists every farm, its owner, and the year it was built."
 PAGES = {

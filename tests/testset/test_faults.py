@@ -97,10 +97,7 @@ FAULTS: dict[Problem, Any] = {
         start=document(n)[1].index("Records of"),
         end=document(n)[1].index("Records of") + 80,
     ),
-    Problem.DUPLICATE: lambda n: {
-        **good(30 if n % 2 else 0),
-        "user_input": f"SAME as q{30 if n % 2 else 0}: since when could people visit?",
-    },
+    Problem.DUPLICATE: lambda n: good(30 if n % 2 else 0),
     Problem.UNCLEAR: lambda n: {**good(n), "user_input": f"VAGUE since when, number {n}?"},
     Problem.UNANSWERED: lambda n: {**good(n), "user_input": f"UNKNOWN who paid the mason {n}?"},
     Problem.SEVERAL: lambda n: {**good(n), "user_input": f"MANY what do notes {n} list?"},
@@ -116,13 +113,6 @@ def reader() -> ScriptedChatModel:
 
     def answer(request: ChatRequest) -> Completion:
         asked = request.messages[1].content
-        if request.schema_name == "same":
-            question = json.loads(asked.splitlines()[0].partition(": ")[2])
-            wanted = re.search(r"SAME as q(\d+)", question)
-            year = wanted and good(int(wanted[1]))["user_input"]
-            others = [json.loads(line.split(" ", 1)[1]) for line in asked.splitlines()[3:]]
-            said = [{"id": n, "same": one == year} for n, one in enumerate(others, start=1)]
-            return Completion(json.dumps({"contexts": said}), 1, 1)
         question = asked.split("Questions:\n", 1)[1].split("\n", 1)[0]
         texts = asked.split("Documents:\n", 1)[1].split("\n\n", 1)[0].splitlines()
         quote = json.loads(texts[0].split(" ", 1)[1])

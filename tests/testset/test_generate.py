@@ -377,17 +377,17 @@ def test_the_plan_is_shown_before_the_first_request(author: Any, documents: dict
     """What it raises ends the run with nothing spent; what was planned is about what is sent."""
     seen: list[Any] = []
 
-    def stop(forecast: Any) -> None:
-        seen.append((forecast, len(author.model.requests)))
+    def stop(calls: int, tokens: int) -> None:
+        seen.append((calls, tokens, len(author.model.requests)))
         raise RuntimeError("too much")
 
     with pytest.raises(RuntimeError, match="too much"):
         made(author, documents, 100, on_plan=stop)
-    ((forecast, asked),) = seen
-    assert (forecast.calls, asked) == (100, 0)
+    ((calls, planned, asked),) = seen
+    assert (calls, asked) == (100, 0)
     testset = made(author, documents, 100)
     tokens = testset.spent.prompt_tokens + testset.spent.completion_tokens
-    assert 0.5 * tokens <= forecast.tokens <= 2 * tokens
+    assert 0.5 * tokens <= planned <= 2 * tokens
     assert testset.spent.calls <= 2 * len(testset)
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from fullrecall import lazy
 
 if TYPE_CHECKING:
-    from fullrecall.testset.acceptance import lower_bound, reviews_needed
-    from fullrecall.testset.additions import Unjudged, unjudged
+    from fullrecall.testset.additions import unjudged
     from fullrecall.testset.audit import Audit, Issue, check
     from fullrecall.testset.completed import CompletedSet
     from fullrecall.testset.completion import complete
@@ -17,7 +16,13 @@ if TYPE_CHECKING:
     from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
     from fullrecall.testset.generation import TestSet, generate
     from fullrecall.testset.pair_labels import PairToLabel
-    from fullrecall.testset.review import Review, apply_review, to_review
+    from fullrecall.testset.review import (
+        Review,
+        apply_review,
+        lower_bound,
+        reviews_needed,
+        to_review,
+    )
 
 __all__ = [
     "Audit",
@@ -32,7 +37,6 @@ __all__ = [
     "Problem",
     "Review",
     "TestSet",
-    "Unjudged",
     "anchor",
     "apply_review",
     "check",
@@ -60,13 +64,12 @@ _MODULES = {
     "Problem": "content",
     "Review": "review",
     "TestSet": "generation",
-    "Unjudged": "additions",
     "apply_review": "review",
     "check": "audit",
     "complete": "completion",
     "generate": "generation",
-    "lower_bound": "acceptance",
-    "reviews_needed": "acceptance",
+    "lower_bound": "review",
+    "reviews_needed": "review",
     "to_review": "review",
     "unjudged": "additions",
 }

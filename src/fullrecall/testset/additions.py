@@ -139,44 +139,20 @@ def _ids_of(contexts: Sequence[Context], *, by_source: bool) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))
 
 
-class Unjudged(NamedTuple):
-    """How much of the first k of a retrieval nobody ever labeled or judged.
+def unjudged(samples: Iterable[Sample], k: int) -> float | None:
+    """Return the share of the first `k` retrieved that nobody judged, of completed samples.
 
-    `share` is in [0, 1], of `contexts` in `samples` samples that were completed.
+    Above 0.1 recall may be higher; above 0.2 do not compare it: complete with this retriever. The
+    contexts that `complete` judged are in the samples' metadata; what the references name is
+    judged too. Samples that were never completed, or have no retrieval, are left out; None where
+    none is left.
     """
-
-    k: int
-    share: float
-    contexts: int
-    samples: int
-
-    @property
-    def is_comparable(self) -> bool:
-        """Whether recall at k may be compared with another's: at most 20 % are unjudged."""
-        return self.share <= REFUSE
-
-    def __str__(self) -> str:
-        said = f"{self.share:.1%} of the first {self.k} were never judged"
-        if self.share > REFUSE:
-            return f"{said}: do not compare this recall, complete with this retriever"
-        return f"{said}: recall may be higher" if self.share > WARN else said
-
-
-def unjudged(samples: Iterable[Sample], k: int) -> Unjudged:
-    """Return how much of the first `k` retrieved nobody judged, of samples that were completed.
-
-    The contexts that `complete` judged are in the samples' metadata; what the references name is
-    judged too. Samples that were never completed, or have no retrieval, are left out.
-    """
-    first = holes = count = 0
+    holes: list[bool] = []
     for sample in samples:
         origin = origin_of(sample)
-        if "judged" not in origin or sample.retrieved_contexts is None:
-            continue
-        count += 1
-        judged, targets = set(texts_in(origin, "judged")), Targets(sample)
-        for context in sample.retrieved_contexts[:k]:
-            first += 1
-            is_known = (context.id or context.text) in judged or context.text in judged
-            holes += not is_known and not targets.named_by(context)
-    return Unjudged(k, holes / first if first else 0.0, first, count)
+        if "judged" in origin and sample.retrieved_contexts is not None:
+            judged, targets = set(texts_in(origin, "judged")), Targets(sample)
+            for context in sample.retrieved_contexts[:k]:
+                is_known = bool({context.id or context.text, context.text} & judged)
+                holes.append(not is_known and not targets.named_by(context))
+    return sum(holes) / len(holes) if holes else None

@@ -18,7 +18,7 @@ from fullrecall.read.documents import Document, Documents, DocumentsLike, docume
 from fullrecall.results.special import binomial_tail
 from fullrecall.run.budget import models_of
 from fullrecall.sample import Sample
-from fullrecall.testset import content, duplicates, leak, reading
+from fullrecall.testset import content, duplicates, reading
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Found, Problem, names_in
 from fullrecall.testset.execution import ModelOptions, carried_out, check_options
@@ -75,7 +75,7 @@ class Wording(NamedTuple):
             count,
             sum(own.coverage for own in measured) / count,
             sum(own.coverage == 1 for own in measured) / count,
-            sum(len(own.run) >= leak.LONG_RUN for own in measured) / count,
+            sum(len(own.run) >= content.LONG_RUN for own in measured) / count,
             sum(rank == 1 for rank in ranks) / count,
             sum(rank <= 10 for rank in ranks) / count,  # noqa: PLR2004 - as it is named
         )
@@ -85,7 +85,7 @@ PEOPLES: tuple[Wording, ...] = (
     Wording("CLAPNQ, people", 300, 0.619, 0.140, 0.033, 0.837, 0.943),
     Wording("Cranfield, people", 183, 0.575, 0.055, 0.038, 0.180, 0.672),
 )
-"""The same of people's questions, measured with bench/testset_leak.py."""
+"""The same of people's questions, measured with bench/testset_content.py."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def check(
 
     Without a judge: what a machine can tell. With one, a model reads each question beside its
     references, as `generate` checks what it wrote: does it stand alone, is it answered, by one
-    answer, does each claim follow; and is it the same as an earlier one in other words.
+    answer, does each claim follow.
 
     `documents` are what the retriever searches: whole documents or chunks, as `documents_of`
     takes them. `margin` is how far off the mean recall may be: half the width of its 95 %
@@ -162,7 +162,7 @@ def check(
         found = [*_of_sample(sample, corpus, earlier_questions)]
         if (own := _Measured.of(sample, corpus)) is not None:
             measured.append(own)
-            if len(own.run) >= leak.REJECTED_RUN and not corpus.has_outside(
+            if len(own.run) >= content.REJECTED_RUN and not corpus.has_outside(
                 own.run, set(names_in(sample))
             ):
                 found.append((Problem.COPIED, " ".join(own.run)))
@@ -261,7 +261,7 @@ def _of_sample(sample: Sample, corpus: _Corpus, earlier_questions: duplicates.Qu
         yield Problem.NO_REFERENCE, ""
     yield from _of_ids(sample, corpus)
     yield from _of_spans(sample, corpus)
-    if points := leak.pointing(question):
+    if points := content.pointing(question):
         yield Problem.POINTS, points
     yield from content.of_wording(sample, corpus.texts)
     yield from content.of_references(sample, corpus.texts)
@@ -321,21 +321,21 @@ class _Measured(NamedTuple):
         texts = [passage.text for passage in corpus.passages(sample)]
         texts = texts or [context.text for context in spans if context.text]
         question = sample.user_input or ""
-        coverage = leak.coverage(question, texts) if texts else None
+        coverage = content.coverage(question, texts) if texts else None
         if coverage is None:
             return None
         numbers = [corpus.numbers[name] for name in names_in(sample) if name in corpus.numbers]
         rank = corpus.ranking.rank(question, numbers)
-        return cls(coverage, leak.longest_run(question, texts), rank)
+        return cls(coverage, content.longest_run(question, texts), rank)
 
 
 def _of_wording(measured: Sequence[_Measured]) -> Found:
-    count, long_runs = len(measured), sum(len(own.run) >= leak.LONG_RUN for own in measured)
-    is_rare = count and binomial_tail(long_runs, count, leak.PEOPLES_SHARE) < _SURPRISING
+    count, long_runs = len(measured), sum(len(own.run) >= content.LONG_RUN for own in measured)
+    is_rare = count and binomial_tail(long_runs, count, content.PEOPLES_SHARE) < _SURPRISING
     if count >= _FEWEST_TO_LEAK and is_rare:
         detail = (
             f"{long_runs:,} of {count:,} copy six words or more in a row, of people's at most "
-            f"{leak.PEOPLES_SHARE:.0%} do: lexical retrieval looks better than it is"
+            f"{content.PEOPLES_SHARE:.0%} do: lexical retrieval looks better than it is"
         )
         yield Problem.LEAK, detail
 

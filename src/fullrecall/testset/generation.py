@@ -25,10 +25,9 @@ from fullrecall.testset.draft import KINDS, Backed, Defect, Draft, QuestionKind,
 from fullrecall.testset.duplicates import Questions
 from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out, check_options
 from fullrecall.testset.following import anchor
-from fullrecall.testset.inspection import inspected
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.seeds import EXAMPLES, FEWEST_WORDS, Collection, Seed
-from fullrecall.testset.verification import Check, items_in, reply, same_verdicts
+from fullrecall.testset.verification import Check, inspected, items_in, reply, same_verdicts
 from fullrecall.testset.vocabulary import words
 from fullrecall.usage import Spent
 
@@ -61,18 +60,9 @@ _AROUND = 600
 """Characters on each side of a quote that say what it is about."""
 
 
-class Forecast(NamedTuple):
-    """What a run is going to send, about: if every draft is accepted, and no reply asked again."""
-
-    calls: int
-    tokens: int
-
-    def __str__(self) -> str:
-        return f"about {self.calls:,} calls and {self.tokens:,} tokens, if all drafts are accepted"
-
-
-OnPlan: TypeAlias = Callable[[Forecast], object]
-"""Called before the first request; what it raises ends the run before anything is spent."""
+OnPlan: TypeAlias = Callable[[int, int], object]
+"""Called before the first request with the calls and the tokens of a run, about: if all drafts are
+accepted, and no reply is asked again. What it raises ends the run before anything is spent."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +152,7 @@ def generate(
     - `checker`: the model that checks; another than the one that writes is better.
     - `queries`: what your users ask, as many as you have: passages that these find come first, and
       their style is followed.
-    - `on_plan`: called with the `Forecast` before anything is sent.
+    - `on_plan`: called before anything is sent, with about how many calls and tokens it will be.
     - `options`: those of `evaluate`: `store`, `budget`, `max_concurrency`, `deadline`, …
 
     Raises `ParameterError` for arguments out of range, and `InputError` for documents that
@@ -229,7 +219,7 @@ class _Generation:
             )
         self._ranking = Ranking(passage.text for passage in collection.passages)
         if on_plan is not None:
-            on_plan(self._forecast())
+            on_plan(*self._forecast())
         stopped = yield from self._written()
         yield from self._elsewhere()
         made_by = {
@@ -248,14 +238,14 @@ class _Generation:
         texts = {document.id: document.text for document in self.documents if document.id in named}
         return TestSet(tuple(self.drafts), made_by, stopped, dict(self.problems), texts=texts)
 
-    def _forecast(self) -> Forecast:
-        """Return what the run sends if every draft is accepted: two requests for two questions."""
+    def _forecast(self) -> tuple[int, int]:
+        """Return the calls and tokens if every draft is accepted: two calls for two questions."""
         seeds = ceil(self.n / PER_SEED)
         passages = self._collection.passages
         mean = sum(len(passage.text) for passage in passages) / len(passages)
         question_tokens = 2 * (mean + instructions.LENGTH / 2)
         tokens = seeds * round(question_tokens / _TOKEN) + self.n * _REPLY_TOKENS
-        return Forecast(2 * seeds, tokens)
+        return 2 * seeds, tokens
 
     def _backed_ones(self) -> list[int]:
         """Return the numbers of the accepted drafts with claims."""

@@ -84,11 +84,6 @@ def elsewhere(question: str, statements: Sequence[tuple[str, str]]) -> ChatReque
     return _request("elsewhere", user, "contexts")
 
 
-def same(question: str, others: Sequence[str]) -> ChatRequest:
-    """Return the request to say of other questions whether they ask the same."""
-    return _request("same", f"Question: {quoted(question)}\n\nOthers:\n{_listed(others)}", "same")
-
-
 def _listed(texts: Sequence[str]) -> str:
     return numbered(dict(enumerate(texts, start=1)))
 

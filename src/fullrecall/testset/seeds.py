@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from fullrecall.read.documents import Document
 from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.vectors import hashed
-from fullrecall.testset.vocabulary import STOP_WORDS, words
+from fullrecall.testset.vocabulary import STOP_WORDS, content_words, words
 
 FEWEST_WORDS, MOST_WORDS = 15, 500
 """A passage has no fewer words and no more."""
@@ -36,6 +36,7 @@ _LARGEST_SHARE = 0.1
 """Of all seeds, at most so many are of one document."""
 
 _ROUNDS = 12
+DIMENSIONS = 512
 _RARE = range(2, 9)
 """Passages that share a name belong together if it stands in so many of them."""
 
@@ -281,3 +282,29 @@ def _clusters(vectors: Any, k: int, seed: int) -> list[list[int]]:
     for row, cluster in enumerate(nearest.tolist()):
         numbers[cluster].append(row)
     return [numbers[cluster] for cluster in sorted(numbers)]
+
+
+def hashed(texts: Sequence[str]) -> Any:
+    """Return one unit vector for each text, an array of shape (texts, 512) of 32-bit floats.
+
+    A term weighs (1 + log of its count) · log(texts / texts that have it); its place and sign are
+    those of a CRC, so that they are the same on every machine. A text without words is 0.
+    """
+    import numpy as np
+
+    counted = [Counter(content_words(text)) for text in texts]
+    having = Counter(term for counts in counted for term in counts)
+    positions = {term: _position(term) for term in having}
+    vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+    rarity = {term: np.log1p(len(texts) / count) for term, count in having.items()}
+    for row, counts in zip(vectors, counted, strict=True):
+        for term, count in counts.items():
+            at, sign = positions[term]
+            row[at] += sign * (1 + np.log(count)) * rarity[term]
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def _position(term: str) -> tuple[int, int]:
+    number = crc32(term.encode("utf-8", "surrogatepass"))
+    return number % DIMENSIONS, 1 if number >> 31 else -1

@@ -1,4 +1,4 @@
-"""What a model says of drafts that it has not written: each needs a verdict to be accepted."""
+"""What a machine can tell of a draft, and what a model says that has not seen its answer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,22 @@ from fullrecall.judges.judge import Ask, Flow
 from fullrecall.judges.replies import json_values
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.testset import instructions
-from fullrecall.testset.draft import Defect, Draft, Quote, Rejection
-from fullrecall.testset.seeds import Passage
+from fullrecall.testset.content import REJECTED_RUN, longest_run, other_script, pointing
+from fullrecall.testset.draft import (
+    ABSTAINS,
+    KINDS,
+    Backed,
+    Defect,
+    Draft,
+    QuestionKind,
+    Quote,
+    Rejection,
+)
+from fullrecall.testset.seeds import Passage, Seed
+from fullrecall.testset.vocabulary import words
 
 _REASKS = 1
+_LONGEST_QUESTION = 80
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 Verdict: TypeAlias = Mapping[str, Any]
@@ -175,7 +187,7 @@ def reply(
 
 
 def same_verdicts(model: ChatModel, request: ChatRequest, count: int) -> Flow[dict[int, bool]]:
-    """Return what a model says of each context or question, by its number."""
+    """Return what a model says of each context, by its number."""
 
     def read(text: str) -> dict[int, bool]:
         return {
@@ -186,3 +198,73 @@ def same_verdicts(model: ChatModel, request: ChatRequest, count: int) -> Flow[di
 
     text, _ = yield from reply(model, request, lambda text: len(read(text)) == count)
     return read(text)
+
+
+def inspected(
+    written: Sequence[Mapping[str, Any]], kinds: Sequence[QuestionKind], seed: Seed
+) -> list[Draft]:
+    """Return what a model wrote as drafts; those with a defect are rejected with the reason."""
+    return [
+        _inspected(item, kinds[min(position, len(kinds) - 1)], seed)
+        for position, item in enumerate(written)
+    ]
+
+
+def _inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) -> Draft:
+    written_kind: Any = item.get("kind")
+    # A pair makes questions across its documents and no others.
+    is_free = written_kind in KINDS and written_kind != "across_documents"
+    kind: QuestionKind = written_kind if is_free and len(seed.passages) == 1 else planned_kind
+    sources = tuple(dict.fromkeys(passage.source for passage in seed.passages))
+    draft = Draft(_text(item, "question"), kind, _text(item, "answer"), (), sources)
+    claims: Any = item.get("claims")
+    if problem := _form(draft, claims):
+        return replace(draft, rejection=Rejection(Defect.FORM, problem))
+    if kind == "unanswerable":
+        draft = replace(draft, answer=ABSTAINS)
+    else:
+        backed: dict[Backed, None] = {}
+        for claim in claims:
+            quote = located(claim.get("quote"), claim.get("document"), seed.passages)
+            if quote is None:
+                return replace(
+                    draft, rejection=Rejection(Defect.QUOTE, _text(claim, "quote")[:200])
+                )
+            backed[Backed(_text(claim, "claim"), quote)] = None
+        draft = replace(draft, claims=tuple(backed))
+    return replace(draft, rejection=_of_words(draft, seed))
+
+
+def _text(item: Mapping[str, Any], name: str) -> str:
+    value = item.get(name)
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _form(draft: Draft, claims: Any) -> str:
+    """Return what the draft lacks; empty where it lacks nothing."""
+    count = len(words(draft.question))
+    if not 2 <= count <= _LONGEST_QUESTION:  # noqa: PLR2004 - one word asks nothing
+        return f"a question of {count} words"
+    if draft.kind == "unanswerable":
+        return "an unanswerable question with an answer" if draft.answer or claims else ""
+    if not draft.answer:
+        return "no answer"
+    whole = isinstance(claims, list) and all(isinstance(claim, Mapping) for claim in claims)
+    has_claims = whole and claims and all(_text(claim, "claim") for claim in claims)
+    return "" if has_claims else "no claims"
+
+
+def _of_words(draft: Draft, seed: Seed) -> Rejection | None:
+    """Return why a draft is rejected by where its quotes are from, or by its wording."""
+    cited = {backed.quote.source for backed in draft.claims}
+    if draft.kind == "across_documents" and len(cited) == 1:
+        return Rejection(Defect.SINGLE, f"all quotes are from {min(cited)}")
+    texts = [passage.text for passage in seed.passages]
+    run = longest_run(draft.question, texts)
+    if len(run) >= REJECTED_RUN:
+        return Rejection(Defect.COPIED, " ".join(run))
+    if points := pointing(draft.question):
+        return Rejection(Defect.POINTS, points)
+    if scripts := other_script(draft.question, "\n".join(texts)):
+        return Rejection(Defect.SCRIPT, scripts)
+    return None
