@@ -148,7 +148,7 @@ def test_the_order_of_samples_does_not_matter() -> None:
     for found in (plain, mixed):
         del found["sentence"]
         for standing in found["standings"]:
-            standing.update(seconds=None, is_efficient=None)
+            standing.update(seconds=None)
     assert plain == mixed
 
 
@@ -188,24 +188,6 @@ def test_a_failing_retriever_is_neither_dropped_nor_hides_its_failures() -> None
     assert (found["broken"].unscored, found["broken"].mean) == (60, None)
     assert "60 unscored of broken" in found.notes[0]
     assert "ConnectionError" in str(found)
-
-
-def test_the_front_leaves_out_who_is_worse_and_dearer() -> None:
-    """Worse in recall and longer in text is not efficient, shorter is."""
-
-    def long(question: str) -> list[Any]:
-        return [*search_of(0.3, "l")(question), {"id": "y", "text": "y" * 4_000}]
-
-    found = choose(
-        questions(100),
-        IdRecall(),
-        {"good": search_of(0.9, "g"), "long": long, "short": lambda _: [{"id": "s", "text": "s"}]},
-        progress=False,
-    )
-    names = {each.name for each in found.front}
-    assert {"good", "short"} <= names
-    slower = found["long"].seconds > found["good"].seconds  # type: ignore[operator]
-    assert ("long" not in names) or not slower
 
 
 def test_tokens_are_counted_within_k_by_whom_you_say() -> None:

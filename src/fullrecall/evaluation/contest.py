@@ -19,6 +19,7 @@ from fullrecall.measures import Measure, as_measures
 from fullrecall.parameters import check_share
 from fullrecall.report.text import ending
 from fullrecall.result import Status
+from fullrecall.results.accounts import Accounts
 from fullrecall.results.bounds import CONFIDENCE, alpha_of
 from fullrecall.results.choice import Choice
 from fullrecall.results.race import Answer, Race, Record, locked, question_key
@@ -110,7 +111,7 @@ def choose(
     with locked(path):
         race = None if path is None else Race.load(path)
         if race is None:
-            race = Race.of(rule, entrants, alpha_of(confidence))
+            race = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence)))
         else:
             _check_same(race, rule, entrants, alpha_of(confidence))
         contest = _Contest(

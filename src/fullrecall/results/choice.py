@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fullrecall.counts import counted
@@ -26,8 +26,6 @@ class Standing:
     what is unscored at its worst and at its best; it holds together with those of all others,
     whichever is named, and is None for a retriever that was dropped. `contexts` and `tokens` are
     means per question, `seconds` the 50th and 95th percentile of a call; None where not known.
-    `is_efficient`: no other retriever is at least as good in recall, tokens, and seconds, and
-    better in one of them.
     """
 
     name: str
@@ -40,7 +38,6 @@ class Standing:
     contexts: float | None
     tokens: float | None
     seconds: tuple[float, float] | None
-    is_efficient: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -77,7 +74,16 @@ class Choice(Shown):
         """What is chosen, with its recall and its cost, or that nothing is decided."""
         questions = counted(self.questions, "question")
         if self.winner is None:
-            return f"CANNOT TELL which has the best {self.label} after {questions}{self._way_out}"
+            left = sum(not each.is_dropped for each in self.standings)
+            if not left:
+                way = "all were ruled out at once; start again with new questions"
+            elif self.needed is None:
+                way = f"{left} are left, and no number of questions would settle their order"
+            else:
+                way = (
+                    f"{left} are left; about {self.needed:,} more would settle it if the lead stays"
+                )
+            return f"CANNOT TELL which has the best {self.label} after {questions}: {way}"
         winner = self[self.winner]
         costs = [] if winner.tokens is None else [f"{winner.tokens:,.0f} tokens"]
         if winner.seconds is not None:
@@ -89,26 +95,11 @@ class Choice(Shown):
             f"; {self.label} {_between(winner.interval)}{cost and f', {cost}'}"
         )
 
-    @property
-    def front(self) -> tuple[Standing, ...]:
-        """The retrievers that no other beats in recall, tokens, and seconds at once."""
-        return tuple(each for each in self.standings if each.is_efficient)
-
-    @property
-    def _way_out(self) -> str:
-        left = sum(not each.is_dropped for each in self.standings)
-        if not left:
-            return ": all were ruled out at once; start again with new questions"
-        if self.needed is None:
-            return f": {left} are left, and no number of questions would settle their present order"
-        return f": {left} are left; about {self.needed:,} more would settle it if the lead stays"
-
     def __getitem__(self, name: str) -> Standing:
-        for standing in self.standings:
-            if standing.name == name:
-                return standing
-        names = ", ".join(standing.name for standing in self.standings)
-        raise KeyError(f"no retriever {name!r}: choose one of {names}")
+        standings = {standing.name: standing for standing in self.standings}
+        if name not in standings:
+            raise KeyError(f"no retriever {name!r}: choose one of {', '.join(standings)}")
+        return standings[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -134,7 +125,11 @@ class Choice(Shown):
                     f"{each.unscored:,}",
                     "" if each.tokens is None else f"{each.tokens:,.0f}",
                     *(map(shown_seconds, each.seconds) if each.seconds else [""] * 2),
-                    _state(each, self.winner),
+                    "dropped"
+                    if each.is_dropped
+                    else "best"
+                    if each.name == self.winner
+                    else "left",
                 ],
             )
             for each in self.standings
@@ -151,31 +146,6 @@ class Choice(Shown):
 
     def __str__(self) -> str:
         return f"{self.sentence}\n\n{super().__str__()}"
-
-
-def efficient(standings: Sequence[Standing]) -> tuple[Standing, ...]:
-    """Return standings that know whether any other is better in recall, tokens, and seconds."""
-    return tuple(
-        replace(each, is_efficient=not any(_dominates(other, each) for other in standings))
-        for each in standings
-    )
-
-
-def _dominates(other: Standing, each: Standing) -> bool:
-    """Return whether one is at least as good in all that is known of both, and better in one."""
-    if other.mean is None:
-        return False
-    pairs = [(other.mean, 0.0 if each.mean is None else each.mean)]
-    if other.tokens is not None and each.tokens is not None:
-        pairs.append((-other.tokens, -each.tokens))
-    if other.seconds is not None and each.seconds is not None:
-        pairs.append((-other.seconds[0], -each.seconds[0]))
-    return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
-
-
-def _state(standing: Standing, winner: str | None) -> str:
-    state = "dropped" if standing.is_dropped else "best" if standing.name == winner else "left"
-    return f"{state}, efficient" if standing.is_efficient else state
 
 
 def _between(interval: Interval | None) -> str:

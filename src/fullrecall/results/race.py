@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fullrecall.errors import ReportError
 from fullrecall.results.accounts import Accounts
 from fullrecall.results.bounds import Counts, Interval, alpha_of, lower_bound, upper_bound
-from fullrecall.results.choice import Choice, Standing, efficient
+from fullrecall.results.choice import Choice, Standing
 from fullrecall.results.question_cost import percentiles
 
 LOOKS = 16
@@ -94,17 +94,6 @@ class Record:
         for collection in (self.pending, self.low, self.high):
             collection.clear()
 
-    def interval(self, confidence: float) -> Interval | None:
-        """Return the interval of the true mean from the questions of the present call."""
-        if not self.low:
-            return None
-        alpha = alpha_of(confidence) / 2
-        low, high = (
-            lower_bound(Counts.of(self.low), alpha),
-            upper_bound(Counts.of(self.high), alpha),
-        )
-        return Interval(low, high, confidence)
-
 
 @dataclass
 class Race:
@@ -123,11 +112,6 @@ class Race:
     calls: int = 0
     done: list[str] = field(default_factory=list)
     format: str = _FORMAT
-
-    @classmethod
-    def of(cls, rule: dict[str, Any], records: dict[str, Record], alpha: float) -> Self:
-        """Return a race that nothing is known of yet."""
-        return cls(rule, records, Accounts.open(len(records), alpha))
 
     @property
     def surviving(self) -> list[str]:
@@ -199,13 +183,13 @@ class Race:
     def choice(self, label: str, notes: Sequence[str] = ()) -> Choice:
         """Return what is known by now."""
         confidence = 1 - self.accounts.alpha
-        together = 1 - self.accounts.alpha / len(self.records)
-        left = set(self.surviving)
-        standings = [
-            self._standing(name, record, together if name in left else None)
-            for name, record in self.records.items()
+        standings = [self._standing(name) for name in self.records]
+        reasons = [
+            f"{each.unscored:,} unscored of {each.name}, for or against which nothing counts: "
+            f"{each.reason}"
+            for each in standings
+            if each.unscored
         ]
-        ordered = sorted(standings, key=lambda each: (each.is_dropped, -(each.mean or 0.0)))
         return Choice(
             self.winner,
             None if self.winner is not None else self.accounts.more(),
@@ -213,31 +197,30 @@ class Race:
             round(confidence, 12),
             max((record.questions for record in self.records.values()), default=0),
             self.calls,
-            efficient(ordered),
-            (*self._reasons(), *notes),
+            tuple(sorted(standings, key=lambda each: (each.is_dropped, -(each.mean or 0.0)))),
+            (*reasons, *notes),
         )
 
-    def _standing(self, name: str, record: Record, confidence: float | None) -> Standing:
+    def _standing(self, name: str) -> Standing:
+        """Return what is known of a retriever; its interval holds together with all others."""
+        record, is_dropped = self.records[name], name not in self.surviving
+        confidence, interval = 1 - self.accounts.alpha / len(self.records), None
+        if record.low and not is_dropped:
+            alpha = alpha_of(confidence) / 2
+            low = lower_bound(Counts.of(record.low), alpha)
+            interval = Interval(low, upper_bound(Counts.of(record.high), alpha), confidence)
         return Standing(
             name,
             record.total / record.scored if record.scored else None,
-            None if confidence is None else record.interval(confidence),
+            interval,
             record.questions,
             record.unscored,
             record.reason,
-            confidence is None,
+            is_dropped,
             record.contexts / record.samples if record.samples else None,
             record.tokens / record.with_tokens if record.with_tokens else None,
             percentiles(record.seconds),
         )
-
-    def _reasons(self) -> list[str]:
-        return [
-            f"{record.unscored:,} unscored of {name}, for or against which nothing counts: "
-            f"{record.reason}"
-            for name, record in self.records.items()
-            if record.unscored
-        ]
 
     @staticmethod
     def load(path: Path) -> Race | None:
