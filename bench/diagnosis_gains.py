@@ -341,7 +341,7 @@ def demo(pages: int = 900) -> list[Setting]:
     from fullrecall.collections import documents, questions
     from fullrecall.collections.stdlib import Document
     from fullrecall.demo import dense, lexical
-    from fullrecall.demo.chunks import chunked
+    from fullrecall.demo.searches import chunked
     from langchain_fullrecall import contexts as from_documents
     from llama_index.evaluation.fullrecall import contexts as from_nodes
 
@@ -367,8 +367,16 @@ def demo(pages: int = 900) -> list[Setting]:
 
     def vectors(contexts: Sequence[Context]) -> Search:
         from llama_index.core import VectorStoreIndex
+        from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-        nodes = dense.nodes(chunked([Document(str(c.id), c.text or "") for c in contexts]))
+        nodes = [
+            TextNode(
+                text=chunk.text,
+                id_=f"{chunk.source}#{chunk.number}",
+                relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.source)},
+            )
+            for chunk in chunked([Document(str(c.id), c.text or "") for c in contexts])
+        ]
         index = VectorStoreIndex(nodes, embed_model=dense.WordEmbedding())
 
         def search(asked: str, k: int) -> Sequence[Context]:

@@ -11,8 +11,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,6 @@ from typer.testing import CliRunner
 from fullrecall import Report
 from fullrecall.cli import app
 from fullrecall.collections import documents, questions
-from fullrecall.demo import demonstration, missing_packages
 
 # Python imports a `sitecustomize` before anything else: from then on whatever looks up a host or
 # connects to one is written down and refused. An audit hook sees it without touching `socket`,
@@ -103,9 +100,6 @@ def sandbox_in(place: Path, site_code: str = NO_NETWORK) -> Sandbox:
     return Sandbox(home, refused, environment)
 
 
-CORE = ("fts5", "trigrams", "hybrid")
-
-
 def run_in(sandbox: Sandbox, saved: Path) -> Run:
     """Run `fullrecall demo --output …`."""
     done = sandbox.run(
@@ -126,15 +120,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Run the demo once with the core alone, for nearly all tests here."""
     sandbox = sandbox_in(tmp_path_factory.mktemp("sandbox"), NO_NETWORK + CORE_ONLY)
     run = run_in(sandbox, tmp_path_factory.mktemp("reports") / "new")
-    assert tuple(run.rows) == CORE
+    assert tuple(run.rows) == ("fts5", "trigrams", "hybrid")
     return run
-
-
-@pytest.fixture(scope="module")
-def joined(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run it once with the frameworks."""
-    sandbox = sandbox_in(tmp_path_factory.mktemp("sandbox"))
-    return run_in(sandbox, tmp_path_factory.mktemp("reports") / "new")
 
 
 def targets_of(row: Row) -> list[list[str]]:
@@ -213,23 +200,6 @@ def test_the_hybrid_reranks_what_the_others_returned(demo: Run) -> None:
         assert kept == sorted(context.id for context in fused.contexts)
         both = {*full_text.sample.retrieved_context_ids, *trigrams.sample.retrieved_context_ids}
         assert set(kept) <= both
-
-
-@pytest.mark.frameworks
-@pytest.mark.tools
-def test_retrievers_of_the_frameworks_join(joined: Run, demo: Run) -> None:
-    """LangChain's and LlamaIndex's stand beside the core's, over the same chunks."""
-    assert tuple(joined.rows) == ("fts5", "trigrams", "bm25", "dense", "hybrid")
-    for name in ("fts5", "trigrams"):
-        assert list(map(ids_of, joined.rows[name])) == list(map(ids_of, demo.rows[name]))
-    fused = Report.load(joined.saved / "hybrid.jsonl").rows[0].sample.retrieval.calls[0].children[0]
-    assert [child.source for child in fused.children] == ["FTS5", "trigrams", "BM25", "dense"]
-    for name in ("bm25", "dense"):
-        assert 0.05 < sum(recall(row, 10) for row in joined.rows[name]) / 218 < 0.95
-    assert "pip install" not in joined.printed
-    assert joined.told == ""
-    assert not joined.sandbox.refused.exists()
-    assert list(joined.sandbox.home.rglob("*")) == []
 
 
 def test_why_and_what_to_change_are_said(demo: Run) -> None:
@@ -346,29 +316,9 @@ def test_the_readme_shows_what_the_demo_prints(demo: Run) -> None:
         assert labels.sub("#", line).split() in printed
 
 
-def absent(*modules: str) -> Callable[[str], ModuleSpec | None]:
-    """Return a `find_spec` for a machine on which `modules` are not installed."""
-
-    def find(name: str) -> ModuleSpec | None:
-        if any(name.startswith(f"{module}.") for module in modules):
-            raise ModuleNotFoundError(name)
-        return None if name in modules else find_spec(name)
-
-    return find
-
-
-@pytest.mark.frameworks
-def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, demo: Run) -> None:
-    """The page says how to have the frameworks' retrievers join."""
-    assert missing_packages() == ()
-    monkeypatch.setattr(demonstration, "find_spec", absent("llama_index", "wordllama"))
-    assert missing_packages() == ("llama-index-core", "wordllama", "integrations/llama-index")
-    assert "Retrievers of LangChain and LlamaIndex join with pip install" in demo.printed
-
-
 def test_without_full_text_search_the_demo_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some builds of SQLite lack it."""
-    monkeypatch.setattr("fullrecall.demo.full_text.is_available", lambda: False)
+    monkeypatch.setattr("fullrecall.demo.searches.has_full_text", lambda: False)
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False)
     assert result.exit_code == 2
     assert "SQLite has no full-text search" in result.stderr

@@ -28,7 +28,7 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 COMMANDS = (
-    "fullrecall evaluate dense.jsonl --quiet --output before.jsonl",
+    "fullrecall evaluate trigrams.jsonl --quiet --output before.jsonl",
     "fullrecall evaluate hybrid.jsonl --k 10 --missed 3 --output after.jsonl",
     "fullrecall compare before.jsonl after.jsonl --measure recall@10 --flips 2",
     "fullrecall gate after.jsonl --min-recall 0.75 --k 10",
@@ -51,17 +51,14 @@ def answers(folder: Path) -> None:
 
     pages, samples = documents(), questions("plain")
     from fullrecall import evaluate
-    from fullrecall.demo import dense
-    from fullrecall.demo.chunks import chunked
-    from fullrecall.demo.full_text import FullTextSearch
     from fullrecall.demo.hybrid import HybridRetriever, Reranker
-    from fullrecall.demo.trigrams import TrigramSearch
+    from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked
 
     chunks = chunked(pages)
     trigrams = TrigramSearch(chunks)
     searches = {
         "full_text": partial(FullTextSearch(chunks), k=20),
-        "dense": dense.retriever(chunks, 20),
+        "trigrams": partial(trigrams, k=20),
     }
     reports = {
         name: evaluate(samples, IdRecall(), retriever=search, progress=False)
@@ -73,7 +70,7 @@ def answers(folder: Path) -> None:
     }
     fused = HybridRetriever(lists, Reranker(chunks, trigrams), 20)
     reports["hybrid"] = evaluate(samples, IdRecall(), retriever=fused, progress=False)
-    for name in ("dense", "hybrid"):
+    for name in ("trigrams", "hybrid"):
         asked = [
             Sample(
                 id=row.sample.id,

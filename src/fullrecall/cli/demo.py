@@ -24,8 +24,7 @@ def demo(
     """Run the demo and print its page.
 
     Documents: your Python's standard library docs, with 77 questions as people ask them and 141
-    hard ones. SQLite's full-text search and trigrams retrieve; with LangChain and LlamaIndex
-    installed, BM25 and static word embeddings join. A hybrid fuses all and reranks.
+    hard ones. SQLite's full-text search and trigrams retrieve; a hybrid fuses both and reranks.
 
     Examples:
       fullrecall demo
@@ -41,7 +40,7 @@ def demo(
         raise wrong("--k", f"must not exceed --depth ({depth}), got {k}")
     if output is not None and output.exists() and not output.is_dir():
         raise wrong("--output", f"must be a directory, got {output}")
-    with terminal.console(sys.stderr).status("Several retrievers answer 218 questions…"):
+    with terminal.console(sys.stderr).status("Three retrievers answer 218 questions…"):
         demonstration = run(k=k, depth=depth)
     if output is not None:
         _save(demonstration, output)

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from fullrecall.cli.misses import MissedSamples
 from fullrecall.counts import counted
-from fullrecall.demo import missing_packages
 from fullrecall.measures import Measure, Recall
 from fullrecall.views import terminal
 from fullrecall.views.sheet import Line, Section, Sheet
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 _THROUGH = {
     "FTS5": "SQLite",
     "trigrams": "NumPy",
-    "BM25": "LangChain",
-    "dense": "LlamaIndex",
     "hybrid": "function",
 }
 _ASKED = {"plain": "as people ask", "hard": "in other words than the answer"}
@@ -55,10 +52,6 @@ def page(
     )
     yield ""
     yield _table(demonstration, k, depth)
-    packages = missing_packages()
-    if packages:
-        yield ""
-        yield f"Retrievers of LangChain and LlamaIndex join with pip install {' '.join(packages)}."
     if missed:
         yield ""
         yield from _missed(demonstration.reports[last], k, missed)

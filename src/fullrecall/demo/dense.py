@@ -1,4 +1,4 @@
-"""The dense retriever: static word embeddings by wordllama, in a LlamaIndex query engine."""
+"""What a dense retriever of LlamaIndex needs, with nothing to download: for notebooks."""
 
 from __future__ import annotations
 
@@ -8,39 +8,26 @@ from typing import Any
 
 import numpy as np
 import wordllama
-from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
-from llama_index.core.llms import MockLLM
-from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.response_synthesizers.no_text import NoText
-from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
     VectorStoreQuery,
     VectorStoreQueryResult,
 )
 
-from fullrecall.demo.chunks import Chunk
-from fullrecall.run.retrievers import RetrieverLike
-from llama_index.evaluation.fullrecall import observed
-
-
-def embedder() -> Any:
-    """Return wordllama's model, whose vectors come inside its wheel."""
-    # A plain `load()` looks for the tokenizer in the user's cache and then downloads it.
-    beside = Path(wordllama.__file__).parent
-    return wordllama.WordLlama.load(cache_dir=beside, disable_download=True)
-
 
 class WordEmbedding(BaseEmbedding):
-    """The mean of a text's word vectors."""
+    """The mean of a text's word vectors, which come inside wordllama's wheel."""
 
     _model: Any = PrivateAttr()
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(model_name="wordllama", embed_batch_size=512, **fields)
-        self._model = embedder()
+        # A plain `load()` looks for the tokenizer in the user's cache and then downloads it.
+        beside = Path(wordllama.__file__).parent
+        self._model = wordllama.WordLlama.load(cache_dir=beside, disable_download=True)
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = self._model.embed(texts, norm=True).tolist()
@@ -87,36 +74,3 @@ class ArrayStore(BasePydanticVectorStore):
         return VectorStoreQueryResult(
             ids=[self._ids[n] for n in best], similarities=[float(alike[n]) for n in best]
         )
-
-
-def nodes(chunks: Sequence[Chunk]) -> list[TextNode]:
-    """Return the chunks as nodes, each with its document."""
-    return [
-        TextNode(
-            text=chunk.text,
-            id_=f"{chunk.source}#{chunk.number}",
-            relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.source)},
-        )
-        for chunk in chunks
-    ]
-
-
-def engine(chunks: Sequence[Chunk], depth: int) -> RetrieverQueryEngine:
-    """Return a query engine that retrieves `depth` nodes and asks no model for an answer."""
-    storage = StorageContext.from_defaults(vector_store=ArrayStore())
-    index = VectorStoreIndex(
-        nodes(chunks),
-        storage_context=storage,
-        embed_model=WordEmbedding(),
-        insert_batch_size=10_000,
-    )
-    # What response_mode="no_text" builds, made here because the factory looks up the default
-    # model, which needs a key, even though this synthesizer never asks one.
-    return RetrieverQueryEngine(
-        index.as_retriever(similarity_top_k=depth), response_synthesizer=NoText(llm=MockLLM())
-    )
-
-
-def retriever(chunks: Sequence[Chunk], depth: int) -> RetrieverLike:
-    """Return the dense retriever as `evaluate` takes it."""
-    return observed(engine(chunks, depth), id_key="ref_doc_id")

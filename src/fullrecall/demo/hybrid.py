@@ -13,8 +13,7 @@ from math import log
 
 from fullrecall.calls import Call
 from fullrecall.context import Context
-from fullrecall.demo.chunks import Chunk
-from fullrecall.demo.trigrams import TrigramSearch
+from fullrecall.demo.searches import Chunk, TrigramSearch
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.testset.vocabulary import content_words

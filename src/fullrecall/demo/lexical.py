@@ -1,4 +1,4 @@
-"""The lexical retriever: BM25 over stems by bm25s, as a LangChain retriever."""
+"""A lexical retriever of LangChain: BM25 over stems by bm25s, for notebooks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ import snowballstemmer
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-
-from fullrecall.demo.chunks import Chunk
-from fullrecall.run.retrievers import RetrieverLike
-from langchain_fullrecall import observed
 
 
 class LexicalRetriever(BaseRetriever):
@@ -44,15 +40,6 @@ class LexicalRetriever(BaseRetriever):
         # bm25s's own top k leaves the order of equal scores to the machine; this sort does not.
         best = np.argsort(-scores, kind="stable")[: self.depth]
         return [self.documents[position] for position in best if scores[position] > 0]
-
-
-def retriever(chunks: Sequence[Chunk], depth: int) -> RetrieverLike:
-    """Return the lexical retriever as `evaluate` takes it."""
-    documents = [
-        Document(chunk.text, metadata={"source": chunk.source, "number": chunk.number})
-        for chunk in chunks
-    ]
-    return observed(LexicalRetriever.over(documents, depth), id_key="source")
 
 
 def stems(texts: list[str]) -> list[list[str]]:

@@ -1,16 +1,95 @@
-"""Runs of three letters, weighted by how rare they are: what a misspelled word still shares."""
+"""What the demo searches, and by what: chunks of documents, by SQLite's BM25 and by trigrams."""
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.caches import remembered_words
-from fullrecall.demo.chunks import Chunk
 from fullrecall.testset.vocabulary import STOP_WORDS, words
+
+if TYPE_CHECKING:
+    from fullrecall.collections.stdlib import Document
+
+CHUNK_SIZE = 400
+_BREAKS = re.compile(r"\n\s*\n|\n|\s")
+_WORD = re.compile(r"\w+")
+
+
+class Chunk(NamedTuple):
+    """A piece of a document: the document's ID, the piece, and its number within the document."""
+
+    source: str
+    text: str
+    number: int
+
+
+def chunked(documents: Iterable[Document]) -> list[Chunk]:
+    """Return the documents in chunks of at most 400 characters, in order."""
+    return [
+        Chunk(document.id, text, number)
+        for document in documents
+        for number, text in enumerate(_pieces(document.text))
+    ]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces; each ends at the strongest break in its second half."""
+    rest = text.strip()
+    while len(rest) > CHUNK_SIZE:
+        breaks = [
+            (len(gap[0].strip(" ")), gap.start())
+            for gap in _BREAKS.finditer(rest, CHUNK_SIZE // 2, CHUNK_SIZE + 1)
+        ]
+        _, end = max(breaks, default=(0, CHUNK_SIZE))
+        yield rest[:end].strip()
+        rest = rest[end:].strip()
+    if rest:
+        yield rest
+
+
+class FullTextSearch:
+    """Returns the chunks with the highest BM25 score as (id, text, score), as SQLite has them."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._database = sqlite3.connect(":memory:", check_same_thread=False)
+        self._database.execute(
+            "create virtual table chunks using fts5(source unindexed, body, tokenize='porter')"
+        )
+        rows = [(chunk.source, chunk.text) for chunk in chunks]
+        self._database.executemany("insert into chunks values (?, ?)", rows)
+
+    def __call__(self, question: str, k: int) -> list[tuple[str, str, float]]:
+        """Return the `k` chunks that share most weight of words with the question."""
+        terms = [
+            part
+            for word in words(question)
+            if word not in STOP_WORDS
+            for part in _WORD.findall(word)
+        ]
+        if not terms:
+            return []
+        # SQLite's scores are the lower the better; equal ones keep the order of the chunks.
+        return self._database.execute(
+            "select source, body, -rank from chunks where chunks match ? "
+            "order by rank, rowid limit ?",
+            (" OR ".join(f'"{word}"' for word in dict.fromkeys(terms)), k),
+        ).fetchall()
+
+
+def has_full_text() -> bool:
+    """Return whether this Python's SQLite has full-text search."""
+    try:
+        FullTextSearch([])
+    except sqlite3.OperationalError:
+        return False
+    return True
 
 
 class TrigramSearch:
