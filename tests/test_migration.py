@@ -485,14 +485,14 @@ class TestQrelsAndRuns:
     @pytest.mark.parametrize(
         ("qrels", "run", "says"),
         [
-            ({}, RUN, "qrels holds no queries"),
-            (QRELS, {}, "run holds no queries"),
+            ({}, RUN, "qrels must be {query: {document: number}}, got dict {}"),
+            (QRELS, {}, "run must be {query: {document: number}}, got dict {}"),
             (QRELS, [1], "run must be {query: {document: number}}, got list [1]: read_trec reads"),
             ("qrels.txt", RUN, "qrels must be {query: {document: number}}, got str 'qrels.txt'"),
             (
                 QRELS,
                 {"q_1": ["d"]},
-                "run: query 'q_1' must have {document: number}, got list ['d']",
+                "run: query 'q_1' must have {document: number}, got ['d']",
             ),
             (
                 QRELS,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fullrecall import IdRecall, Sample, TextRecall
-from fullrecall.errors import InputError, ParameterError
-from fullrecall.read import read, read_trec, write
-from fullrecall.read.writing import EXPORTS
+from fullrecall.errors import ParameterError
+from fullrecall.read import read, write
+from fullrecall.read.writing import KEPT
 
 TEXTS = {f"d{n}": f"Document {n} is about the topic with the number {n}." for n in range(8)}
 DOCUMENTS = [{"id": name, "text": text} for name, text in TEXTS.items()]
@@ -38,16 +38,6 @@ GROUPED = samples([[["d0", "d3"]], [["d1"], ["d2", "d4"]]])
 FOUND = ["d0", "d1", "d4", "d7"]
 
 
-def read_back(name: str, path: Path, tmp_path: Path) -> list[Sample]:
-    """Return what was written as `read` has it; of TREC's qrels, with a run that found nothing."""
-    if name != "trec":
-        return list(read(path))
-    names = {line.split()[0] for line in path.read_text().splitlines()}
-    run = tmp_path / "run"
-    run.write_text("".join(f"{name} Q0 none 1 1 x\n" for name in names))
-    return sorted(read_trec(path, run), key=lambda sample: sample.id or "")
-
-
 def recall(sample: Sample) -> float | None:
     """Return recall of the same retrieval, by ID where there are IDs, else by text."""
     asked = sample.with_retrieval([{"id": name, "text": TEXTS[name]} for name in FOUND])
@@ -56,22 +46,22 @@ def recall(sample: Sample) -> float | None:
     return TextRecall(threshold=0.99).score(asked).score
 
 
-@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("name", KEPT)
 def test_without_alternatives_every_format_gives_the_same_recall(name: str, tmp_path: Path) -> None:
     """Written, read back by our readers of that format, and scored."""
     path = tmp_path / "set.json"
     made = write(PLAIN, name, path, documents=DOCUMENTS)
-    back = read_back(name, path, tmp_path)
+    back = list(read(path))
     assert [recall(sample) for sample in back] == [recall(s) for s in PLAIN] == [1.0, 0.5, 0.0]
     assert not any("any-of" in note for note in made.notes)
 
 
-@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("name", KEPT)
 def test_alternatives_are_kept_or_the_loss_is_told(name: str, tmp_path: Path) -> None:
     """Alternatives become demands, and recall falls: the export says so."""
     path = tmp_path / "set.json"
     made = write(GROUPED, name, path, documents=DOCUMENTS)
-    back = [recall(sample) for sample in read_back(name, path, tmp_path)]
+    back = [recall(sample) for sample in read(path)]
     assert [recall(s) for s in GROUPED] == [1.0, 1.0]
     if name == "langsmith":
         assert back == [1.0, 1.0]
@@ -87,7 +77,6 @@ def test_what_a_format_does_not_keep_is_told() -> None:
     for name, notes in {
         "ragas": ["grades are left out: every reference counts alike"],
         "deepeval": ["reference IDs are left out"],
-        "trec": ["questions are left out", "reference answers are left out"],
         "beir": [
             "reference answers are left out",
             "the corpus is empty: pass documents= to fill it",
@@ -96,12 +85,10 @@ def test_what_a_format_does_not_keep_is_told() -> None:
         assert list(write(graded, name).notes) == notes
 
 
-def test_what_a_format_cannot_hold_is_an_error() -> None:
-    """An unknown format, and white space in TREC's IDs."""
+def test_an_unknown_format_is_an_error() -> None:
+    """One that nobody knows."""
     with pytest.raises(ParameterError, match="unknown format 'xml': choose one of ragas"):
         write(PLAIN, "xml")
-    with pytest.raises(InputError, match="whitespace"):
-        write([Sample(id="a", user_input="q", reference_context_ids=["a b"])], "trec")
 
 
 def test_json_lines_by_the_ending(tmp_path: Path) -> None:
@@ -112,7 +99,7 @@ def test_json_lines_by_the_ending(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", [3, "text", {"model": [1]}, None])
-@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("name", KEPT)
 def test_metadata_of_any_form_is_no_hindrance(name: str, odd: Any) -> None:
     """Users keep what they like under the names that this library and other tools use."""
     sample = Sample(

@@ -301,7 +301,7 @@ def export(
       fullrecall testset export set.jsonl --format ragas -o ragas.jsonl
       fullrecall testset export set.jsonl --format beir --documents docs/ -o beir/
 
-    - `format FORMAT`: ragas, langsmith, deepeval, beir, or trec.
+    - `format FORMAT`: ragas, langsmith, deepeval, or beir.
     - `output PATH`: Write it here.
     - `documents`: The texts, by their IDs.
     """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from math import isfinite, isnan
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from fullrecall.context import as_number
 from fullrecall.errors import InputError, ParameterError
@@ -59,52 +59,51 @@ def from_qrels_run(qrels: object, run: object, *, ties: Ties = "given") -> Itera
     """
     if ties not in get_args(Ties):
         raise ParameterError(f'ties must be "given" or "trec_eval", got {ties!r}')
-    return _joined(_queries(qrels, "qrels"), _queries(run, "run"), ties, "run")
+    return _from_mappings(qrels, run, ties)
 
 
 def _from_files(qrels: str, run: str) -> Iterator[Sample]:
     judged = judgments(qrels)
-    yield from _joined(judged, _read_run(run), "trec_eval", f"run {run}")
+    results: dict[str, tuple[list[str], array[float]]] = {}
+    for query, document, score in _in_lines(run, _result, "results"):
+        # Single precision is what trec_eval keeps. Of millions of lines: no objects for scores,
+        # and the same documents come back for query after query.
+        documents, scores = results.setdefault(query, ([], array("f")))
+        documents.append(sys.intern(document))
+        scores.append(score)
+    rankings = {query: _ordered(*ranking, ties="trec_eval") for query, ranking in results.items()}
+    yield from _joined(judged, rankings, f"run {run}")
 
 
-class _Ranking(NamedTuple):
-    """What a run holds for one query: documents, of which one may stand twice, with scores."""
-
-    documents: list[str]
-    scores: Sequence[float]
-
-    def ordered(self, ties: Ties) -> list[str]:
-        """Return the documents, the highest score first."""
-        documents, scores = self
-        if ties == "given":
-            order = sorted(range(len(documents)), key=scores.__getitem__, reverse=True)
-            return [documents[n] for n in order]
-        # "f", single precision, is what trec_eval keeps scores in: it decides what is a tie.
-        best = sorted(zip(array("f", scores), documents, strict=True), reverse=True)
-        return [document for _, document in best]
+def _ordered(documents: Sequence[str], scores: Sequence[float], *, ties: Ties) -> list[str]:
+    """Return the documents, the highest score first."""
+    if ties == "given":
+        order = sorted(range(len(documents)), key=scores.__getitem__, reverse=True)
+        return [documents[n] for n in order]
+    best = sorted(zip(array("f", scores), documents, strict=True), reverse=True)
+    return [document for _, document in best]
 
 
-def _ranking(scores: Mapping[Any, Any]) -> _Ranking:
-    """Return a query's documents and scores; `ValueError` for what is no score or ID."""
-    documents = [as_id(document) for document in scores]
-    return _Ranking(documents, [as_number(score, "a score") for score in scores.values()])
+def _from_mappings(qrels: object, run: object, ties: Ties) -> Iterator[Sample]:
+    rankings = {}
+    for query, scores in _queries(run, "run").items():
+        try:
+            documents = [as_id(document) for document in scores]
+            numbers = [as_number(score, "a score") for score in scores.values()]
+        except ValueError as error:
+            raise InputError(f"run: query {query!r}: {error}", field="run") from None
+        rankings[query] = _ordered(documents, numbers, ties=ties)
+    yield from _joined(_queries(qrels, "qrels"), rankings, "run")
 
 
 def _joined(
-    judged: Mapping[str, Any], retrieved: dict[str, Any], ties: Ties, run: str
+    judged: Mapping[str, Mapping[Any, Any]], rankings: Mapping[str, list[str]], run: str
 ) -> Iterator[Sample]:
     """Yield the sample of each judged query, then of those that only the run has."""
-    for query in [*judged, *(query for query in retrieved if query not in judged)]:
-        fields: dict[str, Any] = {
-            "retrieval": Retrieval(error=f"query {query!r} is not in the {run}")
-        }
-        if query in retrieved:
-            try:
-                results = retrieved.pop(query)
-                ranking = results if isinstance(results, _Ranking) else _ranking(results)
-                fields = {"retrieved_context_ids": ranking.ordered(ties)}
-            except ValueError as error:
-                raise InputError(f"run: query {query!r}: {error}", field="run") from None
+    for query in dict.fromkeys((*judged, *rankings)):
+        fields: dict[str, Any] = {"retrieved_context_ids": rankings.get(query)}
+        if query not in rankings:
+            fields = {"retrieval": Retrieval(error=f"query {query!r} is not in the {run}")}
         try:
             sample = Sample(id=query, reference_context_ids=judged.get(query, []), **fields)
         except InputError as error:
@@ -116,73 +115,20 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
     """Return the grade of each document that a file judges, by query."""
     judged: dict[str, dict[str, float]] = {}
     beir = False
-    with closing(_lines(path)) as lines:
-        for line, text in lines:
-            fields = _split(text, len(_BEIR_HEADER) if beir else _QRELS_COLUMNS)
-            if not judged and not beir and _is_beir_header(fields):
-                beir = True
-                continue
-            try:
-                query, document, grade = _judgment(fields, text, beir=beir)
-                judge(judged.setdefault(query, {}), query, document, grade)
-            except InputError as error:
-                raise error.at(path=path, line=line) from None
-    if not judged:
-        raise InputError("holds no judgments", path=path)
+
+    def read(text: str) -> tuple[str, str, float] | None:
+        nonlocal beir
+        fields = _split(text, len(_BEIR_HEADER) if beir else _QRELS_COLUMNS)
+        if not judged and [name.lower().replace("_", "-") for name in fields] == _BEIR_HEADER:
+            beir = True
+            return None
+        query, document, grade = _judgment(fields, text, beir=beir)
+        judge(judged.setdefault(query, {}), query, document, grade)
+        return query, document, grade
+
+    for _ in _in_lines(path, read, "judgments"):
+        pass
     return judged
-
-
-def _read_run(path: str) -> dict[str, _Ranking]:
-    rankings: dict[str, _Ranking] = {}
-    with closing(_lines(path)) as lines:
-        for line, text in lines:
-            try:
-                query, document, score = _result(text)
-            except InputError as error:
-                raise error.at(path=path, line=line) from None
-            if query not in rankings:
-                rankings[query] = _Ranking([], array("f"))  # of millions of lines: no objects
-            rankings[query].documents.append(document)
-            rankings[query].scores.append(score)  # type: ignore[attr-defined]
-    if not rankings:
-        raise InputError("holds no results", path=path)
-    return rankings
-
-
-def _lines(path: str) -> Generator[tuple[int, str], None, None]:
-    try:
-        for line, text in text_lines(path):
-            if text.strip():
-                yield line, text
-    except InputError as error:
-        raise error.at(path=path) from error.__cause__
-
-
-def _split(text: str, columns: int) -> list[str]:
-    fields = text.split()
-    if len(fields) != columns and "\t" in text:
-        return [field.strip() for field in text.rstrip("\r\n").split("\t")]
-    return fields
-
-
-def _is_beir_header(fields: list[str]) -> bool:
-    return [field.lower().replace("_", "-") for field in fields] == _BEIR_HEADER
-
-
-def _judgment(fields: list[str], text: str, *, beir: bool) -> tuple[str, str, float]:
-    if len(fields) != (len(_BEIR_HEADER) if beir else _QRELS_COLUMNS):
-        hint = ": this looks like a run, which comes second" if len(fields) == _RUN_COLUMNS else ""
-        meant = "query document grade" if beir else "query iteration document grade"
-        raise InputError(
-            f"expected a line `{meant}`, got {len(fields)} columns in {shown(text.strip())}{hint}"
-        )
-    try:
-        grade = float(fields[-1])
-    except ValueError:
-        grade = float("nan")
-    if not isfinite(grade):
-        raise InputError(f"a grade must be a number, got {shown(fields[-1])}")
-    return fields[0], sys.intern(fields[-2]), grade
 
 
 def judge(grades: dict[str, float], query: str, document: str, grade: float) -> None:
@@ -195,6 +141,47 @@ def judge(grades: dict[str, float], query: str, document: str, grade: float) -> 
         )
 
 
+def _in_lines(
+    path: str, read: Callable[[str], tuple[str, str, float] | None], what: str
+) -> Iterator[tuple[str, str, float]]:
+    """Yield what is read of each line that is not blank; errors name the file and the line."""
+    empty = True
+    try:
+        with closing(text_lines(path)) as lines:
+            for line, text in lines:
+                try:
+                    row = read(text) if text.strip() else None
+                except InputError as error:
+                    raise error.at(line=line) from None
+                if row is not None:
+                    empty = False
+                    yield row
+    except InputError as error:
+        raise error.at(path=path) from error.__cause__
+    if empty:
+        raise InputError(f"holds no {what}", path=path)
+
+
+def _split(text: str, columns: int) -> list[str]:
+    fields = text.split()
+    if len(fields) != columns and "\t" in text:
+        return [field.strip() for field in text.rstrip("\r\n").split("\t")]
+    return fields
+
+
+def _judgment(fields: list[str], text: str, *, beir: bool) -> tuple[str, str, float]:
+    if len(fields) != (len(_BEIR_HEADER) if beir else _QRELS_COLUMNS):
+        hint = ": this looks like a run, which comes second" if len(fields) == _RUN_COLUMNS else ""
+        meant = "query document grade" if beir else "query iteration document grade"
+        raise InputError(
+            f"expected a line `{meant}`, got {len(fields)} columns in {shown(text.strip())}{hint}"
+        )
+    grade = _number(fields[-1])
+    if not isfinite(grade):
+        raise InputError(f"a grade must be a number, got {shown(fields[-1])}")
+    return fields[0], sys.intern(fields[-2]), grade
+
+
 def _result(text: str) -> tuple[str, str, float]:
     """Return the query, the document and the score of a line of a run."""
     fields = _split(text, _RUN_COLUMNS)
@@ -204,41 +191,38 @@ def _result(text: str) -> tuple[str, str, float]:
             f"expected a line `query Q0 document rank score tag`, got {len(fields)} columns in "
             f"{shown(text.strip())}{hint}"
         )
-    query, _, document, _, score_text, _ = fields
-    try:
-        score = float(score_text)
-    except ValueError:
-        score = float("nan")
+    score = _number(fields[4])
     if isnan(score):
-        raise InputError(f"a score must be a number, got {shown(score_text)}")
-    # Interned: the same documents come back for query after query.
-    return query, sys.intern(document), score
+        raise InputError(f"a score must be a number, got {shown(fields[4])}")
+    return fields[0], fields[2], score
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
     """Return the documents of each query; raise `InputError` where there are none."""
     dump = getattr(queries_like, "to_dict", None)
     queries = dump() if callable(dump) else queries_like
-    if not isinstance(queries, Mapping):
+    if not isinstance(queries, Mapping) or not queries:
         raise InputError(
             f"{name} must be {{query: {{document: number}}}}, got {type(queries_like).__name__} "
             f"{shown(queries_like)}: read_trec reads the files of trec_eval",
             field=name,
         )
-    if not queries:
-        raise InputError(f"{name} holds no queries", field=name)
     by_id: dict[str, Mapping[Any, Any]] = {}
     for query, documents in queries.items():
-        if not isinstance(documents, Mapping):
-            raise InputError(
-                f"{name}: query {query!r} must have {{document: number}}, got "
-                f"{type(documents).__name__} {shown(documents)}",
-                field=name,
-            )
         try:
             key = as_id(query)
         except ValueError as error:
             raise InputError(f"{name}: {error}", field=name) from None
+        if not isinstance(documents, Mapping):
+            problem = f"query {key!r} must have {{document: number}}, got {shown(documents)}"
+            raise InputError(f"{name}: {problem}", field=name)
         if key in by_id:
             raise InputError(f"{name}: two queries are named {key!r}", field=name)
         by_id[key] = documents

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.read.documents import DocumentsLike, documents_of
@@ -18,9 +18,6 @@ from fullrecall.sample import Sample
 from fullrecall.views.exports import written
 
 IDS, CONTEXTS = "reference_context_ids", "reference_contexts"
-
-Numbered: TypeAlias = list[tuple[str, Sample]]
-"""Samples, each with its ID, or a number."""
 
 
 @dataclass(frozen=True)
@@ -48,29 +45,30 @@ def write(
 ) -> Written:
     """Return samples as another tool has them, and write them to `path` if there is one.
 
-    `read` reads all of these files back but TREC's, which have no questions.
+    `read` reads all of these files back.
 
     - "ragas": rows of `user_input`, `reference`, `reference_contexts`, `reference_context_ids`.
     - "langsmith": rows of `inputs`, `outputs`, `metadata`, with all references.
     - "deepeval": goldens as rows.
-    - "beir": a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv. "trec": qrels.
+    - "beir": a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.
 
     Rows are JSON, or JSON Lines where the path ends in `.jsonl`. `documents` are BEIR's corpus.
     Only LangSmith's rows keep any-of groups: elsewhere each alternative becomes a reference of its
-    own, and the notes say so. Raises `ParameterError` for an unknown format, and `InputError`
-    where a format cannot hold a sample.
+    own, and the notes say so. Raises `ParameterError` for an unknown format.
     """
-    if format not in EXPORTS:
-        raise ParameterError(f"unknown format {format!r}: choose one of {', '.join(EXPORTS)}")
-    export = EXPORTS[format]
+    if format not in KEPT:
+        raise ParameterError(f"unknown format {format!r}: choose one of {', '.join(KEPT)}")
     read = list(from_rows(samples))
     numbered = [(sample.id or f"q{number}", sample) for number, sample in enumerate(read, start=1)]
-    value = export.write(numbered, documents)
+    notes = list(_notes(read, KEPT[format]))
+    if format in _ROWS:
+        value: Any = [_ROWS[format](name, sample) for name, sample in numbered]
+    else:
+        value = _beir(numbered, documents)
+        if not value["corpus.jsonl"]:
+            notes.append("the corpus is empty: pass documents= to fill it")
     if path is not None:
         _save(value, Path(path))
-    notes = [*_notes(read, export.keeps)]
-    if format == "beir" and not value["corpus.jsonl"]:
-        notes.append("the corpus is empty: pass documents= to fill it")
     return Written(format, value, tuple(notes))
 
 
@@ -101,87 +99,57 @@ def _texts(sample: Sample) -> list[str]:
     return [context.text for group in groups for context in group if context.text]
 
 
-def _ragas(samples: Numbered, _: DocumentsLike) -> list[dict[str, Any]]:
-    return [
-        {
-            "user_input": sample.user_input,
-            "reference": sample.reference,
-            CONTEXTS: _texts(sample),
-            IDS: list(_ids(sample)),
-        }
-        for _name, sample in samples
-    ]
+def _ragas(_: str, sample: Sample) -> dict[str, Any]:
+    return {
+        "user_input": sample.user_input,
+        "reference": sample.reference,
+        CONTEXTS: _texts(sample),
+        IDS: list(_ids(sample)),
+    }
 
 
-def _langsmith(samples: Numbered, _: DocumentsLike) -> list[dict[str, Any]]:
-    rows = []
+def _langsmith(name: str, sample: Sample) -> dict[str, Any]:
+    outputs = {n: v for n, v in sample.to_dict().items() if n.startswith("reference")}
+    metadata = {"id": name, "group": sample.group, **sample.metadata}
+    kept = {key: value for key, value in metadata.items() if value is not None}
+    return {"inputs": {"question": sample.user_input}, "outputs": outputs, "metadata": kept}
+
+
+def _deepeval(name: str, sample: Sample) -> dict[str, Any]:
+    return {
+        "input": sample.user_input,
+        "expected_output": sample.reference,
+        "context": _texts(sample),
+        "source_file": next(iter(_ids(sample)), None),
+        "additional_metadata": {"id": name, **sample.metadata},
+    }
+
+
+def _beir(samples: Sequence[tuple[str, Sample]], documents: DocumentsLike) -> dict[str, Any]:
+    lines = ["query-id\tcorpus-id\tscore\n"]
     for name, sample in samples:
-        outputs = {n: v for n, v in sample.to_dict().items() if n.startswith("reference")}
-        metadata = {"id": name, "group": sample.group, **sample.metadata}
-        kept = {key: value for key, value in metadata.items() if value is not None}
-        inputs = {"question": sample.user_input}
-        rows.append({"inputs": inputs, "outputs": outputs, "metadata": kept})
-    return rows
-
-
-def _deepeval(samples: Numbered, _: DocumentsLike) -> list[dict[str, Any]]:
-    return [
-        {
-            "input": sample.user_input,
-            "expected_output": sample.reference,
-            "context": _texts(sample),
-            "source_file": next(iter(_ids(sample)), None),
-            "additional_metadata": {"id": name, **sample.metadata},
-        }
-        for name, sample in samples
-    ]
-
-
-def _judged(samples: Numbered) -> list[tuple[str, str, float]]:
-    return [
-        (name, document_id, grade)
-        for name, sample in samples
-        for document_id, grade in _ids(sample).items()
-    ]
-
-
-def _beir(samples: Numbered, documents: DocumentsLike) -> dict[str, Any]:
-    lines = [f"{name}\t{document}\t{grade:g}\n" for name, document, grade in _judged(samples)]
+        lines += [f"{name}\t{document}\t{grade:g}\n" for document, grade in _ids(sample).items()]
     return {
         "corpus.jsonl": [
             {"_id": document.id, "title": "", "text": document.text}
             for document in documents_of(documents)
         ],
         "queries.jsonl": [{"_id": name, "text": sample.user_input} for name, sample in samples],
-        "qrels/test.tsv": "query-id\tcorpus-id\tscore\n" + "".join(lines),
+        "qrels/test.tsv": "".join(lines),
     }
 
 
-def _trec(samples: Numbered, _: DocumentsLike) -> str:
-    judged = _judged(samples)
-    for name, document, _grade in judged:
-        if any(c.isspace() for c in name + document):
-            raise InputError(f"TREC's files cannot hold the whitespace in {document or name!r}")
-    return "".join(f"{name} 0 {document} {grade:g}\n" for name, document, grade in judged)
+_ROWS = {"ragas": _ragas, "langsmith": _langsmith, "deepeval": _deepeval}
 
-
-class _Export(NamedTuple):
-    """What makes a format of samples, and what of them it keeps."""
-
-    write: Callable[[Numbered, DocumentsLike], Any]
-    keeps: frozenset[str]
-
-
-EXPORTS: Mapping[str, _Export] = MappingProxyType(
+KEPT: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "ragas": _Export(_ragas, frozenset({"user_input", "reference", IDS, CONTEXTS})),
-        "langsmith": _Export(_langsmith, frozenset({*Sample.names(), "alternatives", "grades"})),
-        "deepeval": _Export(_deepeval, frozenset({"user_input", "reference", CONTEXTS})),
-        "beir": _Export(_beir, frozenset({"user_input", IDS, "grades"})),
-        "trec": _Export(_trec, frozenset({IDS, "grades"})),
+        "ragas": frozenset({"user_input", "reference", IDS, CONTEXTS}),
+        "langsmith": frozenset({*Sample.names(), "alternatives", "grades"}),
+        "deepeval": frozenset({"user_input", "reference", CONTEXTS}),
+        "beir": frozenset({"user_input", IDS, "grades"}),
     }
 )
-"""The formats that `write` knows."""
+"""The formats that `write` knows, with what each keeps of a sample."""
 
 _LEFT_OUT = {
     "user_input": "questions",
