@@ -7,8 +7,9 @@ the scorer that made them; see `fullrecall.scorers.derived`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import zip_longest
 from math import isclose
 from typing import Any
 
@@ -22,8 +23,6 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.derived import Derivation
 from fullrecall.scorers.ids import IdRecall, id_columns
 from fullrecall.table.part import MemoryPart, Rescored, Results, ScoreColumns
-
-Plain = dict[str, Any]
 
 
 class Contradiction(ReportError):  # noqa: N818 - what a reader makes a `ReportError` of
@@ -45,25 +44,31 @@ class Proof:
     def derived(
         self,
         samples: Sequence[Sample],
-        statuses: Sequence[object],
-        saved: Callable[[int], Result],
+        statuses: Sequence[str],
+        saved: Sequence[Callable[[], Result]],
     ) -> MemoryPart:
-        """Return what samples give, where a file has these statuses and `saved` its results.
+        """Return what samples give, where a file has these statuses, and `saved` make its results.
 
         Raises `Contradiction` for the first row that is no result.
         """
         columns = None
-        if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(map(str, statuses)):
+        if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(statuses):
             columns = id_columns(samples)
         if columns is not None:
             return MemoryPart(samples, [columns], [Rescored(self._score, follows=True)])
         results = []
-        for row, (sample, status) in enumerate(zip(samples, statuses, strict=True)):
+        for row, (sample, status, read) in enumerate(zip(samples, statuses, saved, strict=True)):
             try:
-                results.append((self._result(sample, status, partial(saved, row)),))
+                if self._derivation.asks_nobody and status in _GIVEN:
+                    result = self._score(sample)
+                else:
+                    result = read()
+                    check_retrieved(sample, result)
+                    result = self._derivation.result(sample, result)
             except ReportError as error:
                 raise Contradiction(row, str(error)) from None
-        return MemoryPart.of(samples, results) if results else MemoryPart([], [_NO_ROWS], [[]])
+            results.append(result)
+        return MemoryPart(samples, [ScoreColumns.of(results)], [results])
 
     def score(
         self, samples: Sequence[Sample], saved: Sequence[Any]
@@ -72,8 +77,8 @@ class Proof:
 
         Raises `Contradiction` for the first row that is no result or does not follow.
         """
-        statuses = list(map(_status, saved))
-        part = self.derived(samples, statuses, lambda row: self._read(saved[row]))
+        statuses = [str(type(each) is dict and each.get("status")) for each in saved]
+        part = self.derived(samples, statuses, [partial(self._read, each) for each in saved])
         for row, (content, expected) in enumerate(
             zip(saved, plain_results(part, 0, self._method), strict=True)
         ):
@@ -82,25 +87,12 @@ class Proof:
                 raise Contradiction(row, problem)
         return part.columns(0), part.kept[0]
 
-    def _result(self, sample: Sample, status: object, saved: Callable[[], Result]) -> Result:
-        if self._derivation.asks_nobody and status in _GIVEN:
-            return self._score(sample)
-        saved_value = saved()
-        check_retrieved(sample, saved_value)
-        return self._derivation.result(sample, saved_value)
+    def _read(self, content: Any) -> Result:
+        return ResultRecord.read(content).as_found(self._method)
 
     def _score(self, sample: Sample) -> Result:
         assert self._derivation.scorer is not None  # noqa: S101 - it asks nobody
         return self._derivation.scorer.score(sample)
-
-    def _read(self, content: Any) -> Result:
-        return ResultRecord.read(content).as_found(self._method)
-
-
-def _status(content: Any) -> str | None:
-    """Return the status of a result; None for what has none, which is refused when it is read."""
-    status = content.get("status") if type(content) is dict else None
-    return status if type(status) is str else None
 
 
 def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Proof]:
@@ -114,7 +106,7 @@ def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Pro
 _GIVEN = frozenset({"scored", "undefined"})
 """What a sample gives by itself; a run may leave any sample unscored."""
 
-_NO_ROWS = ScoreColumns.of([])
+_ABSENT = object()
 
 
 def difference(saved_value: Any, derived: Any, field: str) -> str | None:
@@ -122,43 +114,32 @@ def difference(saved_value: Any, derived: Any, field: str) -> str | None:
 
     Numbers may differ by `ROUNDING`.
     """
-    if isinstance(saved_value, dict) and isinstance(derived, dict):
-        return _difference_of_fields(saved_value, derived, field)
-    if isinstance(saved_value, list) and isinstance(derived, list):
-        return _difference_of_items(saved_value, derived, field)
     if _is_equal(saved_value, derived):
         return None
-    return f"{field} must be {shown(derived)}, as the sample gives, got {shown(saved_value)}"
+    parts = list(_inside(saved_value, derived, field))
+    if parts:
+        problems = (difference(own, other, name) for name, own, other in parts)
+        return next(filter(None, problems), None)
+    if saved_value is _ABSENT:
+        return f"{field} is missing: it must be {shown(derived)}, as the sample gives"
+    must = "not be there" if derived is _ABSENT else f"be {shown(derived)}"
+    return f"{field} must {must}, as the sample gives, got {shown(saved_value)}"
 
 
-def _difference_of_fields(saved_value: Plain, derived: Plain, field: str) -> str | None:
-    for name in dict.fromkeys([*derived, *saved_value]):
-        below = f"{field}.{name}" if field else name
-        if name not in saved_value:
-            return f"{below} is missing: it must be {shown(derived[name])}, as the sample gives"
-        if name not in derived:
-            return f"{below} must not be there, as the sample gives, got {shown(saved_value[name])}"
-        problem = difference(saved_value[name], derived[name], below)
-        if problem is not None:
-            return problem
-    return None
-
-
-def _difference_of_items(saved_value: list[Any], derived: list[Any], field: str) -> str | None:
-    for index, (item, other) in enumerate(zip(saved_value, derived, strict=False)):
-        problem = difference(item, other, f"{field}[{index}]")
-        if problem is not None:
-            return problem
-    if len(saved_value) == len(derived):
-        return None
-    return f"{field} must be {len(derived)}, as the sample gives, got {len(saved_value)}"
+def _inside(saved_value: Any, derived: Any, field: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield what two mappings or two lists hold, side by side, with its name."""
+    if isinstance(saved_value, dict) and isinstance(derived, dict):
+        for name in dict.fromkeys([*derived, *saved_value]):
+            below = f"{field}.{name}" if field else name
+            yield below, saved_value.get(name, _ABSENT), derived.get(name, _ABSENT)
+    if isinstance(saved_value, list) and isinstance(derived, list):
+        pairs = zip_longest(saved_value, derived, fillvalue=_ABSENT)
+        for index, (own, other) in enumerate(pairs):
+            yield f"{field}[{index}]", own, other
 
 
 def _is_equal(saved_value: Any, derived: Any) -> bool:
     if type(saved_value) is float or type(derived) is float:
-        numbers = type(saved_value) in _NUMBERS and type(derived) in _NUMBERS
+        numbers = {type(saved_value), type(derived)} <= {int, float}
         return numbers and isclose(saved_value, derived, rel_tol=ROUNDING, abs_tol=ROUNDING)
     return bool(saved_value == derived)
-
-
-_NUMBERS = (int, float)
