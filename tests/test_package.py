@@ -233,7 +233,7 @@ ORDER = (
     ("steps",),
     ("references",),
     ("sample",),
-    ("captured", "corpus", "id_levels"),
+    ("captured", "corpus", "id_levels", "messages"),
     ("findings",),
     ("table.lists", "measures.budgets"),
     ("table.costs", "table.forbidden", "table.found", "table.found_row", "table.paid"),

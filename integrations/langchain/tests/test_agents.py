@@ -18,8 +18,8 @@ from langsmith import aevaluate, evaluate
 from fullrecall import IdRecall, Sample
 from fullrecall.evaluation.stages import evaluate_stages
 from fullrecall.measures import Recall
+from fullrecall.messages import turn_of
 from langchain_fullrecall import RecallStringEvaluator, capture_retrievals, observed
-from langchain_fullrecall.messages import turn_of
 
 pytest.importorskip("langgraph", reason="langgraph is not installed: no agent to test")
 

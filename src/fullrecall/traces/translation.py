@@ -10,6 +10,7 @@ from typing import Any
 from fullrecall.context import Context
 from fullrecall.hits import IdKey, contexts_of, id_at
 from fullrecall.identifiers import as_id
+from fullrecall.messages import REDACTED, answer_of, message_of, question_of
 from fullrecall.steps import Contents, DocumentCopy, DocumentList, Kind, Step, ValueReader
 from fullrecall.steps.values import NO_CONTENTS
 from fullrecall.traces.conventions import (
@@ -32,7 +33,6 @@ from fullrecall.traces.conventions import (
     TOOL,
     below,
 )
-from fullrecall.traces.dialogue import REDACTED, answer_of, question_of
 from fullrecall.traces.span import Span, left_early, parsed
 
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
@@ -146,7 +146,8 @@ class _Translation:
         question = question_of(self._input) if query is None else str(query) or None
         is_tool = kind == "tool"
         name = str((is_tool and self._first(TOOL)) or source_of(span.name))
-        error = span.error or _reported_failure(kind, self._output)
+        message = message_of(self._output) if is_tool else None
+        error = span.error or (message and message.failure)
         if error and left_early(error):
             error = None
         metadata = parsed(span.attributes.get("metadata"))
@@ -377,16 +378,6 @@ def _is_document(value: object) -> bool:
     return any(isinstance(value.get(name), str) for name in texts) or (
         value.get("id") is not None and ("score" in value or "text" in value)
     )
-
-
-def _reported_failure(kind: Kind, output: object) -> str | None:
-    """Return why a tool failed that says so in its message instead of raising."""
-    if kind != "tool" or not isinstance(output, Mapping):
-        return None
-    for fields in (output, output.get("data"), output.get("kwargs")):
-        if isinstance(fields, Mapping) and fields.get("status") == "error":
-            return " ".join(str(fields.get("content") or "the tool failed").split())[:200]
-    return None
 
 
 def _told(metadata: Mapping[str, Any], name: str) -> str | None:

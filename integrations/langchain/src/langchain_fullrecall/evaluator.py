@@ -20,6 +20,7 @@ from fullrecall import IdRecall, Retrieval, Sample
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index
 from fullrecall.measures import Measure
+from fullrecall.messages import answer_of, question_of, turn_of
 from fullrecall.result import Method, Result
 from fullrecall.retrieval import Retriever, View, as_view
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
@@ -29,8 +30,7 @@ from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import partial_of, steps_of_live, watch
 from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, unscored
-from langchain_fullrecall.messages import turn_of
-from langchain_fullrecall.outputs import answer, checked_key, held, question, unwrapped
+from langchain_fullrecall.outputs import checked_key, held, unwrapped
 from langchain_fullrecall.record import Options, reading_of, reason
 from langchain_fullrecall.recorder import Recorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
@@ -378,11 +378,11 @@ class RecallStringEvaluator(RunEvaluator):
             steps,
             output,
             root=root,
-            response=answer(run.outputs or {}),
+            response=answer_of(run.outputs or {}),
             partial=partial or broken(),
             unseen=unseen,
         )
-        query = question(inputs, self._input_key)
+        query = question_of(inputs, self._input_key)
         return self._case(retrieval, _turned(query, output), fields, unseen)
 
     def _case_of_output(self, output: object, query: str | None, fields: Mapping[str, Any]) -> Case:
@@ -401,7 +401,7 @@ class RecallStringEvaluator(RunEvaluator):
             conversation(turn.messages, recorder.log)
             recorder.log.end_call(turn.answer)
         retrieval = self._reading.retrieval(
-            recorder.log.steps, output, root=ROOT, response=answer(output), unseen=unseen
+            recorder.log.steps, output, root=ROOT, response=answer_of(output), unseen=unseen
         )
         return self._case(retrieval, _turned(query, output), fields, unseen)
 
@@ -426,9 +426,9 @@ class RecallStringEvaluator(RunEvaluator):
     ) -> Case:
         reader = self._reading.reader
         fields = reference_fields(reference, self.scorer, reader)
-        query = question(inputs, self._input_key)
+        query = question_of(inputs, self._input_key)
         if documents is not None:
-            retrieval = Retrieval(reader.contexts(documents), response=answer(prediction))
+            retrieval = Retrieval(reader.contexts(documents), response=answer_of(prediction))
             return self._case(retrieval, query, fields)
         checked_key(prediction, self._documents_key)
         return self._case_of_output(prediction, query, fields)
@@ -440,7 +440,7 @@ class RecallStringEvaluator(RunEvaluator):
                 fields = example_fields(references, self._reference_key, self.scorer, reader)
             else:
                 fields = reference_fields(references, self.scorer, reader)
-            case = self._case_of_output(outputs, question(inputs, self._input_key), fields)
+            case = self._case_of_output(outputs, question_of(inputs, self._input_key), fields)
             return measure(case, self.scorer, self._retriever)
         except Exception as error:  # noqa: BLE001 - what fails is said in the comment
             return unscored(self.scorer, reason(error))

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
 from fullrecall import Context, Sample
 from fullrecall.errors import InputError
 from langchain_fullrecall.documents import DocumentReader
-from langchain_fullrecall.messages import text_of, turn_of
 
 _NAMES = Sample.names()
 DOCUMENT_KEYS = (
@@ -26,8 +24,6 @@ DOCUMENT_KEYS = (
 """Names under which an output declares what was retrieved."""
 
 _ID_KEYS = ("retrieved_context_ids", *_NAMES["retrieved_context_ids"])
-_ANSWER_KEYS = ("response", *_NAMES["response"], "result", "output_text")
-_QUESTION_KEYS = ("user_input", *_NAMES["user_input"])
 
 
 def unwrapped(value: object, key: str = "output") -> Any:
@@ -108,46 +104,11 @@ def checked_key(output: object, documents_key: str | None) -> None:
         raise InputError(f"the output has no {documents_key!r}: {held(output)}")
 
 
-def answer(output: object) -> str | None:
-    """Return what the generator or the agent said, None where the output does not say."""
-    if not isinstance(output, Mapping):
-        return _text(output)
-    answers = (_text(output[key]) for key in _ANSWER_KEYS if key in output)
-    named_answer = next((each for each in answers if each is not None), None)
-    if named_answer is not None:
-        return named_answer
-    state = output if "messages" in output else output.get("output")
-    turn = turn_of(state) if isinstance(state, Mapping) else None
-    return None if turn is None else turn.answer
-
-
 def is_list(value: object) -> bool:
     """Return whether `value` may be a list of documents: ordered, no text, and no model."""
     return isinstance(value, Iterable) and not isinstance(
         value, (str, bytes, bytearray, Mapping, AbstractSet, BaseModel)
     )
-
-
-def question(inputs: object, key: str | None = None) -> str | None:
-    """Return the question that the inputs of a run, an example or a chain ask, None for none.
-
-    That is the text under `key`, under a name that `Sample` takes for it, or the only input; of
-    an agent's messages the last one of a human.
-    """
-    if isinstance(inputs, str):
-        return inputs
-    if not isinstance(inputs, Mapping):
-        return None
-    for name in _QUESTION_KEYS if key is None else (key,):
-        text = _text(inputs.get(name))
-        if text is not None:
-            return text
-    turn = turn_of(inputs) if key is None and "messages" in inputs else None
-    if turn is not None:
-        return turn.question
-    only = next(iter(inputs.values())) if len(inputs) == 1 else None
-    # `evaluate` traces the argument of a function as {"inputs": {...}}.
-    return question(only, key) if key is None or isinstance(only, Mapping) else None
 
 
 def tool_query(arguments: Any) -> str | None:
@@ -166,9 +127,3 @@ def tool_query(arguments: Any) -> str | None:
             return tool_query(text) if len(arguments) == 1 else text
     texts = [value for value in arguments.values() if isinstance(value, str)]
     return texts[0] if len(texts) == 1 else None
-
-
-def _text(value: object) -> str | None:
-    if isinstance(value, BaseMessage):
-        return text_of(value.content)
-    return value if isinstance(value, str) else None

@@ -15,10 +15,10 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import VectorStore
 
+from fullrecall.messages import text_of
 from fullrecall.steps import DocumentCopy, ValueReader
 from fullrecall.steps.values import Fields, are_equal
 from langchain_fullrecall.documents import Original, is_document, parts_of
-from langchain_fullrecall.messages import text_of
 
 _NO_PLACE: dict[str, Any] = {}
 _make: Any = tuple.__new__

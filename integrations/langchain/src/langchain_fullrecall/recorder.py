@@ -15,9 +15,9 @@ from langchain_core.runnables import RunnableWithFallbacks
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
+from fullrecall.messages import Message, answer_of, message_of, question_of
 from fullrecall.steps import ROOT, Kind, Step, StepLog, brief
-from langchain_fullrecall.messages import Message, message_of
-from langchain_fullrecall.outputs import answer, question, tool_query
+from langchain_fullrecall.outputs import tool_query
 from langchain_fullrecall.reader import LangChainReader
 
 _retrieving: ContextVar[Hashable | None] = ContextVar("fullrecall_retrieving", default=None)
@@ -52,7 +52,7 @@ class Recorder(BaseCallbackHandler):
         self, serialized: dict[str, Any] | None, inputs: Any, *, run_id: UUID, **fields: Any
     ) -> None:
         """Write down that a chain began."""
-        query = question(inputs) if fields.get("parent_run_id") is None else None
+        query = question_of(inputs) if fields.get("parent_run_id") is None else None
         if type(inputs) is list and all(isinstance(each, str) for each in inputs):
             self._mapped[run_id.int] = {each: position for position, each in enumerate(inputs)}
         self.began("chain", serialized, inputs, run_id, fields, query=query)
@@ -161,7 +161,7 @@ class Recorder(BaseCallbackHandler):
         step = self.log.end(run_id.int, output, error=error, given=given)
         ends_call = step is not None and not step.retrieves and self.log.step(step.parent) is None
         if ends_call and error is None:
-            text = answer(output)
+            text = answer_of(output)
             if text is not None:
                 self.answered[run_id.int] = text
         if _retrieving.get() == run_id.int:

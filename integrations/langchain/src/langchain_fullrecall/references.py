@@ -18,9 +18,9 @@ from fullrecall import (
 )
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
+from fullrecall.messages import turn_of
 from fullrecall.scorers import Scorer
 from langchain_fullrecall.documents import DocumentReader, is_document
-from langchain_fullrecall.messages import turn_of
 
 _IDS, _TEXTS, _ANSWER = "reference_context_ids", "reference_contexts", "reference"
 _FORBIDDEN = "forbidden_contexts"

@@ -16,9 +16,10 @@ from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.id_levels import IdWatch, ids_seen
 from fullrecall.identifiers import shown
+from fullrecall.messages import answer_of
 from fullrecall.steps import ROOT, brief
 from langchain_fullrecall.depth import deeper
-from langchain_fullrecall.outputs import answer, checked_key, held
+from langchain_fullrecall.outputs import checked_key, held
 from langchain_fullrecall.record import Options, Reading, reading_of
 from langchain_fullrecall.recorder import Recorder
 from langchain_fullrecall.selfcheck import broken
@@ -148,7 +149,7 @@ class ObservedRetriever:
                 recorder.log.steps,
                 output,
                 root=ROOT,
-                response=answer(output),
+                response=answer_of(output),
                 partial=recorder.log.partial or broken(),
                 unseen=unseen,
             )

@@ -6,10 +6,10 @@ from collections.abc import Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from fullrecall.messages import message_of, question_of
 from fullrecall.steps import Contents, DocumentList, Kind, Step, brief
 from fullrecall.traces.span import left_early
-from langchain_fullrecall.messages import message_of
-from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
+from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, stored_update
 from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task
 
@@ -64,7 +64,9 @@ class StoredRun:
             returned=contents.lists,
             texts=contents.texts,
             prompt=contents_in.texts if kind == "llm" else None,
-            query=tool_query(inputs.get("input", inputs)) if kind == "tool" else question(inputs),
+            query=tool_query(inputs.get("input", inputs))
+            if kind == "tool"
+            else question_of(inputs),
             error=failed,
             outputs=self._reader.identities(output),
             callee=name if kind == "tool" else None,
