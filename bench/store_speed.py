@@ -18,8 +18,7 @@ from pathlib import Path
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.judges import Ask
 from fullrecall.models import ChatRequest, Completion, Message
-from fullrecall.run.keys import completion_key
-from fullrecall.run.request import completion_of, text_of
+from fullrecall.run.request import completion_key, completion_of, text_of
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.testing import ScriptedChatModel
 

@@ -31,8 +31,7 @@ class Spent:
 
     `calls` are all requests that were sent, `retries` those among them that were sent again;
     `cost` is None without prices, `seconds` is how long the run took. `reused` counts the answers
-    that nothing was sent for, as a store had them or another sample of the run asked the same;
-    `results_reused` the results that a store had finished.
+    that nothing was sent for, as a store had them or another sample of the run asked the same.
     """
 
     calls: int = 0
@@ -42,7 +41,6 @@ class Spent:
     cost: float | None = None
     seconds: float = 0.0
     reused: int = 0
-    results_reused: int = 0
 
     @property
     def tokens(self) -> int:
@@ -55,10 +53,9 @@ class Spent:
 
     def sentence(self) -> str:
         """Return in one sentence what was sent and what was there; empty where nothing was."""
-        if not (self.calls or self.reused or self.results_reused):
+        if not (self.calls or self.reused):
             return ""
         retries = f" ({self.retries:,} of them retries)" if self.retries else ""
         cost = "" if self.cost is None else f", cost {self.cost:,.4g}"
-        there = f"{counted(self.reused, 'answer')} and {counted(self.results_reused, 'result')}"
         sent = f"{counted(self.calls, 'call')}{retries}, {counted(self.tokens, 'token')}{cost}"
-        return f"Sent {sent}; {there} came from the store."
+        return f"Sent {sent}; {counted(self.reused, 'answer')} came from the store."

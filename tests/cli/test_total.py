@@ -11,18 +11,8 @@ from typer.testing import CliRunner
 
 from fullrecall.cli import app
 from fullrecall.run import progress
-from fullrecall.run.progress import Progress
-from fullrecall.usage import Spent
 
 LINE = json.dumps({"user_input": "a, b", "retrieved_ids": ["a"], "expected_ids": ["a"]})
-
-
-def test_the_time_left_is_said() -> None:
-    """Where there is a total: the share that is done, and how long the rest takes at this pace."""
-    spent = Spent(seconds=50.0)
-    assert str(Progress(250, 1_000, 250, 0, spent)) == "250/1,000 samples (25%), 5/s, 2:30 left"
-    assert str(Progress(250, 10**6, 250, 0, spent)).endswith("(0%), 5/s, 55:32:30 left")
-    assert str(Progress(250, None, 250, 0, spent)) == "250 samples, 5/s"
 
 
 @pytest.mark.parametrize(("name", "total"), [("a.jsonl", 3), ("a.jsonl.none", None)])

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from fullrecall.run.keys import completion_key
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -36,7 +37,6 @@ from fullrecall.run import account, ledger, redis
 from fullrecall.run.account import spent_of
 from fullrecall.run.address import Address
 from fullrecall.run.budget import Budget
-from fullrecall.run.keys import completion_key
 from fullrecall.run.ledger import AccountLostError
 from fullrecall.run.redis import name_of
 from fullrecall.usage import Spent

@@ -16,7 +16,6 @@ from fullrecall.evaluation import aevaluate, evaluate
 from fullrecall.models import Completion
 from fullrecall.models.chat import ChatRequest
 from fullrecall.result import Status
-from fullrecall.run.event_loop import EventLoop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -185,27 +184,9 @@ class TestLoops:
 
         asyncio.run(main())
 
-    def test_a_call_that_was_interrupted_leaves_the_next_one_alone(self) -> None:
-        """A second Ctrl-C may come just as a call ends: what closes the run is run to its end."""
-
-        def press() -> None:
-            raise KeyboardInterrupt
-
-        async def ending() -> None:
-            asyncio.get_running_loop().call_soon(press)
-
-        async def closing() -> int:
-            await asyncio.sleep(0.01)
-            return 7
-
-        with EventLoop() as looping:
-            with pytest.raises(KeyboardInterrupt):
-                looping.call(ending())
-            assert looping.call(closing()) == 7
-
     def test_scorers_that_ask_nobody_need_no_loop(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Neither IDs nor the built-in judge start one."""
-        monkeypatch.setattr(asyncio, "Runner", None)
+        monkeypatch.setattr(asyncio, "new_event_loop", None)
         report = evaluate(samples(3), [IdRecall(), ClaimRecall()], progress=False)
         assert [row.results[1].status for row in report] == [Status.SCORED] * 3
 

@@ -107,7 +107,9 @@ class TestCtrlC:
                 os.kill(os.getpid(), signal.SIGINT)
 
         with pytest.raises(Interrupted) as caught:
-            evaluate(samples(40), scorer(model), progress=False, on_progress=press)
+            evaluate(
+                samples(40), scorer(model), progress=False, on_progress=press, max_concurrency=2
+            )
         rows = caught.value.report.rows
         assert [row.position for row in rows] == list(range(1, len(rows) + 1))
         assert [row.results[0].score for row in rows[:4]] == [0.0, 0.0, 1.0, 1.0]
@@ -252,9 +254,9 @@ def test_ctrl_c_before_any_line(kind: str) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("more", [1, 3])
 def test_more_of_ctrl_c_before_any_line(more: int) -> None:
-    """They end what the first one left to be ended, wherever in asyncio or in the run they come."""
-    folders = ("/fullrecall/run/", "/asyncio/")
-    for nth in range(1, 1_500, 11 * more):
+    """They end what the first one left to be ended, wherever in the run they come."""
+    folders = ("/fullrecall/run/", "/fullrecall/models/", "/concurrent/", "/threading.py")
+    for nth in range(1, 1_500, 2 * more):
         judged = scorer(DelayedModel(lambda _: 600.0))
         pressed = _SignalAtLine(nth, lambda: None, *folders, more=more)
         with pytest.raises(KeyboardInterrupt), pressed:

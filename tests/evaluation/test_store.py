@@ -18,30 +18,28 @@ from tests.evaluation.stored import CALLS, SAMPLES, answers, ask, run, saved
 
 from fullrecall import ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import ParameterError, RunStopped, StoreError
-from fullrecall.judges import Prompts
-from fullrecall.models import ChatRequest, Completion, Failure
+from fullrecall.judges import Ask, Prompts
+from fullrecall.models import ChatRequest, Completion, Failure, Message
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.result import Status
 from fullrecall.run.account import Account
 from fullrecall.run.budget import Budget
 from fullrecall.run.contents import read_contents
-from fullrecall.run.kept import Results
-from fullrecall.run.keys import completion_key
 from fullrecall.run.limits import Limits
-from fullrecall.run.request import Door
+from fullrecall.run.request import Door, completion_key
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.testing import ScriptedChatModel
 
 
 def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
-    """Results come from the store, with the usage that they had when they were made."""
+    """Answers come from the store, with the usage that they had when they were given."""
     store = tmp_path / "runs.sqlite"
     first, second = run(store), run(store)
     assert saved(first, tmp_path) == saved(second, tmp_path) == saved(run(None), tmp_path)
     assert first.spent is not None
     assert second.spent is not None
     assert (first.spent.calls, first.spent.reused) == (CALLS, 3)
-    assert (second.spent.calls, second.spent.results_reused) == (0, len(SAMPLES))
+    assert (second.spent.calls, second.spent.reused) == (0, CALLS + 3)
 
 
 def test_without_a_store_a_run_asks_each_thing_once() -> None:
@@ -102,8 +100,7 @@ def test_what_is_no_answer_is_never_kept(tmp_path: Path, bad: Any) -> None:
     except RunStopped as stopped:  # a model that answers nobody ends the run
         broken = stopped.report or Report([])
     assert {row.results[0].status for row in broken.rows} == {Status.UNSCORED}
-    contents = read_contents(store)
-    assert (contents.completions, contents.results) == (0, 0)
+    assert read_contents(store).completions == 0
     assert saved(run(store), tmp_path) == saved(run(None), tmp_path)
 
 
@@ -127,7 +124,7 @@ def test_part_of_an_answer_is_kept_and_only_the_rest_asked(tmp_path: Path) -> No
     assert [row.results[0].score for row in report.rows] == [0.5] * len(few)
 
 
-def test_results_that_rest_on_less_than_all_are_not_finished(tmp_path: Path) -> None:
+def test_what_was_not_measured_is_asked_for_by_the_next_run(tmp_path: Path) -> None:
     """Where `min_measured` lets a score stand without some claims, a later run asks for them."""
     store = tmp_path / "s"
 
@@ -142,18 +139,54 @@ def test_results_that_rest_on_less_than_all_are_not_finished(tmp_path: Path) -> 
         assert len(report.rows[0].results[0].unmeasured) == (
             1 if script is half else 1 - unmeasured
         )
-        assert read_contents(store).results == 0
 
 
 def test_other_words_in_the_prompt_are_another_judge(tmp_path: Path) -> None:
-    """Reworded prompts, of the same version, another model and other parameters ask anew."""
+    """Reworded prompts, of the same version, ask anew."""
     store = tmp_path / "s"
     run(store)
     reworded = Prompts(split_claims=Prompts().split_claims + " Be brief.")
-    for options in ({"prompts": reworded}, {"window": 5_000}):
-        report = run(store, **options)
-        assert report.spent is not None
-        assert report.spent.results_reused == 0
+    report = run(store, prompts=reworded)
+    assert report.spent is not None
+    assert report.spent.calls > 0
+
+
+# --- keys
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ask("n"),
+        ask(messages=(Message("system", "s"), Message("user", "u "))),
+        ask(messages=(Message("user", "s"), Message("user", "u"))),
+        ask(messages=(Message("system", "su"), Message("user", ""))),
+        ask(schema={"a": 2}),
+        ask(schema=None),
+        ask(schema_name="other"),
+        ask(sample=1),
+        ask(again=1),
+    ],
+)
+def test_everything_that_decides_an_answer_is_in_its_key(other: Ask) -> None:
+    """Any change of model, messages, schema or number is another key."""
+    assert completion_key(other) != completion_key(ask())
+    assert completion_key(ask()) == completion_key(ask())
+
+
+def test_who_accepts_an_answer_does_not_change_its_key() -> None:
+    """The key is of what is asked, not of who asks."""
+    assert completion_key(ask()) == completion_key(ask()._replace(accepts=bool))
+
+
+@given(st.lists(st.text(), min_size=2, max_size=4), st.lists(st.text(), min_size=2, max_size=4))
+def test_keys_differ_exactly_where_the_texts_do(ours: list[str], theirs: list[str]) -> None:
+    """No way of cutting texts into messages makes two requests one; half emoji are texts too."""
+    keys = [
+        completion_key(ask(messages=tuple(Message("user", text) for text in texts)))
+        for texts in (ours, theirs)
+    ]
+    assert (keys[0] == keys[1]) == (ours == theirs)
 
 
 # --- what a store gives back
@@ -185,7 +218,7 @@ def test_two_that_ask_the_same_go_on_with_the_same_answer(tmp_path: Path) -> Non
 
         async def second() -> Completion:
             account = Account(Budget())
-            door = Door(Limits(), Results(ours, account.spent), account, lambda: None)
+            door = Door(Limits(), ours, account, lambda: None)
             return await door.answer(ask()._replace(model=Late(["second"], name="m")))
 
         assert asyncio.run(second()) == FIRST

@@ -332,7 +332,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def kept(self, number: int) -> bool:
         """Whether the store has an answer to this claim, as a new run sees it."""
-        from fullrecall.run.keys import completion_key
+        from fullrecall.run.request import completion_key
 
         (ask,) = next(scorer(self.model()).flow(samples([number])[0]))
         return self.store.get(completion_key(ask)).value is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, Recall
 from fullrecall.measures.budgets import Unit
 from fullrecall.report import Report
-from fullrecall.run.contents import Contents, read_contents
+from fullrecall.run.contents import read_contents
 from fullrecall.views import terminal
 from fullrecall.views.summaries import summary_sheet
 from fullrecall.views.text import one_line
@@ -123,32 +123,14 @@ def _show_store(path: Path, *, as_json: bool) -> None:
     tokens = sum(model.prompt_tokens + model.completion_tokens for model in contents.models)
     show(
         f"{path}: a store, version {contents.version}, {contents.size / 2**10:,.1f} KiB",
-        f"{counted(contents.completions, 'completion')}, {counted(tokens, 'token')}; "
-        f"{counted(contents.results, 'result')}",
+        f"{counted(contents.completions, 'completion')}, {counted(tokens, 'token')}",
     )
     if contents.first is not None:
         show(f"kept from {contents.first} to {contents.last}")
-    show(*_parts(contents))
-
-
-def _parts(contents: Contents) -> Iterator[str]:
-    """Yield a block of lines for each model and scorer."""
     for model in contents.models:
-        yield ""
-        yield f"model {one_line(model.model, 200)}"
-        yield (
+        show(
+            "",
+            f"model {one_line(model.model, 200)}",
             f"  {counted(model.completions, 'completion')}: {model.prompt_tokens:,} prompt and "
-            f"{model.completion_tokens:,} answer tokens"
+            f"{model.completion_tokens:,} answer tokens",
         )
-    for scorer in contents.scorers:
-        counts = ", ".join(f"{count:,} {status}" for status, count in scorer.statuses.items())
-        yield ""
-        yield f"scorer {one_line(scorer.scorer, 80)}: {counts}"
-        yield from _set(scorer.parameters)
-
-
-def _set(parameters: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parameters that are set, one a line."""
-    for name, value in parameters.items():
-        if value is not None:
-            yield f"  {name} = {one_line(str(value), 200)}"

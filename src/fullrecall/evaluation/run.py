@@ -57,7 +57,6 @@ class Options(Limits):
     retriever: RetrieverLike | None = None
     progress: bool = True
     on_progress: OnProgress | None = None
-    log_every: float = 30.0
     sink: Sink | None = None
     output: str | Path | None = None
     corpus: CorpusLike | None = None
@@ -89,7 +88,6 @@ class RunOptions(LimitOptions, total=False):
     retriever: RetrieverLike | None
     progress: bool
     on_progress: OnProgress | None
-    log_every: float
     sink: Sink | None
     output: str | Path | None
     corpus: CorpusLike | None
@@ -127,8 +125,8 @@ def evaluate(
       nothing that this one asks. None keeps it in memory, for this run. It is opened, and a file
       made, also where no scorer asks a model.
     - `budget`: what the run may spend; beyond it, samples are unscored.
-    - `progress`: show a bar on standard error or, where that is no terminal, a line each
-      `log_every` seconds. `on_progress` is called with a `Progress` after each sample.
+    - `progress`: show a bar on standard error, every 30 seconds where that is no terminal.
+      `on_progress` is called with a `Progress` after each sample.
     - `output`: rows are written here as they come, and the report is that of the file; a killed
       run leaves what it had written. A name that ends in ".parquet" becomes a directory of Parquet
       files, for more samples than memory holds; one that ends in ".jsonl" is one file, which is
@@ -359,11 +357,10 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
         run.account,
         total=known_length(samples),
         show=options.progress,
-        log_every=options.log_every,
         on_progress=options.on_progress,
     )
     if meter.is_seen:
-        run.beat, run.count = meter.beat, meter.count
+        run.count = meter.count
     scored = _Scored(report, meter, options)
     with _ending(report, run, meter), scored.writing():
         yield scored

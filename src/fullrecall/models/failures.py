@@ -6,6 +6,7 @@ its response or on what caused it, or else a class whose name tells. No client i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,30 +30,19 @@ _BY_CODE = {
 """What the body's `code` tells better than the status does."""
 
 _BY_NAME = (
-    (Failure.RATE_LIMIT, ("RateLimit", "TooManyRequests", "Throttl", "ResourceExhausted")),
-    (Failure.TIMEOUT, ("Timeout", "TimedOut", "DeadlineExceeded")),
-    (Failure.DENIED, ("AuthenticationError", "PermissionDenied", "Unauthenticated")),
-    (Failure.UNKNOWN, ("NotFoundError", "ModelNotFound")),
-    (Failure.INVALID, ("BadRequest", "UnprocessableEntity", "InvalidRequest")),
-    (Failure.SERVER, ("InternalServerError", "ServiceUnavailable", "Overloaded")),
-    (Failure.MALFORMED, ("JSONDecodeError", "DecodingError", "ResponseValidationError")),
+    (Failure.RATE_LIMIT, r"ratelimit|toomanyrequests|throttl|resourceexhausted"),
+    (Failure.TIMEOUT, r"timeout|timedout|deadlineexceeded"),
+    (Failure.DENIED, r"authenticationerror|permissiondenied|unauthenticated"),
+    (Failure.UNKNOWN, r"notfounderror|modelnotfound"),
+    (Failure.INVALID, r"badrequest|unprocessableentity|invalidrequest"),
+    (Failure.SERVER, r"internalservererror|serviceunavailable|overloaded"),
+    (Failure.MALFORMED, r"jsondecodeerror|decodingerror|responsevalidationerror"),
     (
         Failure.CONNECTION,
-        (
-            "Connection",
-            "Connect",
-            "Disconnected",
-            "NetworkError",
-            "ProtocolError",
-            "ReadError",
-            "WriteError",
-            "IncompleteRead",
-            "PayloadError",
-            "ClientOSError",
-        ),
+        r"connect|network|protocolerror|readerror|writeerror|incompleteread|payloaderror|clientos",
     ),
 )
-"""Parts of class names, the more telling first: many clients' timeouts are connection errors."""
+"""Patterns of class names, the more telling first: many clients' timeouts are connection errors."""
 
 _DEEPEST = 8
 """How many causes behind an exception are looked at."""
@@ -103,9 +93,9 @@ def _failure(error: BaseException) -> Failure | None:
         if status < 400:  # noqa: PLR2004 - as above
             return Failure.MOVED
         return _BY_STATUS.get(status, Failure.INVALID)
-    names = [kind.__name__ for kind in type(error).__mro__]
-    for failure, parts in _BY_NAME:
-        if any(part in name for name in names for part in parts):
+    names = " ".join(kind.__name__ for kind in type(error).__mro__)
+    for failure, part in _BY_NAME:
+        if re.search(part, names, re.IGNORECASE):
             return failure
     return None
 

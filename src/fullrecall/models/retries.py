@@ -105,7 +105,7 @@ class Retries:
 
     Rate limits, errors of the server, timeouts, lost connections and replies that are no JSON are
     sent again. What the endpoint rejects or denies, and what the model refuses, `evaluate` sends
-    once more if the model answers others; `score` and `ascore` do not.
+    once more; `score` and `ascore` do not.
     """
 
     most: int = MOST

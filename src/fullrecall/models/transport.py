@@ -1,7 +1,7 @@
 """What is between a model's client and the network: the least of a reply that is enough, in time.
 
-A reply is read up to a bound, counted after it was decompressed. A redirect is not followed: it
-would carry the question, and maybe the key, to whoever it names.
+A reply is read up to a bound, and must not be compressed: what it unpacks to would have none. A
+redirect is not followed: it would carry the question, and maybe the key, to whoever it names.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 from urllib.request import getproxies
 from weakref import finalize
-
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from fullrecall.models.chat import Failure
 from fullrecall.models.redaction import public_url, redacted
@@ -32,11 +30,6 @@ MOST_BYTES = 2 << 20
 
 MOST_ERROR_BYTES = 8 << 10
 """Of a reply that is an error: more says no more."""
-
-_PIECE = 64 << 10
-"""Bytes that are decompressed at a time."""
-
-_ENCODINGS = "gzip, deflate"
 
 _FRAMING = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 """Headers that say how a body was sent: of the one that was read they are no longer true."""
@@ -77,7 +70,7 @@ def bounded_client(package: str) -> Any:
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002
             """Send a request; return its response, read as far as it is."""
             options["follow_redirects"] = False
-            request.headers["Accept-Encoding"] = _ENCODINGS
+            request.headers["Accept-Encoding"] = "identity"
             response = await super().send(request, stream=True, **options)
             try:
                 content = await _content(response)
@@ -106,49 +99,23 @@ def without_headers(request: Any) -> Any:
 
 
 async def _content(response: Any) -> bytes:
-    """Return the body of a reply, decompressed; of an error no more than its beginning."""
+    """Return the body of a reply; of an error no more than its beginning."""
     is_error = response.status_code >= _FIRST_ERROR
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        if is_error:
+            return b""  # its status says enough
+        problem = f"its content encoding {redacted(encoding)[:40]!r} was not asked for"
+        raise ReplyError(Failure.MALFORMED, problem)
     most = MOST_ERROR_BYTES if is_error else MOST_BYTES
     content = bytearray()
-    async for piece in _decompressed(response):
+    async for piece in response.aiter_raw():
         content += piece
         if len(content) > most:
             if is_error:
                 return bytes(content[:most])
             raise ReplyError(Failure.TOO_LARGE, f"it has more than {most:,} bytes")
     return bytes(content)
-
-
-async def _decompressed(response: Any) -> AsyncIterator[bytes]:
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    if encoding in ("", "identity"):
-        async for raw in response.aiter_raw():
-            yield raw
-        return
-    if encoding not in ("gzip", "x-gzip", "deflate"):
-        problem = f"its content encoding {redacted(encoding)[:40]!r} was not asked for"
-        raise ReplyError(Failure.MALFORMED, problem)
-    decoder = None
-    try:
-        async for raw in response.aiter_raw():
-            rest = raw
-            while rest:
-                decoder = decoder or zlib.decompressobj(_window(encoding, rest))
-                yield decoder.decompress(rest, _PIECE)
-                rest = decoder.unconsumed_tail
-                if decoder.eof:  # gzip may have several members
-                    rest, decoder = decoder.unused_data, None
-        if decoder is not None:
-            yield decoder.flush()
-    except zlib.error as error:
-        raise ReplyError(Failure.MALFORMED, f"it cannot be decompressed: {error}") from None
-
-
-def _window(encoding: str, content: bytes) -> int:
-    """Return what tells zlib the format: deflate comes with its header, and often without."""
-    if encoding != "deflate":
-        return 16 + zlib.MAX_WBITS
-    return zlib.MAX_WBITS if content[0] & 0x0F == 0x08 else -zlib.MAX_WBITS  # noqa: PLR2004
 
 
 @cache
@@ -175,17 +142,29 @@ class Portal:
     def __init__(self) -> None:
         self.closing: list[Closing] = []
         self._lock = threading.Lock()
-        self._pid = self._thread = 0
+        self._pid = 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
         self._ending: finalize[..., Portal] | None = None
 
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
-        """Run an async function to its end while this thread waits for it."""
-        future = self.start(function, *arguments)
+        """Run an async function to its end while this thread waits for it.
+
+        Ctrl-C may raise before any line: nothing here has a lock that it could leave locked.
+        """
+        loop = self._running()
+        tasks: list[asyncio.Task[T]] = []
+        ends: SimpleQueue[asyncio.Task[T]] = SimpleQueue()
+
+        def begin() -> None:
+            tasks.append(loop.create_task(function(*arguments)))
+            tasks[0].add_done_callback(ends.put)
+
+        loop.call_soon_threadsafe(begin)
         try:
-            return future.result()
+            return ends.get().result()
         except BaseException:
-            future.cancel()  # Ctrl-C: nobody waits for it any more
+            self.soon(lambda: [task.cancel() for task in tasks])  # nobody waits for it any more
             raise
 
     def start(
@@ -203,50 +182,51 @@ class Portal:
 
     def is_here(self) -> bool:
         """Whether this is called in the portal's own loop."""
-        return self._loop is not None and threading.get_ident() == self._thread
+        return threading.current_thread() is self._thread
 
     def close(self, patience: float | None = None) -> None:
         """End the loop and its thread, waiting so many seconds; the next call begins others."""
         with self._lock:
-            ending, self._loop, self._ending = self._ending, None, None
-        if ending is not None and (ended := ending()) is not None and not self.is_here():
-            ended.join(patience)
+            ending, thread = self._ending, self._thread
+            self._loop = self._thread = self._ending = None
+        if ending is not None:
+            ending()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(patience)
 
     def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is not None and self._pid == os.getpid():
+            return self._loop
         with self._lock:
             if self._loop is None or self._pid != os.getpid():
-                context = start_blocking_portal(name="fullrecall-portal")
-                self._pid, portal, self.closing = os.getpid(), context.__enter__(), []
-                self._loop = portal.call(_running_loop)
-                self._thread = portal.call(threading.get_ident)
-                self._ending = finalize(self, _ended, context, portal, self.closing, self._pid)
+                loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=_serve, args=(loop,), name="fullrecall-portal", daemon=True
+                )
+                self._thread.start()
+                self._pid, self._loop, self.closing = os.getpid(), loop, []
+                self._ending = finalize(self, _end, self._loop, self.closing, self._pid)
                 self._ending.atexit = False
             return self._loop
 
 
-async def _running_loop() -> asyncio.AbstractEventLoop:
-    return asyncio.get_running_loop()
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped; what is under way then is cancelled."""
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.get_loop().run_forever()
 
 
-def _ended(
-    context: AbstractContextManager[BlockingPortal],
-    portal: BlockingPortal,
-    closing: Sequence[Closing],
-    pid: int,
-) -> threading.Thread | None:
-    """End a portal, beside whoever is at it: a collection of garbage waits for nobody."""
+def _end(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing], pid: int) -> None:
+    """Have a portal's loop end, and wait for nothing: a collection of garbage may call this."""
 
-    def end() -> None:
+    async def end() -> None:
+        await closed(closing)
+        loop.stop()
+
+    tasks = []  # a loop holds its tasks but weakly
+    if pid == os.getpid():
         with suppress(RuntimeError):  # it has ended
-            portal.call(closed, closing)
-            portal.call(portal.stop, True)  # noqa: FBT003 - what is under way is cancelled
-        context.__exit__(None, None, None)
-
-    if pid != os.getpid():
-        return None
-    thread = threading.Thread(target=end, daemon=True)
-    thread.start()
-    return thread
+            loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(end())))
 
 
 async def closed(closing: Iterable[Closing]) -> None:

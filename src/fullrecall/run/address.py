@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from fullrecall.errors import ParameterError
-from fullrecall.run.ledger import Ledger
+from fullrecall.run.ledger import Ledger, MemoryLedger
 
 SCHEMES = ("redis://", "rediss://", "unix://")
 """How the URL of a server begins."""
@@ -62,20 +63,17 @@ def opened(store: StoreLike | None) -> Iterator[Ledger]:
 
     Raises `StoreError` for what cannot be opened, and `ParameterError` for what is none.
     """
-    if isinstance(store, Ledger):
-        if store.is_closed:
-            raise store.closed()
-        yield store
-        return
-    with _opened(store) as ledger:
+    if isinstance(store, Ledger) and store.is_closed:
+        raise store.closed()
+    with nullcontext(store) if isinstance(store, Ledger) else _opened(store) as ledger:
+        if ledger.problem:
+            warnings.warn(ledger.problem, UserWarning, stacklevel=3)
         yield ledger
 
 
 def _opened(store: Address | str | Path | None) -> Ledger:
     if store is None:
-        from fullrecall.run.sqlite import SQLiteLedger
-
-        return SQLiteLedger(None)
+        return MemoryLedger()
     if isinstance(store, (str, Path)):
         store = Address(str(store), "")
     if not isinstance(store, Address):

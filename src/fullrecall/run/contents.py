@@ -1,22 +1,19 @@
-"""What is in a store: how much, of which models and scorers, and what it cost to make."""
+"""What is in a store: how much, of which models, and what it cost to make."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fullrecall.errors import StoreError
 from fullrecall.run.store_file import VERSION, check, reading
 
 
-@dataclass(frozen=True)
-class ModelContents:
+class ModelContents(NamedTuple):
     """The completions of one model, and the tokens that they took when they were made."""
 
     model: str
@@ -26,30 +23,19 @@ class ModelContents:
 
 
 @dataclass(frozen=True)
-class ScorerContents:
-    """The finished results of one scorer with these parameters, counted by status."""
-
-    scorer: str
-    parameters: Mapping[str, Any]
-    statuses: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class Contents:
     """What a store holds. `first` and `last` are when rows were kept, in UTC; `size` in bytes."""
 
     version: int
     size: int
     completions: int
-    results: int
     first: str | None
     last: str | None
     models: tuple[ModelContents, ...]
-    scorers: tuple[ScorerContents, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return asdict(self)
+        return {**asdict(self), "models": [model._asdict() for model in self.models]}
 
 
 def read_contents(path: str | Path) -> Contents:
@@ -69,56 +55,28 @@ def read_contents(path: str | Path) -> Contents:
 
 
 def _contents(path: Path, connection: sqlite3.Connection) -> Contents:
+    log = path.with_name(f"{path.name}-wal")
+    size = path.stat().st_size + (log.stat().st_size if log.exists() else 0)
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        return Contents(VERSION, _size(path), 0, 0, None, None, (), ())
+        return Contents(VERSION, size, 0, None, None, ())
     connection.execute("BEGIN")  # one view of all tables, whatever another process writes
-    models = [ModelContents(*row) for row in connection.execute(_MODELS)]
-    statuses: dict[str, dict[str, int]] = {}
-    for scorer, status, count in connection.execute(_STATUSES):
-        statuses.setdefault(scorer, {})[status] = count
-    first, last = connection.execute(_TIMES).fetchone()
-    return Contents(
-        VERSION,
-        _size(path),
-        sum(model.completions for model in models),
-        sum(sum(counts.values()) for counts in statuses.values()),
-        _date(first),
-        _date(last),
-        tuple(models),
-        tuple(_scorer(scorer, counts) for scorer, counts in statuses.items()),
-    )
+    models = tuple(ModelContents(*row) for row in connection.execute(_MODELS))
+    first, last = map(_date, connection.execute(_TIMES).fetchone())
+    return Contents(VERSION, size, sum(model.completions for model in models), first, last, models)
 
 
 _KEPT = """FROM asks LEFT JOIN names ON names.id = asks.name
-    WHERE json_valid(value) AND key GLOB"""
+    WHERE json_valid(value) AND key GLOB 'answer:*'"""
 """A damaged row is left out: it is to be asked for again."""
 
 _MODELS = f"""SELECT coalesce(names.name, 'unknown') AS model, count(*),
     cast(total(json_extract(value, '$.prompt_tokens')) AS INTEGER),
     cast(total(json_extract(value, '$.completion_tokens')) AS INTEGER)
-    {_KEPT} 'answer:*' GROUP BY model ORDER BY model"""
-_STATUSES = f"""SELECT coalesce(names.name, '{{}}') AS scorer,
-    json_extract(value, '$.status') AS status, count(*)
-    {_KEPT} 'result:*' GROUP BY scorer, status ORDER BY scorer, status"""
-_TIMES = f"SELECT min(made), max(made) {_KEPT} '*:*'"
-
-
-def _scorer(name: str, statuses: Mapping[str, int]) -> ScorerContents:
-    parameters = {}
-    with suppress(ValueError):  # a damaged name
-        parameters = json.loads(name)
-    return ScorerContents(parameters.pop("scorer", "unknown"), parameters, statuses)
-
-
-def _size(path: Path) -> int:
-    """Return the bytes of a store with its log."""
-    log = path.with_name(f"{path.name}-wal")
-    return path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+    {_KEPT} GROUP BY model ORDER BY model"""
+_TIMES = f"SELECT min(made), max(made) {_KEPT}"
 
 
 def _date(timestamp: float | None) -> str | None:
-    return (
-        None
-        if timestamp is None
-        else datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")
-    )
+    if timestamp is None:
+        return None
+    return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")

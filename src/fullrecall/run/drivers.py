@@ -36,25 +36,17 @@ if TYPE_CHECKING:
     from fullrecall.corpus import CorpusIndex
     from fullrecall.retrieval import View
     from fullrecall.run.engine import Engine
-    from fullrecall.run.kept import Results
     from fullrecall.run.ledger import Ledger
     from fullrecall.table.part import Part
 
 T = TypeVar("T")
 
-_OWED = 0.25
-_LONGEST_PAUSE = 0.05
-"""What requests in flight get after reading held them up: a share of its time, at most so long."""
-
 _READING_SECONDS = 0.02
-"""How long samples are prepared before those in flight go on, and rows are returned."""
-
-_SLOW_SECONDS = 0.005
-"""Reading a sample in less holds nothing up."""
+"""How long samples are prepared before they are in flight, and rows are returned."""
 
 
-def _silent() -> None:
-    """Show nothing."""
+_GRACE_SECONDS = 5.0
+"""What a loop gets to end: something that blocks it ends with the program."""
 
 
 @dataclass
@@ -68,7 +60,6 @@ class Run:
     interruption: Interruption = field(default_factory=Interruption)
     view: View = "contexts"
     """Which list of each record is scored."""
-    beat: Callable[[], None] = _silent
     count: Callable[[int, int, int], None] | None = None
     """Shows that there are so many samples more, with so many scores and so many unscored."""
 
@@ -105,13 +96,12 @@ class Run:
         flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
         return self.limits.store is None and not flows
 
-    def work(self, position: int, sample: Sample, results: Results | None) -> Work:
+    def work(self, position: int, sample: Sample) -> Work:
         """Return a sample prepared; one that comes after the deadline is not measured."""
         sample = sample.in_view(self.view)
         if self.seconds_left() == 0:
             return late(position, sample, self.scorers)
-        shared = results if results is not None and results.ledger.is_shared else None
-        return prepared(position, sample, self.scorers, shared, self.corpus)
+        return prepared(position, sample, self.scorers, self.corpus)
 
 
 class _Reader:
@@ -143,13 +133,14 @@ class _Reader:
             self.error = error
             return None
 
-    def works(self, run: Run, results: Results) -> list[Work]:
-        """Return samples up to the first that asks, as many as can be prepared in a moment."""
+    def works(self, run: Run, room: int = 1) -> list[Work]:
+        """Return samples up to so many that ask, as many as can be prepared in a moment."""
         began = time.monotonic()
         works: list[Work] = []
-        while (drawn := self.draw()) is not None:
-            works.append(run.work(*drawn, results))
-            if works[-1].begun or time.monotonic() - began > _READING_SECONDS:
+        while room > 0 and (drawn := self.draw()) is not None:
+            works.append(run.work(*drawn))
+            room -= bool(works[-1].begun)
+            if time.monotonic() - began > _READING_SECONDS:
                 break
         return works
 
@@ -163,40 +154,43 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
     reader = _Reader(samples)
     if run.asks_nobody:
         while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
-            yield run.work(*drawn, None).row(run.scorers)
+            yield run.work(*drawn).row(run.scorers)
         _finish(run, reader.error)
         return
     from fullrecall.run.address import opened
-    from fullrecall.run.kept import Results
 
     with opened(run.limits.store) as ledger:
-        results = Results(ledger, run.account.spent)
         while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
-            work = run.work(*drawn, results)
+            work = run.work(*drawn)
             if work.begun:
-                yield from _side_by_side(work, reader, run, results)
+                yield from _side_by_side(work, reader, run, ledger)
                 return
             yield work.row(run.scorers)
         _finish(run, reader.error)
 
 
-def _side_by_side(first: Work, reader: _Reader, run: Run, results: Results) -> Iterator[Row]:
-    from fullrecall.run.event_loop import EventLoop
+def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger) -> Iterator[Row]:
+    """Yield the rows from the first sample on that asks: requests go on in a loop beside this."""
+    from fullrecall.models.transport import Portal
+    from fullrecall.run.event_loop import ends_with_run
 
-    with EventLoop() as loop:
-        engine = loop.call(_engine(run, results))
-        works, began = [first], time.monotonic()
+    portal = Portal()
+    try:
+        engine = portal.call(_engine, run, ledger)
+        portal.soon(ends_with_run)
+        works = [first]
         try:
-            with run.interruption.heard_by(lambda: loop.soon(engine.interrupt)):
+            with run.interruption.heard_by(lambda: portal.soon(engine.interrupt)):
                 while works:
-                    yield from loop.call(engine.turn(works, pause=_owed(began)))
-                    began = time.monotonic()
-                    works = [] if engine.is_over else reader.works(run, results)
-                while rows := loop.call(engine.rest()):
+                    yield from portal.call(engine.turn, works)
+                    works = [] if engine.is_over else reader.works(run, engine.room)
+                while rows := portal.call(engine.rest):
                     yield from rows
         finally:
-            loop.call(engine.close(connections=True))
-        _finish(run, reader.error, engine.door.stopped)
+            portal.call(partial(engine.close, connections=True))
+    finally:
+        portal.close(_GRACE_SECONDS)
+    _finish(run, reader.error, engine.door.stopped)
 
 
 async def arows_of(
@@ -210,8 +204,6 @@ async def arows_of(
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
-    from fullrecall.run.kept import Results
-
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
 
@@ -222,19 +214,18 @@ async def arows_of(
     items = aiter(samples) if isinstance(samples, AsyncIterable) else None
     reader = _Reader(() if isinstance(samples, AsyncIterable) else samples)
 
-    async def drawn(results: Results) -> list[Work]:
+    async def drawn() -> list[Work]:
         """Return the next samples, prepared; none at the end, and after an exception."""
         if items is None:
-            return await away(reader.works, run, results)
+            return await away(reader.works, run)
         each = await reader.adraw(items)
-        return [] if each is None else [await away(run.work, *each, results)]
+        return [] if each is None else [await away(run.work, *each)]
 
     try:
         async with _ledger_of(run, away) as ledger:
-            results = Results(ledger, run.account.spent)
-            engine = await _engine(run, results, away)
+            engine = await _engine(run, ledger, away)
             try:
-                while not engine.is_over and (works := await drawn(results)):
+                while not engine.is_over and (works := await drawn()):
                     for row in await engine.turn(works):
                         yield row
                 while rows := await engine.rest():
@@ -263,7 +254,7 @@ async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIter
 
 
 async def _engine(
-    run: Run, results: Results, compute: Callable[..., Awaitable[Any]] | None = None
+    run: Run, ledger: Ledger, compute: Callable[..., Awaitable[Any]] | None = None
 ) -> Engine:
     """Return an engine for this event loop."""
     from fullrecall.run.account import Account
@@ -273,21 +264,9 @@ async def _engine(
     account = run.account
     if not isinstance(account, Account):  # nobody will ask
         account = Account(account.budget)
-    account.share(results.ledger)
-    return Engine(
-        run.scorers,
-        Door(run.limits, results, account, run.seconds_left),
-        results,
-        max_concurrency=run.limits.max_concurrency,
-        beat=run.beat,
-        compute=compute,
-    )
-
-
-def _owed(began: float) -> float:
-    """Return how long requests in flight may go on after reading since `began`."""
-    took = time.monotonic() - began
-    return min(_OWED * took, _LONGEST_PAUSE) if took > _SLOW_SECONDS else 0.0
+    account.share(ledger)
+    door = Door(run.limits, ledger, account, run.seconds_left)
+    return Engine(run.scorers, door, run.limits.max_concurrency, compute)
 
 
 def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:

@@ -5,10 +5,6 @@ increase, multiplicative decrease; Chiu & Jain, 1989): a rate limit halves it, o
 were on their way, and each round of answers raises it by one. A `Retry-After` holds back every
 request to that model.
 
-A request that is turned away for good is sent once more if the model answers others. As long as it
-has answered nobody, those that were turned away wait for whoever is still on the way; once nobody
-is, one of them tries again for all.
-
 A model that does not answer anybody is not asked for every sample: once several requests in a row
 have failed for good, and every other that is on its way has too, the run is over.
 """
@@ -17,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from fullrecall.judges.flow import NotAsked
 from fullrecall.models.chat import Completion, Failure
@@ -51,8 +47,6 @@ class Endpoint:
         self._doubtful_reply: Completion | None = None
         self._unproven: list[Callable[[], object]] = []
         self._doubt_settled = asyncio.Event()
-        self._turned_away: list[asyncio.Future[bool]] = []
-        self._has_tried_again = False
 
     async def enter(self) -> float:
         """Begin an ask, from its first request to its end (`leave`); return when it began.
@@ -68,37 +62,7 @@ class Endpoint:
     def leave(self) -> None:
         """End an ask."""
         self._open_asks -= 1
-        self._try_again()
         self._stop_if_silent()
-
-    async def answers_others(self, completion: Completion) -> bool:
-        """Whether an ask that was turned away for good may be sent once more.
-
-        Waits for the others that are on their way where the model has answered nobody so far.
-        """
-        if self._has_answered:
-            return True
-        if completion.failure in _HOPELESS:
-            self._doubtful_reply = completion
-        may_retry: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._turned_away.append(may_retry)
-        self._try_again()
-        try:
-            return await may_retry
-        finally:
-            if may_retry in self._turned_away:
-                self._turned_away.remove(may_retry)
-
-    def _try_again(self) -> None:
-        """Let one ask try again for all once none but those turned away are left; none twice."""
-        if not self._turned_away or len(self._turned_away) < self._open_asks:
-            return
-        if not self._has_tried_again:
-            self._has_tried_again = True
-            _resolve([self._turned_away.pop(0)], value=True)
-        else:
-            turned_away, self._turned_away = self._turned_away, []
-            _resolve(turned_away, value=False)
 
     async def acquire(self) -> float:
         """Take one of the requests that the endpoint takes at once; return when it began.
@@ -169,8 +133,6 @@ class Endpoint:
         for remember in unproven:
             remember()
         self._release_waiting()
-        turned_away, self._turned_away = self._turned_away, []
-        _resolve(turned_away, value=True)
 
     def _slow_down(self, reply: Completion, began: float) -> None:
         """Take note of a request, begun then, that the endpoint turned away for now."""
@@ -238,10 +200,3 @@ class Endpoint:
         """Let those go on who wait while the model is in doubt."""
         self._doubt_settled.set()
         self._doubt_settled = asyncio.Event()
-
-
-def _resolve(futures: Iterable[asyncio.Future[bool]], *, value: bool) -> None:
-    """Let those go on who wait, with this value; some may have been cancelled."""
-    for future in futures:
-        if not future.done():
-            future.set_result(value)

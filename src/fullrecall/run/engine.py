@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 from fullrecall.judges.flow import NotAsked, Tally, arun
-from fullrecall.run.kept import Results
 from fullrecall.run.request import Door
 from fullrecall.run.work import Begun, Work, raised, unscored
 from fullrecall.scorers.scorer import Scorer
@@ -23,36 +22,28 @@ from fullrecall.usage import Usage
 _AHEAD = 64
 """How many samples per request in flight may be finished before one that they wait behind."""
 
-_BEAT_SECONDS = 1.0
-"""Between two signs of life, for a display, while samples are in flight."""
-
 
 class Engine:
     """Runs the flows of many samples; lives in one event loop.
 
-    `compute`, if given, runs a function away from the loop; `beat` is called once a second.
+    `compute`, if given, runs a function away from the loop.
     """
 
     def __init__(
         self,
         scorers: Sequence[Scorer],
         door: Door,
-        results: Results,
-        *,
         max_concurrency: int,
-        beat: Callable[[], object],
         compute: Callable[..., Awaitable[Any]] | None = None,
     ) -> None:
         self.door = door
         self._scorers = scorers
-        self._results = results
         self._most = max_concurrency
         self._compute = compute
         self._works: deque[Work] = deque()
         self._running: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._interrupted = False
-        self._beating = asyncio.create_task(_beating(beat))
 
     @property
     def is_over(self) -> bool:
@@ -66,11 +57,13 @@ class Engine:
             task.cancel()
         self._changed.set()
 
-    async def turn(self, works: Sequence[Work], *, pause: float = 0.0) -> list[Row]:
-        """Take more samples; return the rows that are ready, once there is room for another.
+    @property
+    def room(self) -> int:
+        """How many samples more may be in flight."""
+        return self._most - len(self._running)
 
-        `pause` are seconds that the samples in flight are owed, after reading has held them up.
-        """
+    async def turn(self, works: Sequence[Work]) -> list[Row]:
+        """Take more samples; return the rows that are ready, once there is room for another."""
         self._works.extend(works)
         for work in works:
             if work.begun and not self._interrupted:
@@ -79,8 +72,6 @@ class Engine:
                 work.task = asyncio.create_task(judging)
                 self._running.add(work.task)
                 work.task.add_done_callback(self._finished)
-        if self._running:
-            await asyncio.sleep(pause)
         rows = self._ready()
         while not self._interrupted and not self._has_room:
             await self._change()
@@ -100,18 +91,16 @@ class Engine:
     async def close(self, *, connections: bool) -> None:
         """Give up what is still in flight; close what models opened in this loop, if asked to."""
         self.interrupt()
-        self._beating.cancel()
         await self._ended()
         await self.door.close(connections=connections)
 
     async def _ended(self) -> None:
-        # Not until `_running` is empty: a second Ctrl-C may strike `_finished` itself.
-        while unfinished := [task for task in self._running if not task.done()]:
-            await asyncio.wait(unfinished)
+        if self._running:
+            await asyncio.wait(self._running)
 
     @property
     def _has_room(self) -> bool:
-        return len(self._running) < self._most and len(self._works) < self._most * _AHEAD
+        return self.room > 0 and len(self._works) < self._most * _AHEAD
 
     async def _change(self) -> None:
         self._changed.clear()
@@ -126,8 +115,6 @@ class Engine:
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         self._changed.set()
-        if not task.cancelled():
-            task.exception()  # a second Ctrl-C, which the loop raises itself
 
     async def _all(self, work: Work) -> None:
         await asyncio.gather(*(self._judge(work, begun) for begun in work.begun))
@@ -144,8 +131,6 @@ class Engine:
                 tally=tally,
             )
             result = replace(result, usage=tally.usage)
-            if self._results.ledger.is_shared:
-                await self._results.keep(scorer, work.sample, result)
         except NotAsked as why:
             usage = tally.usage.plus(Usage(why.requests))
             result = replace(unscored(scorer, str(why)), usage=usage)
@@ -157,9 +142,3 @@ class Engine:
 def _is_done(work: Work) -> bool:
     """Return whether all results of a sample are there."""
     return work.task.done() if work.task is not None else not work.begun
-
-
-async def _beating(beat: Callable[[], object]) -> None:
-    while True:
-        await asyncio.sleep(_BEAT_SECONDS)
-        beat()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import FrameType
 
 
@@ -63,7 +63,7 @@ def interruptible() -> Iterator[Interruption]:
     def ask(number: int, frame: FrameType | None) -> None:
         if interruption.is_asked:
             interruption.is_repeated = True
-            _raise(number, frame)
+            signal.default_int_handler(number, frame)
         interruption.ask()
 
     signal.signal(signal.SIGINT, ask)
@@ -71,20 +71,3 @@ def interruptible() -> Iterator[Interruption]:
         yield interruption
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _raise(number: int, frame: FrameType | None) -> None:
-    """Raise `KeyboardInterrupt`; out of an event loop's own code, between two of its callbacks.
-
-    Raised inside it, it could strike between taking a callback off the queue and calling it: the
-    task that this was a step of would never end, nor would the wait for it.
-    """
-    module = "" if frame is None else str(frame.f_globals.get("__name__"))
-    if module.partition(".")[0] == "asyncio":
-        import asyncio
-
-        with suppress(RuntimeError):  # no loop is running, or it is closed
-            loop = asyncio.get_running_loop()
-            loop.call_soon_threadsafe(signal.default_int_handler, number, None)
-            return
-    signal.default_int_handler(number, frame)

@@ -3,7 +3,7 @@
 One record for each ask: open, claimed by whoever is about to pay for it, answered, or failed for
 good while others were answered. One more for the account of each job. The rules are here, as pure
 changes of one record. A backend reads a record, and amends it in one indivisible step: in SQLite,
-in a file or in memory (`sqlite`), or on a Redis server (`redis`).
+in a file (`sqlite`), on a Redis server (`redis`), or in the memory of one run.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import platform
 import secrets
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -277,6 +278,50 @@ class Ledger(ABC):
         else:
             return ""
         return f"{where} {why}; nothing more is sent, and what was answered stays"
+
+
+class MemoryLedger(Ledger):
+    """The ledger of one run, in memory; beyond some 64 MB of answers it forgets the oldest."""
+
+    is_shared = False
+
+    def __init__(self) -> None:
+        super().__init__("memory")
+        self._entries: dict[str, Entry] = {}
+        self._characters = 0
+
+    def get(self, key: str) -> Entry:
+        """Return the record of an ask, an empty one where there is none."""
+        return self._entries.get(key, _EMPTY)
+
+    def amend(
+        self,
+        key: str,
+        change: Change[T],
+        *,
+        otherwise: T,  # noqa: ARG002 - memory is never lost
+        durable: bool = False,  # noqa: ARG002 - nor durable
+    ) -> Future[T]:
+        """Change a record at once."""
+        before = self._entries.pop(key, _EMPTY)
+        entry, outcome = change(before, Moment(time.time()))
+        self._entries[key] = entry
+        self._characters += len(entry.value or "") - len(before.value or "")
+        while self._characters > _MOST_CHARACTERS:
+            oldest = self._entries.pop(next(iter(self._entries)))
+            self._characters -= len(oldest.value or "")
+        done: Future[T] = Future()
+        done.set_result(outcome)
+        return done
+
+    def _close(self) -> None:
+        self._entries.clear()
+
+
+_EMPTY = Entry()
+
+_MOST_CHARACTERS = 64_000_000
+"""Of the answers that a run without a file remembers: its memory stays flat."""
 
 
 def readable(name: str) -> str:

@@ -1,4 +1,4 @@
-"""How far a run is, for people at a terminal, for logs, and for displays of one's own."""
+"""How far a run is, for people at a terminal and for displays of one's own."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from fullrecall.usage import Spent
 
 T = TypeVar("T")
 
-LOG_EVERY = 30.0
-"""Seconds between two lines where standard error is no terminal."""
+_DELAY_SECONDS = 1.0
+"""Before a bar is shown: short runs have none."""
+
+_LOG_SECONDS = 30.0
+"""The same, and between two states of the bar, where standard error is no terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,40 +37,14 @@ class Progress:
     unscored: int
     spent: Spent
 
-    def __str__(self) -> str:
-        of = "" if self.total is None else f"/{self.total:,}"
-        rate = self.done / self.spent.seconds if self.spent.seconds else 0.0
-        phrases = [f"{self.done:,}{of} samples", f"{rate:.3g}/s"]
-        if self.total and rate:
-            left = max(0, self.total - self.done) / rate
-            phrases[0] += f" ({min(1.0, self.done / self.total):.0%})"
-            if left:
-                phrases.append(f"{_duration(left)} left")
-        return ", ".join([*phrases, *self.details()])
-
-    def details(self) -> list[str]:
-        """Return what there is to tell beside the number of samples, in a few words each."""
-        spent, phrases = self.spent, []
-        if self.unscored:
-            phrases.append(f"{self.unscored:,} unscored")
-        if spent.calls:
-            phrases += [counted(spent.calls, "call"), counted(spent.tokens, "token")]
-        if spent.retries:
-            phrases.append(f"{spent.retries:,} retries")
-        if spent.cost is not None:
-            phrases.append(f"cost {spent.cost:,.4g}")
-        return phrases
-
 
 OnProgress: TypeAlias = Callable[[Progress], object]
 
 
 class Meter:
-    """Counts a run's rows and shows how far it is: a bar on a terminal, else now and then a line.
+    """Counts a run's rows and shows a bar, where standard error is no terminal only now and then.
 
-    A context manager, which takes the bar away at the end whatever ends the run.
-
-    `log_every` is the seconds between two lines. `on_progress` is
+    A context manager, which takes the bar away at the end whatever ends the run. `on_progress` is
     called after each row, whatever is shown.
     """
 
@@ -77,26 +54,20 @@ class Meter:
         *,
         total: int | None,
         show: bool,
-        log_every: float = LOG_EVERY,
         on_progress: OnProgress | None = None,
     ) -> None:
         self._account = account
         self._total = total
         self._on_progress = on_progress
-        self._every = log_every
-        self._logged = 0.0
-        self._logs = show and not sys.stderr.isatty()
+        self._show = show
+        self._after = _DELAY_SECONDS if sys.stderr.isatty() else _LOG_SECONDS
         self._bar: Any = None
         self._samples = self._scored = self._unscored = 0
-        if show and not self._logs:
-            from tqdm import tqdm
-
-            self._bar = tqdm(total=total, unit=" samples", delay=1.0, leave=False)
 
     @property
     def is_seen(self) -> bool:
         """Whether anybody sees anything of it."""
-        return self._logs or self._bar is not None or self._on_progress is not None
+        return self._show or self._on_progress is not None
 
     def add(self, row: Row) -> None:
         """Count a row, and show it."""
@@ -109,46 +80,45 @@ class Meter:
         self._scored += scored
         self._unscored += unscored
         if self._on_progress is not None:
-            self._on_progress(self.progress())
-        if self._bar is not None:
-            self._bar.update(samples)
-        self.beat()
-
-    def beat(self) -> None:
-        """Show that the run goes on; to be called now and then while no row is done."""
-        if self._bar is not None:
-            if self._account.spent.calls or self._unscored:
-                self._bar.set_postfix_str(", ".join(self.progress().details()), refresh=False)
-        elif self._logs and self._account.seconds - self._logged >= self._every:
-            self._log()
+            self._on_progress(self._progress())
+        if self._show and self._account.seconds >= self._after:
+            self._draw()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the bar away; a run that was logged is logged once more."""
+        """Take the bar away."""
         if self._bar is not None:
             self._bar.close()
-        elif self._logged:
-            self._log()
 
-    def progress(self) -> Progress:
-        """Return the run as it stands."""
+    def _draw(self) -> None:
+        if self._bar is None:
+            from tqdm import tqdm  # a short run does without
+
+            often = 0.1 if self._after == _DELAY_SECONDS else _LOG_SECONDS
+            self._bar = tqdm(total=self._total, unit=" samples", mininterval=often, leave=False)
+        if self._account.spent.calls or self._unscored:
+            self._bar.set_postfix_str(self._details(), refresh=False)
+        self._bar.update(self._samples - self._bar.n)
+
+    def _progress(self) -> Progress:
         return Progress(
             self._samples, self._total, self._scored, self._unscored, self._account.so_far()
         )
 
-    def _log(self) -> None:
-        self._logged = self._account.seconds
-        sys.stderr.write(f"fullrecall: {self.progress()}\n")
-        sys.stderr.flush()
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as hours, minutes and seconds: 1:02:03, or 2:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    def _details(self) -> str:
+        """Return what there is to tell beside the number of samples, in a few words each."""
+        spent, phrases = self._account.so_far(), []
+        if self._unscored:
+            phrases.append(f"{self._unscored:,} unscored")
+        if spent.calls:
+            phrases += [counted(spent.calls, "call"), counted(spent.tokens, "token")]
+        if spent.retries:
+            phrases.append(f"{spent.retries:,} retries")
+        if spent.cost is not None:
+            phrases.append(f"cost {spent.cost:,.4g}")
+        return ", ".join(phrases)
 
 
 def known_length(samples: object) -> int | None:

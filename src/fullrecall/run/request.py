@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import email.utils  # noqa: F401 - loaded here, since where it is used an event loop would wait
+import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -20,10 +22,8 @@ from fullrecall.models.retries import sound
 from fullrecall.models.transport import closed
 from fullrecall.run.account import Account
 from fullrecall.run.endpoint import Endpoint
-from fullrecall.run.kept import Results
-from fullrecall.run.keys import completion_key
+from fullrecall.run.ledger import Ledger, MemoryLedger
 from fullrecall.run.limits import Limits
-from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.scorers.scorer import LATE
 
 _POLL_SECONDS = (0.02, 0.5)
@@ -53,7 +53,7 @@ class Door:
     def __init__(
         self,
         limits: Limits,
-        results: Results,
+        ledger: Ledger,
         account: Account,
         seconds_left: Callable[[], float | None],
     ) -> None:
@@ -61,9 +61,8 @@ class Door:
         """Why the run is over: a model that does not answer; None while all do."""
         self._limits = limits
         self._retries = limits.retrying()
-        self._results = results
-        self._ledger = results.ledger
-        self._keeps = results.ledger
+        self._ledger = ledger
+        self._keeps = MemoryLedger() if ledger.problem else ledger
         self._account = account
         self._seconds_left = seconds_left
         self._waiting: dict[str, asyncio.Future[Completion]] = {}
@@ -183,10 +182,14 @@ class Door:
         if completion.wait is not None:
             await self._account.rest(completion.wait)
         wait = self._retries.wait(request.sent, completion)
-        if wait is not None or request.is_pardoned or failure.is_passing:
+        if wait is not None or failure.is_passing:
             return wait
-        request.is_pardoned = await self._is_pardoned(request, completion)
-        return self._retries.first_wait if request.is_pardoned else None
+        # Turned away for good, or refused: once more, since endpoints do so by mistake, too.
+        once_more = request.sent <= self._retries.most and not request.is_pardoned
+        if not once_more or request.failed_before:
+            return None
+        request.is_pardoned = True
+        return self._retries.first_wait
 
     async def _reply(self, ask: Ask) -> Completion:
         """Send one request; whatever its client raises is a failed one."""
@@ -200,15 +203,6 @@ class Door:
             return Completion("", failure=Failure.TIMEOUT, detail=detail)
         except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
             return failed(error)
-
-    async def _is_pardoned(self, request: _Request, completion: Completion) -> bool:
-        """Whether a request that was turned away for good goes once more.
-
-        Whoever answers others may have turned this one away by mistake.
-        """
-        if request.failed_before or request.sent > self._retries.most:
-            return False
-        return await request.endpoint.answers_others(completion)
 
     def _tell(self, request: _Request, completion: Completion, began: float) -> None:
         """Note at the endpoint an ask that failed for good.
@@ -308,8 +302,8 @@ class Door:
     def _warn(self) -> None:
         """Say that the store is lost, and keep what is answered in memory from then on."""
         if self._ledger.problem and self._keeps is self._ledger:
-            self._results.warn()
-            self._keeps = SQLiteLedger(None)
+            warnings.warn(self._ledger.problem, UserWarning, stacklevel=2)
+            self._keeps = MemoryLedger()
 
 
 def text_of(completion: Completion) -> str:
@@ -339,3 +333,22 @@ def _is_answer(ask: Ask, completion: Completion) -> bool:
     if ask.accepts is None:
         return completion.failure is None
     return ask.accepts(completion)
+
+
+def completion_key(ask: Ask, model: str = "") -> str:
+    """Return the key of a completion: the model's name and parameters, and all that it is asked.
+
+    `model` is the name of the ask's model where it is known: it takes long to tell.
+    """
+    request = ask.request
+    lengths = [(message.role, len(message.content)) for message in request.messages]
+    asked = (lengths, request.schema, request.schema_name, request.sample, request.again)
+    parts = ("completion", model or ask.model.name, *asked)
+    # ASCII, so that half a surrogate pair, legal in JSON, has a digest too.
+    digest = hashlib.sha256(_ENCODED(parts).encode("ascii"))
+    for message in request.messages:
+        digest.update(message.content.encode("utf-8", "surrogatepass"))
+    return f"answer:{digest.hexdigest()}"
+
+
+_ENCODED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=dict).encode

@@ -1,6 +1,6 @@
-"""The ledger in SQLite: in a file that the threads and processes of a machine share, or in memory.
+"""The ledger in SQLite: in a file that the threads and processes of a machine share.
 
-Records of a file are amended by one thread, many in a transaction where many come together, and
+Records are amended by one thread, many in a transaction where many come together, and
 answers are on the disk when they are reported as kept: what a killed run had finished is there. A
 process that forks goes on with it on both sides.
 """
@@ -21,22 +21,11 @@ from weakref import WeakSet
 
 from fullrecall.errors import StoreError
 from fullrecall.run.ledger import Change, Claim, Entry, Ledger, Moment
-from fullrecall.run.store_file import (
-    PATIENCE,
-    UnreadableError,
-    check,
-    checksum_of,
-    in_memory,
-    reading,
-    writing,
-)
+from fullrecall.run.store_file import PATIENCE, check, checksum_of, reading, writing
 
 T = TypeVar("T")
 
 _MOST_TOGETHER = 1_000  # changes in one transaction
-
-_MOST_CHARACTERS = 64_000_000
-"""Of the answers that a run without a file remembers: its memory stays flat."""
 
 _GONE = "it was deleted or replaced while it was in use"
 
@@ -44,7 +33,6 @@ _GET = """SELECT value, sum, names.name, failed, token, place, pid, until
     FROM asks LEFT JOIN names ON names.id = asks.name WHERE key = ?"""
 _PUT = """INSERT OR REPLACE INTO asks SELECT ?, ?, ?, id, ?, ?, ?, ?, ?, ?
     FROM names WHERE name = ?"""
-_NEWEST = "(SELECT rowid FROM asks ORDER BY rowid DESC LIMIT (SELECT count(*) / 2 FROM asks))"
 
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine sleeps
 
@@ -85,17 +73,16 @@ class _Job:
 
 
 class SQLiteLedger(Ledger):
-    """A ledger in the file `path`, made where there is none, or in memory where `path` is None.
+    """A ledger in the file `path`, made where there is none.
 
     Raises `StoreError` for a file that is not a store, a damaged one, one of a newer version, and
-    where there is no such directory; none of these is written to. What can be read of a damaged
-    one is copied to a new file beside it, which the error names. A store that can be read and
+    where there is no such directory; none of these is written to. A store that can be read and
     not written (a read-only file, a full disk), or is deleted or replaced while it is in use,
     serves what it has. What could not be used of what models replied is remembered for a `job`.
     """
 
-    def __init__(self, path: str | Path | None, job: str = "") -> None:
-        self._path = Path("memory" if path is None else path)
+    def __init__(self, path: str | Path, job: str = "") -> None:
+        self._path = Path(path)
         super().__init__(self._path, job)
         self._jobs: deque[_Job] = deque()
         self._in_transaction: Sequence[_Job] = ()
@@ -104,15 +91,10 @@ class SQLiteLedger(Ledger):
         self._transacting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._synced = False
-        self._characters = 0
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        self.is_shared = path is not None
-        if path is None:
-            self._reading = self._writing = in_memory()
-        else:
-            self._open(self._path)
+        self._open(self._path)
 
     def get(self, key: str) -> Entry:
         """Return the record of an ask, an empty one where there is none or it is damaged."""
@@ -124,7 +106,7 @@ class SQLiteLedger(Ledger):
                     if self._file is None or _identity(self._path) != self._file:
                         return Entry()
                     self._reading = reading(self._path)  # after a fork
-                return _entry(self._reading, key, checked=self.is_shared)
+                return _entry(self._reading, key)
             except sqlite3.Error as error:
                 self._stop(error)
                 return Entry()
@@ -132,9 +114,7 @@ class SQLiteLedger(Ledger):
     def amend(
         self, key: str, change: Change[T], *, otherwise: T, durable: bool = False
     ) -> Future[T]:
-        """Change a record in the writer's next transaction; in memory at once."""
-        if not self.is_shared:
-            return _finished(self._amended_in_memory(key, change))
+        """Change a record in the writer's next transaction."""
         job = _Job(key, change, otherwise, durable)
         with self._lock:
             if self.is_closed:
@@ -152,13 +132,7 @@ class SQLiteLedger(Ledger):
         return job.future
 
     def _open(self, path: Path) -> None:
-        try:
-            check(path)
-        except UnreadableError as error:
-            from fullrecall.run.salvage import salvaged
-
-            salvage = salvaged(path)
-            raise StoreError(f"{error}{salvage and f'; {salvage}'}") from None
+        check(path)
         try:
             self._writing = writing(path)
         except sqlite3.Error as error:
@@ -167,17 +141,6 @@ class SQLiteLedger(Ledger):
         if not self.problem or (path.exists() and path.stat().st_size):
             self._reading = reading(path)
         _OPEN.add(self)
-
-    def _amended_in_memory(self, key: str, change: Change[T]) -> T:
-        with self._lock:
-            if self._writing is None:
-                raise self.closed()
-            written, outcome = _amended(self._writing, key, change, checked=False)
-            self._characters += written
-            if self._characters > _MOST_CHARACTERS:
-                self._writing.execute(f"DELETE FROM asks WHERE rowid NOT IN {_NEWEST}")  # noqa: S608
-                self._characters //= 2
-        return outcome
 
     def _close(self) -> None:
         with self._lock:
@@ -234,8 +197,7 @@ class SQLiteLedger(Ledger):
             self._synced = durable
         connection.execute("BEGIN IMMEDIATE")
         try:
-            amended = (_amended(connection, job.key, job.change, checked=True) for job in jobs)
-            values = [outcome for _, outcome in amended]
+            values = [_amended(connection, job.key, job.change) for job in jobs]
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -304,48 +266,33 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-_DONE: Future[Any] = Future()
-_DONE.set_result(None)
-
-
-def _finished(outcome: T) -> Future[T]:
-    """Return a future that is done: one for all that are told nothing."""
-    if outcome is None:
-        return _DONE
-    future: Future[T] = Future()
-    future.set_result(outcome)
-    return future
-
-
-def _entry(connection: sqlite3.Connection, key: str, *, checked: bool) -> Entry:
+def _entry(connection: sqlite3.Connection, key: str) -> Entry:
     """Return a record; a value that does not have its checksum is none, and is asked for again."""
     row = connection.execute(_GET, (key,)).fetchone()
     if row is None:
         return Entry()
     value, checksum, name, has_failed, *claim = row
-    if checked and value is not None and checksum_of(key, value) != checksum:
+    if value is not None and checksum_of(key, value) != checksum:
         value, name = None, None
     return Entry(value, name or "", bool(has_failed), Claim(*claim) if claim[0] else None)
 
 
-def _amended(
-    connection: sqlite3.Connection, key: str, change: Change[T], *, checked: bool
-) -> tuple[int, T]:
-    """Change a record; return how many characters were written, and what the change tells."""
-    entry = _entry(connection, key, checked=checked)
+def _amended(connection: sqlite3.Connection, key: str, change: Change[T]) -> T:
+    """Change a record; return what the change tells."""
+    entry = _entry(connection, key)
     changed, outcome = change(entry, Moment(seconds()))
     if changed == entry:
-        return 0, outcome
+        return outcome
     if changed == Entry():
         connection.execute("DELETE FROM asks WHERE key = ?", (key,))
-        return 0, outcome
+        return outcome
     value, name, claim = changed.value, changed.name, changed.claim or (None,) * 4
-    checksum = checksum_of(key, value) if checked and value is not None else None
+    checksum = None if value is None else checksum_of(key, value)
     row = (key, value, checksum, time.time(), changed.failed, *claim, name)
     if not connection.execute(_PUT, row).rowcount:
         connection.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (name,))
         connection.execute(_PUT, row)
-    return len(value or ""), outcome
+    return outcome
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

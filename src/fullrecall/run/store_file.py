@@ -31,15 +31,8 @@ _SCHEMA = (
 )
 
 
-class UnreadableError(StoreError):
-    """A file that is not a whole store: some of it may be salvaged."""
-
-
 def check(path: Path) -> None:
-    """Raise `StoreError` for what is not a store of ours, a damaged or a newer one; writes nothing.
-
-    It is `UnreadableError` where the file is not whole.
-    """
+    """Raise `StoreError` for what is not a store, a damaged or a newer one; writes nothing."""
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
     for part in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
@@ -57,14 +50,22 @@ def check(path: Path) -> None:
     if not signature:
         return
     if signature != _SIGNATURE:
-        raise UnreadableError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
+        raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
         with closing(reading(path)) as connection:
             _check_ours(path, connection)
     except sqlite3.OperationalError as error:
         raise StoreError(f"the store {path} cannot be read: {error}") from None
     except sqlite3.DatabaseError as error:
-        raise UnreadableError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
+        raise StoreError(_damaged(path, error)) from None
+
+
+def _damaged(path: Path, why: object) -> str:
+    new = path.with_stem(f"{path.stem}-recovered")
+    return (
+        f"{path} is damaged ({why}): SQLite's own shell saves what can be read of it, with "
+        f"sqlite3 {path.name} .recover | sqlite3 {new.name}"
+    )
 
 
 def _mode(path: Path) -> int | None:
@@ -86,14 +87,12 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
     if path.stat().st_size <= _CHECKED:
         whole = _pragma(connection, "quick_check(1)")
         if whole != "ok":
-            raise UnreadableError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
+            raise StoreError(_damaged(path, " ".join(whole.split())))
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not tables:
         return  # made by a run that was killed before it wrote to it
     if application != _APPLICATION:
-        raise UnreadableError(
-            f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}"
-        )
+        raise StoreError(f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}")
     if version != VERSION:
         way_out = "upgrade fullrecall, or name another file" if version > VERSION else _WAY_OUT
         raise StoreError(
@@ -104,7 +103,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
 
 def reading(path: Path) -> sqlite3.Connection:
     """Return a connection that writes nothing."""
-    connection = connected(path, "?mode=ro")
+    connection = _connected(path, "?mode=ro")
     try:
         _pragma(connection, "schema_version")
     except sqlite3.OperationalError:
@@ -113,7 +112,7 @@ def reading(path: Path) -> sqlite3.Connection:
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
             raise
-        return connected(path, "?mode=ro&immutable=1")
+        return _connected(path, "?mode=ro&immutable=1")
     except sqlite3.Error:
         connection.close()
         raise
@@ -122,7 +121,7 @@ def reading(path: Path) -> sqlite3.Connection:
 
 def writing(path: Path) -> sqlite3.Connection:
     """Return a connection that can write, the tables made; raises `sqlite3.Error`."""
-    connection = connected(path)
+    connection = _connected(path)
     try:
         _retried(connection, "PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
@@ -135,22 +134,14 @@ def writing(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def in_memory() -> sqlite3.Connection:
-    """Return a connection to tables of its own, which end with it."""
-    connection = connected(None)
-    connection.text_factory = str
-    _make_tables(connection)
-    return connection
-
-
 def _make_tables(connection: sqlite3.Connection) -> None:
     for statement in _SCHEMA:
         connection.execute(statement)
 
 
-def connected(path: Path | None, options: str = "?mode=rwc") -> sqlite3.Connection:
-    """Return a connection to a file, to memory where `path` is None."""
-    address = ":memory:" if path is None else f"{path.absolute().as_uri()}{options}"
+def _connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
+    """Return a connection to a file."""
+    address = f"{path.absolute().as_uri()}{options}"
     # Transactions are ours: no implicit BEGIN. The lock is ours too.
     connection = sqlite3.connect(
         address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False

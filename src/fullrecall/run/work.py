@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import asyncio
 
     from fullrecall.judges.judge import Ask, Flow
-    from fullrecall.run.kept import Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +55,18 @@ def prepared(
     position: int,
     sample: Sample,
     scorers: Sequence[Scorer],
-    results: Results | None,
     corpus: CorpusIndex | None = None,
 ) -> Work:
     """Return a sample with all that takes no model: its flows are begun, other scores are made.
 
-    `results` are those of runs before this one, if it shares any. A score that depends on a label
-    which is stale in `corpus` is not made.
+    A score that depends on a label which is stale in `corpus` is not made.
     """
     work = Work(position, sample, [None] * len(scorers))
     for index, scorer in enumerate(scorers):
-        stale = _stale(scorer, sample, corpus)
-        if stale is not None:
-            work.results[index] = stale
-            continue
         make = getattr(scorer, "flow", None)
-        finished = None if make is None or results is None else results.get(scorer, sample)
-        if make is None:
-            work.results[index] = score_one(scorer, sample)
-        elif finished is not None:
-            work.results[index] = finished
+        stale = _stale(scorer, sample, corpus)
+        if stale is not None or make is None:
+            work.results[index] = stale or score_one(scorer, sample)
         else:
             _begin(work, index, scorer, make)
     return work
