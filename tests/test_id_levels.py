@@ -28,7 +28,7 @@ def chunk(own: str | None, **metadata: Any) -> Context:
 def test_what_the_ids_of_a_sample_tell() -> None:
     """Counts, whether any met, and where they stand instead."""
     assert ids_seen(sample(["a"], chunk("a"), chunk(None))) == IdsSeen(
-        retrieved=2, without_id=1, met=True, reference="a", brought="a"
+        retrieved=2, without_id=1, met=True
     )
     assert ids_seen(sample([["x", "a"]], chunk("a"))).met is True
     far = ids_seen(sample(["a", "b"], chunk("u1", source="a", n=7, tags=["a"]), chunk(None)))
@@ -37,8 +37,6 @@ def test_what_the_ids_of_a_sample_tell() -> None:
         without_id=1,
         met=False,
         options=("id_key='source'",),
-        reference="a",
-        brought="u1",
     )
 
 
@@ -84,34 +82,20 @@ def test_the_keys_that_would_have_matched_are_named() -> None:
     )
 
 
-def test_a_few_misses_are_no_wrong_level() -> None:
-    """Without such a key it takes twenty samples: a weak retriever misses several in a row."""
-    miss = sample(["doc-1"], chunk("7f3a", source="x"))
-    assert problem_of(*[miss] * 19) is None
-    unknown = problem_of(*[miss] * 19, sample(["doc-2"], chunk("9b1c")))
-    assert unknown is not None
-    assert unknown.startswith("no reference ID of 20 samples is among the retrieved")
-    assert "references look like 'doc-1', documents like '7f3a'" in unknown
-    # With one, a single sample will do.
+def test_misses_alone_are_no_wrong_level() -> None:
+    """A weak retriever misses many in a row; with evidence, a single sample will do."""
+    assert problem_of(*[sample(["doc-1"], chunk("7f3a", source="x"))] * 30) is None
     each = problem_of(sample(["x"], chunk("7f3a", source="x")))
     assert each is not None
     assert "of the one sample is among" in each
     assert "id_key='source' (in 1 of 1)" in each
 
 
-@pytest.mark.parametrize(
-    ("missed", "samples"),
-    [
-        (chunk("7f3a"), 20),
-        (chunk("7f3a", source="doc-1"), 1),
-        (chunk(None), 1),
-    ],
-)
-def test_a_run_is_warned_once_there_is_evidence(missed: Context, samples: int) -> None:
+@pytest.mark.parametrize("missed", [chunk("7f3a", source="doc-1"), chunk(None)])
+def test_a_run_is_warned_once_there_is_evidence(missed: Context) -> None:
     """Metadata that hold the references, or no IDs at all, are evidence enough; once is enough."""
     watch, seen = IdWatch(), ids_seen(sample(["doc-1"], missed))
-    for _ in range(samples - 1):
-        watch.warn(seen)
+    watch.warn(ids_seen(Sample()))
     assert not watch.is_done
     with pytest.warns(IdLevelWarning, match="no reference ID of"):
         watch.warn(seen)

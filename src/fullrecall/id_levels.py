@@ -10,15 +10,11 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from fullrecall.context import ID, Context
-from fullrecall.identifiers import as_id, shown
+from fullrecall.identifiers import as_id
 from fullrecall.rewrites import Groups, is_chance, share_found
 from fullrecall.sample import Sample
 
 _MOST_KEYS = 5
-
-_ENOUGH = 20
-"""Samples without any hit that are no bad luck: a retriever that finds something for 4 of 10
-questions misses 20 in a row once in 27,000 runs, but 5 in a row once in 13."""
 
 
 class IdLevelWarning(UserWarning):
@@ -32,15 +28,12 @@ class IdsSeen(NamedTuple):
     - `met`: whether any reference ID is among theirs, None where the sample names none or
       nothing was retrieved.
     - `options`: the options of an adapter with which they would be: "id_key='source'".
-    - `reference`, `brought`: a reference ID and a retrieved one, to show how they look.
     """
 
     retrieved: int = 0
     without_id: int = 0
     met: bool | None = None
     options: tuple[str, ...] = ()
-    reference: str | None = None
-    brought: str | None = None
 
     def hint(self, sample: Sample) -> str:
         """Return what helps where the sample's IDs do not meet; empty where nothing is known."""
@@ -61,27 +54,22 @@ def ids_seen(sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None
     """
     ids = sample.retrieved_context_ids or ()
     reference_ids = {own for group in sample.reference_context_ids or () for own in group.any_of}
-    retrieved_ids = [own for own in ids if own is not None]
+    seen = IdsSeen(len(ids), ids.count(None))
     if not reference_ids or not ids:
-        return IdsSeen(len(ids), len(ids) - len(retrieved_ids))
-    met = not reference_ids.isdisjoint(retrieved_ids)
-    options = () if met else _options(sample, reference_ids, other_ids or {})
-    brought = retrieved_ids[0] if retrieved_ids else None
-    return IdsSeen(
-        len(ids), len(ids) - len(retrieved_ids), met, options, min(reference_ids), brought
+        return seen
+    if not reference_ids.isdisjoint(ids):
+        return seen._replace(met=True)
+    counts = Counter(
+        {
+            option: sum(_as_id(own_id) in reference_ids for own_id in named)
+            for option, named in (other_ids or {}).items()
+        }
     )
-
-
-def _options(
-    sample: Sample, reference_ids: set[str], other_ids: Mapping[str, Iterable[ID | None]]
-) -> tuple[str, ...]:
-    counts: Counter[str] = Counter()
-    for option, ids in other_ids.items():
-        counts[option] = sum(_as_id(own_id) in reference_ids for own_id in ids)
     for context in sample.retrieved_contexts or ():
         for path, value in _named_values(context.metadata):
             counts[f"id_key={path!r}"] += value in reference_ids
-    return tuple(option for option, count in counts.most_common(_MOST_KEYS) if count)
+    options = [option for option, count in counts.most_common(_MOST_KEYS) if count]
+    return seen._replace(met=False, options=tuple(options))
 
 
 def id_fields(context: Context) -> Iterator[tuple[str, str]]:
@@ -169,25 +157,19 @@ class IdWatch:
     """
 
     def __init__(self, first_ids: Iterable[IdsSeen] = ()) -> None:
-        self._met = False
-        self._has_warned = False
+        self._met = self._has_warned = self._has_ids = False
         self._compared = 0
         self._options: Counter[str] = Counter()
-        self._reference: str | None = None
-        self._brought: str | None = None
         self._lock = Lock()
         for each in first_ids:
-            self.see(each)
+            self._see(each)
 
-    def see(self, ids: IdsSeen) -> None:
-        """Take note of one sample."""
-        if ids.met is None:
-            return
-        self._met = self._met or ids.met
-        self._compared += 1
-        self._options.update(ids.options)
-        self._reference = self._reference or ids.reference
-        self._brought = self._brought or ids.brought
+    def _see(self, ids: IdsSeen) -> None:
+        if ids.met is not None:
+            self._met = self._met or ids.met
+            self._has_ids = self._has_ids or ids.without_id < ids.retrieved
+            self._compared += 1
+            self._options.update(ids.options)
 
     @property
     def is_done(self) -> bool:
@@ -199,7 +181,7 @@ class IdWatch:
         with self._lock:
             if self.is_done:
                 return
-            self.see(ids)
+            self._see(ids)
             problem = self.problem()
             self._has_warned = problem is not None
         if problem is not None:
@@ -208,24 +190,17 @@ class IdWatch:
     def problem(self) -> str | None:
         """Return what is wrong where no reference ID was seen in the whole run, None if one was.
 
-        Documents without any ID, and metadata that hold what was looked for, are evidence enough.
-        Without it a few samples prove nothing: their retrieval may just have been bad.
+        Documents without any ID, and metadata that hold what was looked for, are evidence. Without
+        it samples prove nothing: their retrieval may just have been bad.
         """
-        if self._met or not self._compared:
+        if self._met or not self._compared or (self._has_ids and not self._options):
             return None
         count = f"{self._compared} samples" if self._compared > 1 else "the one sample"
         problem = f"no reference ID of {count} is among the retrieved documents' IDs"
-        if self._options:
-            listed = ", ".join(
-                f"{option} (in {samples} of {self._compared})"
-                for option, samples in self._options.most_common(_MOST_KEYS)
-            )
-            return f"{problem}, but other fields hold them: {listed} would find them"
-        if self._brought is None:
+        if not self._options:
             return f"{problem}: none of the documents has an ID; pass id_key= to name its field"
-        if self._compared < _ENOUGH:
-            return None
-        return (
-            f"{problem}: references look like {shown(self._reference)}, documents like "
-            f"{shown(self._brought)}; pass id_key= to name the field that the references use"
+        options = ", ".join(
+            f"{option} (in {samples} of {self._compared})"
+            for option, samples in self._options.most_common(_MOST_KEYS)
         )
+        return f"{problem}, but other fields hold them: {options} would find them"
