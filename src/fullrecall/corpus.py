@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from fullrecall.context import Context
 from fullrecall.sample import Sample
@@ -20,23 +20,15 @@ STALE = "stale label"
 """How the reason begins for a sample whose label no longer names its text."""
 
 
-class CorpusDocument(Protocol):
-    """A document or a chunk; `source` is the document that a chunk was cut from."""
+class Document(NamedTuple):
+    """One text with the ID that its chunks have as their `source`.
 
-    @property
-    def id(self) -> str:
-        """What names it."""
-        ...
+    `source` is set where it is itself a chunk: the ID of the document that it was cut from.
+    """
 
-    @property
-    def text(self) -> str:
-        """Its words."""
-        ...
-
-    @property
-    def source(self) -> str | None:
-        """The ID of the document that it was cut from; None for a document."""
-        ...
+    id: str
+    text: str
+    source: str | None = None
 
 
 def text_digest(text: str) -> str:
@@ -60,7 +52,7 @@ class CorpusIndex:
 
     @classmethod
     def of(
-        cls, documents: Iterable[CorpusDocument], samples: Iterable[Sample] | None = ()
+        cls, documents: Iterable[Document], samples: Iterable[Sample] | None = ()
     ) -> CorpusIndex:
         """Read a corpus once; of its texts only those that the samples' spans are in are kept.
 

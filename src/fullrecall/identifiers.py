@@ -70,40 +70,21 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
         return value.copy()
     if type(value) is tuple:
         return list(value)
-    cells = of_array(value)
-    if cells is not None:
-        return cells
     if isinstance(value, (str, bytes, bytearray)):
         several = isinstance(value, str) and any(mark in value for mark in "[,;|\n")
         way_out = "pass its items as a list" if several else f"wrap it, [{shown(value)}]"
         raise ValueError(
             f"expected a list, got the {type(value).__name__} {shown(value)}: {way_out}"
         )
+    for name in ("tolist", "to_list", "to_pylist", "as_py"):  # NumPy, polars, Arrow
+        items = read() if callable(read := getattr(value, name, None)) else None
+        if type(items) is list:
+            return items
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")
     if ordered and isinstance(value, AbstractSet):
         raise ValueError("expected a list, got a set, which has no order: the order is the rank")
     return list(value)
-
-
-def of_array(value: object) -> list[object] | None:
-    """Return a list as NumPy, Arrow, or polars has it as one of Python's values; None for others.
-
-    Raises `ValueError` for what is no list.
-    """
-    package = type(value).__module__.partition(".")[0]
-    if package == "numpy" and getattr(value, "ndim", None) == 1:
-        if value.dtype.kind in "iuUO":  # type: ignore[attr-defined]
-            return list(value.tolist())  # type: ignore[attr-defined]
-    elif package == "polars" and hasattr(value, "to_list"):
-        return list(value.to_list())
-    elif package == "pyarrow":
-        read = getattr(value, "as_py", None) or getattr(value, "to_pylist", None)
-        given = None if read is None else read()
-        if type(given) is list:
-            return given
-        raise ValueError(f"expected a list, got {type(value).__name__} {shown(given)}")
-    return None
 
 
 def as_listed_ids(value: object) -> tuple[str | None, ...]:

@@ -144,7 +144,7 @@ def test_a_file_of_samples_is_no_file_of_spans(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="this one holds spans"):
         list(datasets.read(spans, rename={"a": None}))
     with pytest.raises(InputError, match=r"a\.jsonl:1: expected spans"):
-        list(datasets.read_spans(samples))
+        list(datasets.from_spans(samples))
 
 
 def observation(own: int, kind: str, parent: int | None, **fields: Any) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from fullrecall import lazy
 
 if TYPE_CHECKING:
+    from fullrecall.corpus import Document
     from fullrecall.read.contexts import read_contexts
-    from fullrecall.read.documents import Document, Documents, documents_of
+    from fullrecall.read.documents import Documents, documents_of
     from fullrecall.read.frames import from_rows
     from fullrecall.read.labels import read_labels
     from fullrecall.read.reading import read
-    from fullrecall.read.traces import from_spans, read_spans, with_references
+    from fullrecall.read.traces import from_spans, with_references
     from fullrecall.read.trec import from_qrels_run, read_trec
     from fullrecall.read.writing import Written, write, write_jsonl
 
@@ -32,7 +33,6 @@ __all__ = [
     "read",
     "read_contexts",
     "read_labels",
-    "read_spans",
     "read_trec",
     "with_references",
     "write",
@@ -51,7 +51,6 @@ _MODULES = {
     "read": "reading",
     "read_contexts": "contexts",
     "read_labels": "labels",
-    "read_spans": "traces",
     "read_trec": "trec",
     "with_references": "traces",
     "write_jsonl": "writing",

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from fullrecall.context import Context
+from fullrecall.corpus import Document
 from fullrecall.errors import InputError, MissingExtraError
 from fullrecall.hits import context_of
 from fullrecall.identifiers import as_id, shown
@@ -26,17 +27,6 @@ _BLANK_LINES = re.compile(r"\n{2,}")
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".jsonl")
 """Files of a folder that are read; a `.jsonl` file holds one document a line."""
-
-
-class Document(NamedTuple):
-    """One text with the ID that its chunks have as their `source`.
-
-    `source` is set where it is itself a chunk: the ID of the document that it was cut from.
-    """
-
-    id: str
-    text: str
-    source: str | None = None
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def read(
     "test"). `id_key` is where a retrieved context has its ID: a dotted path or a function of it.
     `rename` maps the file's columns to fields (`{"their_column": "our_field", "junk": None}`;
     None leaves the column out).
-    Spans (OTLP JSON, Phoenix, MLflow) are known by the first row and read as `read_spans` does.
+    Spans (OTLP JSON, Phoenix, MLflow) are known by the first row and read as `from_spans` does.
     Of a saved report, a file or a directory, the samples are read. The path `-` is standard input,
     as JSON Lines unless `format` says otherwise.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,34 +12,12 @@ from fullrecall.identifiers import shown
 from fullrecall.read.containers import kind_of, rows_of_file
 from fullrecall.read.frames import rows_of
 from fullrecall.read.rows import NumberedRows, in_file, placed
-from fullrecall.read.text_files import FilePath, existing_file
+from fullrecall.read.text_files import existing_file
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
 from fullrecall.traces.sources import spans_in
 from fullrecall.traces.trace import Reading, sample_of
 from fullrecall.traces.translation import TracedStep, step_of
-
-
-def read_spans(
-    path: FilePath,
-    *,
-    id_key: IdKey | None = None,
-    name: str | Sequence[str] | None = None,
-    failed_calls: FailedCalls = "unscored",
-) -> Iterator[Sample]:
-    """Return one sample per trace of a file of spans, in the order in which the traces started.
-
-    The file holds OTLP JSON (one object, or one a line, as OpenTelemetry's file exporters write
-    it), a frame of Phoenix saved as JSON Lines or Parquet, or MLflow traces as JSON; all but
-    Parquet may be gzipped. Spans of a trace may stand anywhere in it, so what they say of
-    retrievals comes into memory as a whole. Options are those of `from_spans`. Raises
-    `InputError` with the line for what is not a span.
-    """
-    file = existing_file(path)
-    # Other kinds are of JSON by their content, whatever their names.
-    kind = "parquet" if kind_of(file) == "parquet" else "json"
-    reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
-    return in_file(file, samples_of_spans(rows_of_file(file, kind), reading))
 
 
 def from_spans(
@@ -51,9 +30,14 @@ def from_spans(
     """Return one sample per trace, in the order in which the traces started.
 
     `spans` are the finished spans of OpenTelemetry's SDK, objects of OTLP JSON, what Phoenix's
-    `get_spans_dataframe()` returns, or MLflow's `search_traces()`, as a frame or a list. A sample
-    has the question and the answer of the outermost span, the record of the retrieval, and the
-    trace's ID in its metadata; that is its own ID too, unless a span names a sample in the
+    `get_spans_dataframe()` returns, or MLflow's `search_traces()`, as a frame or a list. Or the
+    path of a file: OTLP JSON (one object, or one a line, as OpenTelemetry's file exporters write
+    it), a frame of Phoenix saved as JSON Lines or Parquet, or MLflow traces as JSON; all but
+    Parquet may be gzipped. Spans of a trace may stand anywhere, so what they say of retrievals
+    comes into memory as a whole.
+
+    A sample has the question and the answer of the outermost span, the record of the retrieval,
+    and the trace's ID in its metadata; that is its own ID too, unless a span names a sample in the
     attribute `fullrecall.sample_id`. A trace whose spans were cut, hidden or lost is unscored.
 
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
@@ -61,10 +45,15 @@ def from_spans(
     - `name`: only calls of this retriever, or of one of several, wherever they stand.
     - `failed_calls`: "unscored", or "score" for what other calls returned.
 
-    Raises `InputError` with the item's number (from 1) for what is not a span.
+    Raises `InputError` with the line, or the item's number (from 1), for what is not a span.
     """
     reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
-    return samples_of_spans(enumerate(rows_of(spans), start=1), reading)
+    if not isinstance(spans, (str, os.PathLike)):
+        return samples_of_spans(enumerate(rows_of(spans), start=1), reading)
+    file = existing_file(spans)
+    # Other kinds are of JSON by their content, whatever their names.
+    kind = "parquet" if kind_of(file) == "parquet" else "json"
+    return in_file(file, samples_of_spans(rows_of_file(file, kind), reading))
 
 
 class Joined:

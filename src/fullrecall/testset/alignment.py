@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from fullrecall.caches import remembered
+from fullrecall.corpus import Document
 from fullrecall.judges.evidence import Folded
-from fullrecall.read.documents import Document
 from fullrecall.testset.vocabulary import words
 
 GRAM = 4

@@ -10,11 +10,12 @@ from math import ceil
 from typing import Any, NamedTuple, Unpack
 
 from fullrecall.context import Context
+from fullrecall.corpus import Document
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.judges.judge import Judge
 from fullrecall.models.chat import ChatModel
-from fullrecall.read.documents import Document, Documents, DocumentsLike, documents_of
+from fullrecall.read.documents import Documents, DocumentsLike, documents_of
 from fullrecall.results.special import binomial_tail
 from fullrecall.run.budget import models_of
 from fullrecall.sample import Sample

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
-from fullrecall.corpus import ANCHORS, anchors_of, text_digest
+from fullrecall.corpus import ANCHORS, Document, anchors_of, text_digest
 from fullrecall.errors import InputError
 from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.read.documents import Document, Documents, DocumentsLike, documents_of
+from fullrecall.read.documents import Documents, DocumentsLike, documents_of
 from fullrecall.sample import Reference, Sample
 from fullrecall.testset.alignment import (
     OWN_LETTERS,

@@ -15,7 +15,7 @@ from math import ceil
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from fullrecall.read.documents import Document
+from fullrecall.corpus import Document
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vocabulary import STOP_WORDS, content_words, words
 
