@@ -42,7 +42,7 @@ __all__ = [
 _MODULES = {
     "Written": "writing",
     "write": "writing",
-    "Document": "documents",
+    "Document": ".corpus",
     "Documents": "documents",
     "documents_of": "documents",
     "from_qrels_run": "trec",
