@@ -11,15 +11,14 @@ English; of other languages numbers and negation are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from fullrecall.caches import remembered
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.words.data import word_set
-from fullrecall.judges.words.languages import function_words, is_functional, language_of
+from fullrecall.judges.words.languages import function_words, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import (
@@ -85,7 +84,7 @@ def _claim_objection(
     is_alike = claim_language in (None, context_language)
     if is_alike and not _is_about(content_keys(claim), context, parts):
         return "is about something else"
-    pair = _Pair(claim, quote, _near(context, parts), beside)
+    pair = _Pair(claim, quote, " ".join([_near(context, parts), *beside]))
     if (context_language or claim_language or "en") != "en":
         return _objection_elsewhere(pair, context_language or "", is_alike=is_alike)
     return next((reason for rule, reason in RULES.items() if rule(pair)), "")
@@ -95,32 +94,17 @@ class _Pair:
     """A claim, the whole sentences of its quote, and what stands near: the sentence before, the
     context's first, and other quotes for the claim."""  # noqa: D205, D209
 
-    def __init__(self, claim: str, quote: str, near: str, beside: Sequence[str]) -> None:
+    def __init__(self, claim: str, quote: str, near: str) -> None:
         self.claim = claim[:_LONGEST]
         self.quote = quote[:_LONGEST]
-        self.near = " ".join([near, *beside])[:_LONGEST]
+        self.near = near[:_LONGEST]
+        self.claimed = numbers(self.claim)[:_MOST_NUMBERS]
+        self.quoted = numbers(self.quote)[:_MOST_NUMBERS]
+        self.said_near = (*self.quoted, *numbers(self.near)[:_MOST_NUMBERS])
+        self.claim_keys = content_keys(self.claim)
+        self.quote_keys = content_keys(self.quote)
 
-    @cached_property
-    def claimed(self) -> Sequence[Number]:
-        return numbers(self.claim)[:_MOST_NUMBERS]
-
-    @cached_property
-    def quoted(self) -> Sequence[Number]:
-        return numbers(self.quote)[:_MOST_NUMBERS]
-
-    @cached_property
-    def said_near(self) -> Sequence[Number]:
-        return [*self.quoted, *numbers(self.near)[:_MOST_NUMBERS]]
-
-    @cached_property
-    def claim_keys(self) -> frozenset[str]:
-        return content_keys(self.claim)
-
-    @cached_property
-    def quote_keys(self) -> frozenset[str]:
-        return content_keys(self.quote)
-
-    @cached_property
+    @property
     def is_opposed(self) -> bool:
         """Whether one side has an opposite of a word of the other: it turns a negation round."""
         return any(
@@ -238,16 +222,13 @@ def _is_reported(pair: _Pair) -> bool:
         if denial.kind == "plain":
             continue
         governed = [word for word in quote_words if denial.end <= word.start][:_AFTER_REPORT]
-        if denial.kind == "reported" and not _goes_on(pair.quote[denial.end : denial.clause_end]):
+        # Unless the clause says what it is that is false: "is wrong about".
+        rest = pair.quote[denial.end : denial.clause_end]
+        if denial.kind == "reported" and not any(map(str.isalnum, rest)):
             governed += [word for word in quote_words if word.end <= denial.start][-_AFTER_REPORT:]
         if any(word.key in pair.claim_keys for word in governed):
             return True
     return False
-
-
-def _goes_on(clause: str) -> bool:
-    """Whether a clause says what it is that is false: "is wrong about"."""
-    return any(map(str.isalnum, clause))
 
 
 def _is_denied(pair: _Pair) -> bool:
@@ -291,11 +272,7 @@ def _turns(pair: _Pair, claimed: tuple[Name, Name], quoted: tuple[Name, Name]) -
     mine = pair.claim[claimed[0].end : claimed[1].start]
     its = pair.quote[quoted[0].end : quoted[1].start]
     shared = content_keys(mine) & content_keys(its)
-    return bool(shared) and _is_passive(mine) == _is_passive(its)
-
-
-def _is_passive(between: str) -> bool:
-    return "by" in between.split()
+    return bool(shared) and ("by" in mine.split()) == ("by" in its.split())  # one is passive
 
 
 RULES: Mapping[Callable[[_Pair], bool], str] = {
@@ -385,26 +362,13 @@ def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str])
     By words alone: "Ann beat Bob" and "Bob beat Ann" are the same here. `lowered` are the
     contexts in lower case, made once for all claims.
     """
-    # Looking for beginnings first spares reading what cannot state it: most are gone after a few
-    # words, before the claim's language is even known.
-    telling = (word for word in read_words(claim) if word.tells)
-    if not _with_beginnings((w for w in telling if not is_functional(w.written)), lowered):
-        return
+    words = content_words(claim)
     if len(content_keys(claim)) < _FEWEST:
         return
-    left = _with_beginnings(content_words(claim), lowered)
-    yield from (number for number in left if _states(contexts[number], claim))
-
-
-def _with_beginnings(words: Iterable[Word], lowered: Mapping[int, str]) -> list[int]:
-    """Return the contexts that have the beginning of each of these words that is no number."""
-    left = list(lowered)
-    for word in words:
-        if not left:
-            break
-        if not word.is_number:
-            left = [number for number in left if word.written[:_BEGINNING] in lowered[number]]
-    return left
+    beginnings = [word.written[:_BEGINNING] for word in words if not word.is_number]
+    for number, text in lowered.items():
+        if all(map(text.__contains__, beginnings)) and _states(contexts[number], claim):
+            yield number
 
 
 def _states(context: str, claim: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -65,23 +65,26 @@ class Folded:
     """A text prepared to look quotes up in: letter case, white space and marks made alike."""
 
     def __init__(self, text: str) -> None:
-        self.offsets: Sequence[int]
         self.original = text
-        if text.isascii():
-            self.text, self.offsets = _folded_ascii(text)
-            return
         folded: list[str] = []
         offsets: list[int] = []
-        for offset, character in enumerate(text):
-            normalized = unicodedata.normalize("NFKD", character).translate(_ALIKE).casefold()
-            if normalized.isspace():
-                if not folded or folded[-1] == " ":
-                    continue
-                normalized = " "
-            folded += normalized
-            offsets += [offset] * len(normalized)
-        if folded and folded[-1] == " ":
-            folded.pop()
+        gap = 0  # where white space begins
+        for printed in _PRINTED.finditer(text):
+            word, start = printed[0], printed.start()
+            places: Iterable[int] = range(start, printed.end())
+            letters = word.lower()
+            if not word.isascii():  # letter by letter takes ten times as long
+                characters = [_folded_word(character) for character in word]
+                letters = "".join(characters)
+                places = [at for at, character in enumerate(characters, start) for _ in character]
+            if not letters:
+                continue
+            if folded:
+                folded.append(" ")
+                offsets.append(gap)
+            folded.append(letters)
+            offsets += places
+            gap = printed.end()
         self.text = "".join(folded)
         self.offsets = offsets
 
@@ -97,11 +100,11 @@ class Folded:
     @cached_property
     def words(self) -> str:
         """The tokens' words as one string."""
-        return _one_string([word for word, _, _ in self.tokens])
+        return _BETWEEN.join(["", *(word for word, _, _ in self.tokens), ""])
 
 
-def _one_string(words: Sequence[str]) -> str:
-    return _BETWEEN + _BETWEEN.join(words) + _BETWEEN
+def _folded_word(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).translate(_ALIKE).casefold()
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
@@ -114,21 +117,7 @@ def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
             at += 1
         if at < len(dropped) and dropped[at][0] <= start:
             continue
-        word = unicodedata.normalize("NFKD", match.group()).translate(_ALIKE).casefold()
-        yield word, start, end
-
-
-def _folded_ascii(text: str) -> tuple[str, Sequence[int]]:
-    """Return what folding gives for ASCII, without going through it letter by letter."""
-    folded = " ".join(text.split()).lower()
-    if len(folded) == len(text):  # each white space is one character between two words
-        return folded, range(len(text))
-    offsets: list[int] = []
-    for word in _PRINTED.finditer(text):
-        if offsets:
-            offsets.append(offsets[-1] + 1)
-        offsets += range(*word.span())
-    return folded, offsets
+        yield _folded_word(match[0]), start, end
 
 
 def locate(quote: str, context: str | Folded, *, least: float = 0.9) -> Location | None:
@@ -208,7 +197,7 @@ def _same_words(part: str, folded: Folded) -> Iterator[Location]:
         return
     tokens = folded.tokens
     # As one string each, the search is the interpreter's own.
-    sought = _one_string(quoted)
+    sought = _BETWEEN.join(["", *quoted, ""])
     at = folded.words.find(sought)
     while at >= 0:
         first = folded.words.count(_BETWEEN, 0, at)
@@ -217,9 +206,8 @@ def _same_words(part: str, folded: Folded) -> Iterator[Location]:
 
 
 def _aligned(quoted: str, folded: Folded, least: float) -> Location | None:
-    if not FEWEST_CHARACTERS <= len(quoted) <= min(_LONGEST_ALIGNED, len(folded.text) + 1):
-        return None
-    if least >= 1:  # the text itself: it was looked for
+    longest = min(_LONGEST_ALIGNED, len(folded.text) + 1)
+    if least >= 1 or not FEWEST_CHARACTERS <= len(quoted) <= longest:
         return None
     from rapidfuzz.fuzz import partial_ratio_alignment
 
