@@ -56,34 +56,32 @@ def checked(
     alike.
     """
     items_of: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    asked = {number: _letters(text) for number, text in targets.items()}
+    void = ""
     for item in objects:
         number = _number(item.get("id"))
         if number is None or number not in targets:
             shown = str(item.get("id"))[:40]
-            return _void(targets, f"the judge gave a verdict on {shown!r}, which was not asked for")
+            void = f"the judge gave a verdict on {shown!r}, which was not asked for"
+            break
         items_of[number].append(item)
-    problem = _quotes_too_much([item for items in items_of.values() for item in items])
-    if problem:
-        return _void(targets, problem)
-    echoes = _Echoes(targets)
+    void = void or _quotes_too_much(items_of)
     for number, items in items_of.items():
         for item in items:
-            problem = echoes.misfit(number, item.get(BEGINS)) or _counts_from_zero(item)
-            if problem:
-                return _void(targets, problem)
+            void = void or _misfit(asked, number, item.get(BEGINS)) or _counts_from_zero(item)
+    if void:
+        return {number: Verdict(None, problem=void) for number in targets}
     verdicts = {}
     for number in targets:
         items = items_of.get(number, [])
+        problem = NO_VERDICT if not items else f"the judge gave {len(items)} verdicts"
         if len(items) == 1:
-            unclear = echoes.unclear(number, items[0].get(BEGINS))
-            verdicts[number] = (
-                Verdict(None, problem=unclear)
-                if unclear
-                else _verdict(items[0], {number} if on_itself else contexts)
-            )
-        else:
-            problem = NO_VERDICT if not items else f"the judge gave {len(items)} verdicts"
-            verdicts[number] = Verdict(None, problem=problem)
+            problem = _unclear(asked, number, items[0].get(BEGINS))
+        verdicts[number] = (
+            Verdict(None, problem=problem)
+            if problem
+            else _verdict(items[0], {number} if on_itself else contexts)
+        )
     return verdicts
 
 
@@ -95,72 +93,68 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
     """
     if len(verdicts) == 1:
         return verdicts[0]
-    contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")
-    return replace(_merged(verdicts), contested=contested)
-
-
-def _merged(verdicts: Sequence[Verdict]) -> Verdict:
     # A window may have been judged in smaller groups: what helps stands on one level all the same.
     every = [part for verdict in verdicts for part in (verdict, *verdict.others)]
     helping = [replace(part, others=()) for part in every if part.helps]
     helping.sort(key=lambda verdict: verdict.label != "supported")
-    if not helping or helping[0].label == "partial":
-        for verdict in verdicts:
-            if verdict.label is None:
-                return verdict
-    if helping:
-        return replace(helping[0], others=tuple(helping[1:]))
+    unjudged = next((verdict for verdict in verdicts if verdict.label is None), None)
     denying = [verdict for verdict in verdicts if verdict.label == "contradicted"]
-    if not denying:
-        return Verdict("not_supported")
-    return replace(denying[0], citations=tuple(c for verdict in denying for c in verdict.citations))
+    if unjudged is not None and not (helping and helping[0].label == "supported"):
+        best = unjudged
+    elif helping:
+        best = replace(helping[0], others=tuple(helping[1:]))
+    elif denying:
+        cited = tuple(c for verdict in denying for c in verdict.citations)
+        best = replace(denying[0], citations=cited)
+    else:
+        best = Verdict("not_supported")
+    contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")
+    return replace(best, contested=contested)
 
 
-class _Echoes:
-    """What the verdicts of one reply repeat, against the targets that were asked."""
+def _misfit(asked: Mapping[int, str], number: int, echo: object) -> str:
+    """Return what is wrong with an echo that is of another target; empty where nothing is."""
+    from rapidfuzz.distance import Levenshtein
 
-    def __init__(self, targets: Mapping[int, str]) -> None:
-        self._asked = {number: _letters(text) for number, text in targets.items()}
-
-    def misfit(self, number: int, echo: object) -> str:
-        """Return what is wrong with an echo that is of another target; empty where nothing is."""
-        echoed = _letters(echo) if isinstance(echo, str) else ""
-        if not echoed or self._fits(number, echoed):
-            return ""
-        own = _likeness(self._asked[number], echoed)
-        others = (_likeness(text, echoed) for text in self._asked.values())
-        if own >= max(_MISSPELLED, *others) and _digits(echoed) == _digits(
-            self._asked[number][: len(echoed)]
-        ):
-            return ""
-        return f"the judge's verdict {number} begins {str(echo)[:40]!r}, and {number} does not"
-
-    def unclear(self, number: int, echo: object) -> str:
-        """Return why an echo may mean another target; empty where it means this one alone."""
-        if len(self._asked) == 1:
-            return ""
-        echoed = _letters(echo) if isinstance(echo, str) else ""
-        if not echoed:
-            return f"the judge's verdict does not repeat how its target begins ({BEGINS!r})"
-        own = self._asked[number]
-        if echoed == own:
-            return ""
-        fitting = [other for other in self._asked if self._fits(other, echoed)]
-        if any(self._asked[other] != own for other in fitting if other != number):
-            numbers = ", ".join(map(str, sorted({number, *fitting})))
-            return f"the judge's verdict begins {str(echo)[:40]!r}, as {numbers} do: repeat more"
+    echoed, own = _letters(echo), asked[number]
+    if not echoed or _fits(own, echoed):
         return ""
+    likeness = {
+        text: Levenshtein.normalized_similarity(text[: len(echoed)], echoed)
+        for text in asked.values()
+    }
+    if likeness[own] >= max(_MISSPELLED, *likeness.values()) and _digits(echoed) == _digits(
+        own[: len(echoed)]
+    ):
+        return ""
+    return f"the judge's verdict {number} begins {str(echo)[:40]!r}, and {number} does not"
 
-    def _fits(self, number: int, echoed: str) -> bool:
-        own = self._asked[number]
-        return own.startswith(echoed) or echoed.startswith(own)
+
+def _unclear(asked: Mapping[int, str], number: int, echo: object) -> str:
+    """Return why an echo may mean another target; empty where it means this one alone."""
+    if len(asked) == 1:
+        return ""
+    echoed, own = _letters(echo), asked[number]
+    if not echoed:
+        return f"the judge's verdict does not repeat how its target begins ({BEGINS!r})"
+    fitting = [other for other, text in asked.items() if text != own and _fits(text, echoed)]
+    if echoed == own or not fitting:
+        return ""
+    numbers = ", ".join(map(str, sorted({number, *fitting})))
+    return f"the judge's verdict begins {str(echo)[:40]!r}, as {numbers} do: repeat more"
 
 
-def _letters(text: str) -> str:
+def _fits(text: str, echoed: str) -> bool:
+    return text.startswith(echoed) or echoed.startswith(text)
+
+
+def _letters(text: object) -> str:
     """Return the letters and digits of a text alone: marks, spaces and case are no difference.
 
-    A target of marks alone is compared as it is.
+    A target of marks alone is compared as it is; what is no text has none.
     """
+    if not isinstance(text, str):
+        return ""
     if text.isascii():
         lowered = text.lower()
         return _MARKS.sub("", lowered) or lowered.strip()
@@ -172,12 +166,6 @@ def _digits(text: str) -> list[str]:
     return list(filter(str.isdigit, text))
 
 
-def _likeness(target: str, echoed: str) -> float:
-    from rapidfuzz.distance import Levenshtein
-
-    return Levenshtein.normalized_similarity(target[: len(echoed)], echoed)
-
-
 def _counts_from_zero(item: Mapping[str, Any]) -> str:
     """Return what says that the judge counts contexts from 0; empty where nothing does."""
     if any(_number(citation.get("context")) == 0 for citation in _citations(item)):
@@ -185,8 +173,9 @@ def _counts_from_zero(item: Mapping[str, Any]) -> str:
     return ""
 
 
-def _quotes_too_much(items: Iterable[Mapping[str, Any]]) -> str:
+def _quotes_too_much(items_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
     """Return what says that a reply quotes more than is looked up; empty where it does not."""
+    items = (item for items in items_of.values() for item in items)
     quotes = [citation.get("quote") for item in items for citation in _citations(item)]
     characters = sum(len(quote) for quote in quotes if isinstance(quote, str))
     if len(quotes) <= _MOST_CITATIONS and characters <= _MOST_QUOTED:
@@ -195,10 +184,6 @@ def _quotes_too_much(items: Iterable[Mapping[str, Any]]) -> str:
         f"the judge gave {len(quotes):,} citations with {characters:,} characters, at most "
         f"{_MOST_CITATIONS} with {_MOST_QUOTED:,} are looked up: quote less"
     )
-
-
-def _void(targets: Mapping[int, str], problem: str) -> dict[int, Verdict]:
-    return {number: Verdict(None, problem=problem) for number in targets}
 
 
 def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdict:
@@ -213,26 +198,23 @@ def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdi
     if label == "not_supported" or contexts is None:
         return Verdict(label)
     cited = _citations(item)
-    citations = [
-        Citation(number - 1, quote if isinstance(quote := citation.get("quote"), str) else "")
-        for citation in cited
-        if (number := _number(citation.get("context"))) is not None and number in contexts
-    ]
-    if citations:
-        every = len(citations) == len(cited)
-        # What a missing context was needed for, together with the others, is open.
-        if every or item.get("together") is not True:
-            return Verdict(label, tuple(citations), together=item.get("together") is True)
-    if label == "contradicted" and not cited:
-        return Verdict(label)
     if not cited:
+        if label == "contradicted":
+            return Verdict(label)
         return Verdict(None, problem="the judge cites no context for its verdict")
-    shown = next(
-        citation.get("context")
-        for citation in cited
-        if _number(citation.get("context")) not in contexts
-    )
-    return Verdict(None, problem=f"the judge cites context {shown!r}, which is not there")
+    citations, unknown = [], []
+    for citation in cited:
+        number, quote = _number(citation.get("context")), citation.get("quote")
+        if number is None or number not in contexts:
+            unknown.append(citation.get("context"))
+        else:
+            citations.append(Citation(number - 1, quote if isinstance(quote, str) else ""))
+    together = item.get("together") is True
+    # What a missing context was needed for, together with the others, is open.
+    if unknown and (together or not citations):
+        problem = f"the judge cites context {unknown[0]!r}, which is not there"
+        return Verdict(None, problem=problem)
+    return Verdict(label, tuple(citations), together=together)
 
 
 def _citations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
