@@ -45,20 +45,11 @@ _NOTHING = Verdict("not_supported")
 
 
 class _Canaries(NamedTuple):
-    kin: tuple[str, ...]
-    copies: tuple[str, ...]
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        return self.kin + self.copies
-
-    def hold(self, verdicts: Sequence[Verdict]) -> bool:
-        """Whether the verdicts, in the order of the texts, are those that are known."""
-        copied = verdicts[len(self.kin) :]
-        return not self.fail(verdicts) and all(verdict.label for verdict in copied)
+    kin: Sequence[str]
+    copies: Sequence[str]
 
     def fail(self, verdicts: Sequence[Verdict]) -> bool:
-        """Whether a verdict is another than the one that is known; a missing one is none."""
+        """Whether one of the verdicts, in order, is another than the one that is known."""
         kin, copied = verdicts[: len(self.kin)], verdicts[len(self.kin) :]
         return any(verdict.label == "supported" for verdict in kin) or any(
             verdict.label in ("not_supported", "contradicted") for verdict in copied
@@ -86,10 +77,7 @@ class Guard:
         targets = self._matter.targets
         groups = groups_of(list(targets), self._size)
         judged = yield from side_by_side(
-            [
-                self._judged({number: targets[number] for number in group}, window)
-                for group in groups
-            ]
+            [self._judged({n: targets[n] for n in group}, window) for group in groups]
         )
         return {number: verdict for group in judged for number, verdict in group.items()}
 
@@ -118,7 +106,9 @@ class Guard:
                 else:
                     waiting += _smaller(contexts)
         self.left_out.update(left_out)
-        why = _contested(sorted(left_out))
+        shown = ", ".join(map(str, sorted(left_out)))
+        which = f"context {shown} moves" if len(left_out) == 1 else f"contexts {shown} move"
+        why = f"{which} every verdict: left out" if left_out else ""
         verdicts = {n: merged([each[n] for each in trusted] or [_NOTHING]) for n in targets}
         return {n: replace(v, contested=why or v.contested) for n, v in verdicts.items()}
 
@@ -126,27 +116,30 @@ class Guard:
         self, targets: Mapping[int, str], window: Mapping[int, str]
     ) -> Flow[dict[int, Verdict] | None]:
         """Return the verdicts of one request among canaries; None where these do not hold."""
-        chance = random.Random(_digest(targets, window))  # noqa: S311 - the same each time
-        canaries = _canaries(
-            list(targets.values()), list(window.values()), self._matter.aim, chance
-        )
-        texts = [*targets.values(), *canaries.texts]
+        digest = hashlib.sha256()
+        for text in (*targets.values(), *window.values()):
+            digest.update(f"{len(text)} ".encode() + text.encode("utf-8", "surrogatepass"))
+        chance = random.Random(digest.hexdigest())  # noqa: S311 - the same each time
+        own = list(targets.values())
+        canaries = _canaries(own, list(window.values()), self._matter.aim, chance)
+        texts = [*own, *canaries.kin, *canaries.copies]
         order = list(range(len(texts)))
         chance.shuffle(order)
-        shuffled = {n: texts[at] for n, at in enumerate(order, start=1)}
-        matter = replace(self._matter, targets=shuffled, window=window)
         numbers_of = {at: number for number, at in enumerate(order, start=1)}
-        canary_numbers = [numbers_of[at] for at in range(len(targets), len(texts))]
+        shuffled = {number: texts[at] for number, at in enumerate(order, start=1)}
+        matter = replace(self._matter, targets=shuffled, window=window)
+        canary_numbers = [numbers_of[at] for at in range(len(own), len(texts))]
         by_number = yield from self._exchange.verdicts(
             matter,
             is_void=lambda verdicts: canaries.fail([verdicts[number] for number in canary_numbers]),
         )
-        in_order = [by_number[numbers_of[at]] for at in range(len(texts))]
-        answered = any(verdict.label for verdict in in_order)  # else the request failed
-        if answered and not canaries.hold(in_order[len(targets) :]):
+        known = [by_number[number] for number in canary_numbers]
+        copied = known[len(canaries.kin) :]
+        is_answered = any(verdict.label for verdict in by_number.values())  # else it failed
+        if is_answered and (canaries.fail(known) or not all(verdict.label for verdict in copied)):
             return None
         return {
-            number: self._proven(numbers_of[at], in_order[at], matter)
+            number: self._proven(numbers_of[at], by_number[numbers_of[at]], matter)
             for at, number in enumerate(targets)
         }
 
@@ -166,21 +159,6 @@ def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
     if len(listed) < _FEWEST_HALVED:
         return [{number: text} for number, text in listed]
     return [dict(listed[: len(listed) // 2]), dict(listed[len(listed) // 2 :])]
-
-
-def _contested(left_out: Sequence[int]) -> str:
-    if not left_out:
-        return ""
-    shown = ", ".join(map(str, left_out))
-    which = f"context {shown} moves" if len(left_out) == 1 else f"contexts {shown} move"
-    return f"{which} every verdict: left out"
-
-
-def _digest(targets: Mapping[int, str], window: Mapping[int, str]) -> str:
-    digest = hashlib.sha256()
-    for text in (*targets.values(), *window.values()):
-        digest.update(f"{len(text)} ".encode() + text.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
 
 
 def _canaries(
