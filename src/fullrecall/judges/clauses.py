@@ -64,29 +64,18 @@ def _facts(sentence: str, text: str) -> list[str]:
         return [sentence]
     ends = [joint.end for joint in joints[1:]] + [len(words)]
     pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
-    object_words = _object(pieces[-1]) if joints[-1].shares else ()
-    first: Sequence[str] = words[: joints[0].end]
-    if len(first) == verb + 1:
-        first = _with_object(first, object_words)
+    first = words[: joints[0].end]
+    # What follows the last verb may be the object of all: "wrote and produced the film".
+    shared = pieces[-1][1:] if joints[-1].shares else []
+    shared = shared if shared and shared[0].lower() in _DETERMINERS else []
+    for piece in ([first] if len(first) == verb + 1 else []) + [p for p in pieces if len(p) == 1]:
+        last = piece[-1].rstrip(",")
+        if last not in _INTRANSITIVE:
+            piece[-1:] = [last, *shared]
     return [
         " ".join(first).rstrip(",;. ") + ".",
-        *(
-            _alone(_with_object(piece, object_words) if len(piece) == 1 else piece, subject, joint)
-            for piece, joint in zip(pieces, joints, strict=True)
-        ),
+        *(_alone(piece, subject, joint) for piece, joint in zip(pieces, joints, strict=True)),
     ]
-
-
-def _object(words: Sequence[str]) -> Sequence[str]:
-    """Return what follows the verb of a fact where it is an object: "produced the film"."""
-    following = words[1:]
-    return following if following and following[0].lower() in _DETERMINERS else ()
-
-
-def _with_object(words: Sequence[str], object_words: Sequence[str]) -> Sequence[str]:
-    """Return a fact that ends in its verb with the object that it shares: "wrote the film"."""
-    last = words[-1].rstrip(",")
-    return words if last in _INTRANSITIVE else [*words[:-1], last, *object_words]
 
 
 class _Joint(NamedTuple):
@@ -108,7 +97,12 @@ def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     bare_words = [word.lower().strip(",;()\"'") for word in words]
     if not word_set("pairs").isdisjoint(bare_words):
         return []
-    reach = next((at for at, word in enumerate(bare_words) if _reaches(word)), len(words))
+    reaching = (
+        at
+        for at, word in enumerate(bare_words)
+        if word in _UNSURE or word.endswith(("n't", "n\u2019t"))
+    )
+    reach = next(reaching, len(words))
     report = next((at for at, word in enumerate(bare_words) if word in _REPORTS), len(words))
     for at in range(verb, len(words) - 1):
         is_last = words[at] == "and" or words[at].endswith(";")
@@ -123,10 +117,6 @@ def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
         else:
             listed.append(joint)
     return joints
-
-
-def _reaches(word: str) -> bool:
-    return word in _UNSURE or word.endswith(("n't", "n\u2019t"))
 
 
 def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | None:
@@ -145,7 +135,9 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
         return shared if _is_past(word) or word in _INTRANSITIVE else None
     bare = following.strip(",.;").lower()
     is_complete = not bare or bare in _PREPOSITIONS or words[at][-1] in ".,"
-    if _hangs(words, end) and (words[verb] in _BE or not is_complete):
+    before = words[max(0, end - _HANGING) : end]
+    hangs = any(w.lower() in _ARTICLES for w in before) and not before[-1].endswith(",")
+    if hangs and (words[verb] in _BE or not is_complete):
         return None  # "a fast and automated process", "the old and abandoned house"
     return shared._replace(auxiliary=_auxiliary(words[verb : verb + 3]) if is_complete else "")
 
@@ -159,12 +151,6 @@ def _auxiliary(words: Sequence[str]) -> str:
 
 def _begins_object(word: str) -> bool:
     return word.lower() in _DETERMINERS or word[:1].isupper() or word[:1].isdigit()
-
-
-def _hangs(words: Sequence[str], end: int) -> bool:
-    """Whether the last words before `end` may be an article with adjectives only."""
-    before = words[max(0, end - _HANGING) : end]
-    return any(word.lower() in _ARTICLES for word in before) and not before[-1].endswith(",")
 
 
 def _has_own_subject(words: Sequence[str], start: int) -> bool:
@@ -215,9 +201,8 @@ def _is_present(word: str, following: str) -> bool:
     return _begins_object(following)
 
 
-def _alone(words: Sequence[str], subject: str, joint: _Joint) -> str:
+def _alone(fact: list[str], subject: str, joint: _Joint) -> str:
     """Return a joined fact as a sentence, with the first subject for its pronoun or for none."""
-    fact = list(words)
     if fact[-1] == "and":
         fact.pop()
     if joint.shares:

@@ -78,11 +78,11 @@ def parts(text: str, *, language: str | None = None) -> list[Part]:
     """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
     code = language or language_of(text) or "en"
     listed: list[Part] = []
-    for block in _blocks(text.splitlines()):
-        if block.role is not None:
-            listed.append(Part(block.text.strip(), block.role))
+    for block, role in _blocks(text.splitlines()):
+        if role is not None:
+            listed.append(Part(block.strip(), role))
         else:
-            listed += [Part(sentence, _role(sentence)) for sentence in _sentences(block.text, code)]
+            listed += [Part(sentence, _role(sentence)) for sentence in _sentences(block, code)]
     return listed
 
 
@@ -97,15 +97,11 @@ def located_parts(text: str) -> Iterator[tuple[Part, int, int]]:
         yield part, start, end
 
 
-class _Block(NamedTuple):
-    """Lines that belong together; a role of None says that sentences are still to be cut."""
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
+    """Yield lines that belong together, those of a paragraph as one, and what they are.
 
-    text: str
-    role: Role | None = None
-
-
-def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    """Yield the blocks of a text; the lines of a paragraph are one."""
+    None says that sentences are still to be cut.
+    """
     closing = _fences(lines)
     paragraph: list[str] = []
     is_table = False
@@ -117,22 +113,21 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
         below = lines[at + 1].strip() if at + 1 < len(lines) else ""
         is_drawn = not stripped or _is_rule(stripped) or stripped.startswith(_FENCES)
         is_table = "|" in stripped and (is_table or _heads_table(stripped, below))
-        block: _Block | None = None
+        role: Role | None = None
         if at in closing:
             skip_to = closing[at] + 1
-            block = _Block("\n".join(lines[at:skip_to]), "code")
+            role, line = "code", "\n".join(lines[at:skip_to])  # noqa: PLW2901
         elif not is_drawn:
             role = _role_of_line(line, below, is_table=is_table, after_text=bool(paragraph))
-            block = _Block(line, role) if role else None
-        if paragraph and (is_drawn or block or _begins_item(stripped)):
-            yield _Block("\n".join(paragraph))
+        if paragraph and (is_drawn or role or _begins_item(stripped)):
+            yield "\n".join(paragraph), None
             paragraph = []
-        if block:
-            yield block
+        if role:
+            yield line, role
         elif not is_drawn:
             paragraph.append(line)
     if paragraph:
-        yield _Block("\n".join(paragraph))
+        yield "\n".join(paragraph), None
 
 
 def _role_of_line(line: str, below: str, *, is_table: bool, after_text: bool) -> Role | None:
@@ -144,7 +139,8 @@ def _role_of_line(line: str, below: str, *, is_table: bool, after_text: bool) ->
         return "heading"
     if _heads_table(stripped, below):
         return "table header"
-    return "statement" if is_table or _is_row(stripped) else None
+    is_row = len(stripped) > 1 and stripped[0] == stripped[-1] == "|"
+    return "statement" if is_table or is_row else None
 
 
 def _fences(lines: Sequence[str]) -> dict[int, int]:
@@ -196,10 +192,6 @@ def _is_heading(stripped: str, below: str) -> bool:
     )
 
 
-def _is_row(stripped: str) -> bool:
-    return len(stripped) > 1 and stripped[0] == stripped[-1] == "|"
-
-
 def _heads_table(stripped: str, below: str) -> bool:
     return "|" in stripped and "|" in below and "-" in below and _is_rule(below)
 
@@ -223,7 +215,10 @@ def _sentences(text: str, language: str) -> Iterator[str]:
         if _MARKER.fullmatch(part):
             pending = part
             continue
-        part, pending = _without_next_marker(part)
+        # After a colon a number begins a list; after anything else it ends its sentence.
+        before, *last = part.rsplit(None, 1)
+        if last and before.endswith((":", ";")) and _MARKER.fullmatch(last[0]):
+            part, pending = before, last[0]
         if whole and _CUT.search(whole):
             whole = f"{whole} {part}"
             continue
@@ -232,17 +227,6 @@ def _sentences(text: str, language: str) -> Iterator[str]:
         whole = part
     if whole or pending:
         yield f"{whole} {pending}".strip()
-
-
-def _without_next_marker(part: str) -> tuple[str, str]:
-    """Return a sentence without the marker of the next item, and that marker.
-
-    After a colon a number begins a list; after anything else it ends its sentence.
-    """
-    words = part.rsplit(None, 1)
-    if len(words) > 1 and words[0].endswith((":", ";")) and _MARKER.fullmatch(words[1]):
-        return words[0], words[1]
-    return part, ""
 
 
 def _role(sentence: str) -> Role:
