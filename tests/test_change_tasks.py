@@ -43,7 +43,6 @@ class MostFoundMeasure(GradedMeasure):
     """1.0 if at least half of the targets are found in full within the first k contexts."""
 
     text = "most_found"
-    written = "MostFound"
 
     def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return whether half is there."""

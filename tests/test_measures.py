@@ -59,7 +59,7 @@ def test_a_measure_is_what_its_two_forms_say(measure: Measure) -> None:
     for text in (measure.name, repr(measure), f" {measure.name} "):
         assert parse(text) == measure
         assert hash(parse(text)) == hash(measure)
-    assert eval(repr(measure), {one.written: one for one in MEASURES.values()}) == measure  # noqa: S307 - the point
+    assert eval(repr(measure), {repr(one): one for one in MEASURES.values()}) == measure  # noqa: S307 - the point
     for again in (pickle.loads(pickle.dumps(measure)), copy.deepcopy(measure)):  # noqa: S301
         assert again == measure
 

@@ -120,11 +120,9 @@ except FullrecallError as error:
 
 WRONG = """\
 from fullrecall import IdRecall, LLMJudge, Sample, SpanRecall, aevaluate, evaluate
-from fullrecall.measures import Recall, nDCG
+from fullrecall.measures import Recall
 
 Recall @ "5"  # wrong
-Recall(min_grad=2)  # wrong
-nDCG(min_grade=2)  # wrong
 IdRecall(k=5)  # wrong
 IdRecall(5)  # wrong
 SpanRecall(threshold=0.5)  # wrong

@@ -101,26 +101,28 @@ class Result:
             return self._read(measure)
         if self.status is Status.UNSCORED and not measure.of_sample:
             return None
-        if not measure.reads_sample:
+        if measure.reads_row and self._row is not None:
             return measure.value(self._row, self._ranked_of)
         value = float(measure.values(self._columns(measure), self._ranked_of)[0])
         return None if value != value else value  # noqa: PLR0124 - NaN
 
     @cached_property
-    def _row(self) -> FoundRow:
-        """What measures of findings read."""
-        return FoundRow.of(self.findings, self.retrieved, self.ranks)
+    def _row(self) -> FoundRow | None:
+        """What most measures of findings read; None where it is not that simple."""
+        return None if self.ranks is not None else FoundRow.of(self.findings, self.retrieved)
 
     def _columns(self, measure: Measure) -> FoundColumns:
-        """Return what a measure of the sample reads."""
+        """Return what any measure reads."""
+        from fullrecall.table.found import FoundColumns
+
+        columns = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+        if not measure.reads_sample:
+            return columns
         if self._sample is None:
             raise ParameterError(
                 f"{measure!r} reads the sample, which this result does not have: read it of "
                 "the report, report[0].results[name]"
             )
-        from fullrecall.table.found import FoundColumns
-
-        columns = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
         return columns.of_samples([self._sample])
 
     def __getstate__(self) -> dict[str, Any]:

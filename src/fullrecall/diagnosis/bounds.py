@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from fullrecall.calls import identity
@@ -139,10 +140,11 @@ def _with(
     """Return recall of every row, with some targets of some rows found."""
     values = list(baseline.values[score_index])
     for position, targets in found_targets.items():
+        result = baseline.rows[position].results[score_index]
         findings = [
             finding._replace(steps=(Step(1, 1.0),)) if nth in targets else finding
-            for nth, finding in enumerate(baseline.rows[position].results[score_index].ranked)
+            for nth, finding in enumerate(result.ranked)
         ]
         measure = Recall if baseline.k is None else Recall @ baseline.k
-        values[position] = measure.of(findings, len(findings))
+        values[position] = replace(result, findings=findings, ranks=None)[measure]
     return values

@@ -21,7 +21,6 @@ class LeakMeasure(Measure):
     """
 
     text = "leak"
-    written = "Leak"
     of_sample = True
     lower_is_better = True
 

@@ -62,11 +62,11 @@ class Measure:
     text: ClassVar[str]
     """The name in text form, as in files and on the command line."""
 
-    written: ClassVar[str | None] = None
-    """The name as Python has it; the class's own if None."""
-
     of_sample: ClassVar[bool] = False
     """Whether it is of the sample alone, and has a value where a scorer has none."""
+
+    needs_columns: ClassVar[bool] = False
+    """Whether it counts what a `FoundRow` does not have."""
 
     lower_is_better: ClassVar[bool] = False
     """Whether a lower mean is the better one."""
@@ -116,21 +116,8 @@ class Measure:
         return column
 
     def value(self, row: FoundRow, findings_of: FindingsOf) -> float | None:
-        """Return the value of one row in [0, 1]; `zero_division` without a target.
-
-        Not for a measure that reads the sample.
-        """
-        counted = self.counted(row)
-        value: float | None = counted.defined(
-            self.formula(counted, findings_of), self.zero_division
-        )
-        return value
-
-    def of(self, findings: Findings, retrieved: int) -> float | None:
-        """Return the value in [0, 1]; `zero_division` where there are no findings to count."""
-        from fullrecall.table.found_row import FoundRow
-
-        return self.value(FoundRow.of(findings, retrieved), lambda _: findings)
+        """Return the value of one row in [0, 1], if it `reads_row`; see `values`."""
+        return row.defined(self.formula(row, findings_of), self.zero_division)
 
     def counted(self, outcomes: Found) -> Found:
         """Return what this measure counts of what was found: all, unless it has a `min_grade`."""
@@ -183,6 +170,12 @@ class Measure:
         return f"{self.text}({inside}){cut}" if inside else f"{self.text}{cut}"
 
     @cached_property
+    def reads_row(self) -> bool:
+        """Whether it may count a `FoundRow`."""
+        only_some = "min_grade" in self.parameters
+        return not (self.needs_columns or only_some or self.reads_sample)
+
+    @cached_property
     def reads_sample(self) -> bool:
         """Whether it reads the sample, and not only what a scorer found."""
         return self.of_sample or isinstance(self.k, Budget)
@@ -210,7 +203,7 @@ class Measure:
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         cut = "" if self.k is None else f" @ {self.k!r}"
-        written = self.written or type(self).__name__
+        written = type(self).__name__.removesuffix("Measure")
         return f"{written}({inside}){cut}" if inside else f"{written}{cut}"
 
 
@@ -247,12 +240,6 @@ class GradedMeasure(Measure):
     """
 
     min_grade: float | None = None
-
-    if TYPE_CHECKING:
-
-        def __call__(  # type: ignore[override]  # noqa: D102 - its own parameters, for whoever checks types
-            self, *, min_grade: float | None = ..., zero_division: float | None = ...
-        ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self, get_args
+from typing import Literal, get_args
 
 from fullrecall.measures.measure import (
     FindingsOf,
@@ -23,7 +23,6 @@ class RRMeasure(GradedMeasure):
     """
 
     text = "rr"
-    written = "RR"
 
     def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the reciprocal of the first relevant rank."""
@@ -40,7 +39,7 @@ class APMeasure(GradedMeasure):
     """
 
     text = "ap"
-    written = "AP"
+    needs_columns = True
 
     def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the mean precision at the ranks of the targets within the first k."""
@@ -58,7 +57,7 @@ class ContextPrecisionMeasure(GradedMeasure):
     """
 
     text = "context_precision"
-    written = "ContextPrecision"
+    needs_columns = True
 
     def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return the mean precision at the relevant ranks within the first k."""
@@ -68,7 +67,7 @@ class ContextPrecisionMeasure(GradedMeasure):
         )
 
 
-class NDCGMeasure(Measure):
+class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
     """Normalized discounted cumulative gain, each target gaining by its grade.
 
     - `gain`: "linear" gains the grade, as in trec_eval (the default); "exponential" gains
@@ -85,13 +84,6 @@ class NDCGMeasure(Measure):
     gain: Gain = "linear"
 
     text = "ndcg"
-    written = "nDCG"
-
-    if TYPE_CHECKING:
-
-        def __call__(  # type: ignore[override]  # noqa: D102 - its own parameters, for whoever checks types
-            self, *, gain: Gain = ..., zero_division: float | None = ...
-        ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,5 +105,5 @@ def _discounted(gain: Numbers, discount: Numbers) -> Numbers:
 
 RR = RRMeasure()
 AP = APMeasure()
-nDCG = NDCGMeasure()  # noqa: N816 - the field's own spelling
+nDCG = nDCGMeasure()  # noqa: N816 - as above
 ContextPrecision = ContextPrecisionMeasure()

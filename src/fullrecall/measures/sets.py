@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self, get_args
+from typing import Literal, get_args
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures.measure import FindingsOf, Found, GradedMeasure, Numbers, check_choice
@@ -28,18 +28,6 @@ class RecallMeasure(GradedMeasure):
     denominator: RecallDenominator = "targets"
 
     text = "recall"
-    written = "Recall"
-
-    if TYPE_CHECKING:
-
-        def __call__(  # type: ignore[override]  # noqa: D102 - its own parameters, for whoever checks types
-            self,
-            *,
-            min_grade: float | None = ...,
-            weight: Weight = ...,
-            denominator: RecallDenominator = ...,
-            zero_division: float | None = ...,
-        ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,17 +54,6 @@ class PrecisionMeasure(GradedMeasure):
     denominator: Denominator = "retrieved"
 
     text = "precision"
-    written = "Precision"
-
-    if TYPE_CHECKING:
-
-        def __call__(  # type: ignore[override]  # noqa: D102 - as above
-            self,
-            *,
-            min_grade: float | None = ...,
-            denominator: Denominator = ...,
-            zero_division: float | None = ...,
-        ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,7 +71,6 @@ class F1Measure(PrecisionMeasure):
     """The harmonic mean of precision and recall (van Rijsbergen, 1979, with β = 1)."""
 
     text = "f1"
-    written = "F1"
 
     def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return 2PR / (P + R); 0.0 where both are."""
@@ -106,7 +82,6 @@ class HitMeasure(GradedMeasure):
     """1.0 if any of the first k contexts supports a target, else 0.0."""
 
     text = "hit"
-    written = "Hit"
 
     def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return whether the first relevant rank is within k."""
@@ -120,7 +95,6 @@ class AllFoundMeasure(GradedMeasure):
     """
 
     text = "all_found"
-    written = "AllFound"
 
     def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
         """Return whether no target is left."""
