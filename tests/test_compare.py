@@ -234,22 +234,10 @@ class TestFigures:
         assert comparison.unmatched == ("text_recall",)
         assert "scored in one report only: text_recall" in str(comparison)
 
-    def test_non_inferiority(self) -> None:
-        """Whether the loss is within a margin is decided by the lower bound, not by p."""
-        same = [["a", "b"]] * 40
-        wide = compare(report_of(same), report_of(same), margin=0.2)["id_recall"].main
-        narrow = compare(report_of(same), report_of(same), margin=0.05)["id_recall"].main
-        assert wide.non_inferior is True
-        assert narrow.non_inferior is False  # 40 ties do not rule a loss of 0.05 out
-        assert wide.interval is not None
-        assert -0.2 < wide.interval.low < -0.05
-        assert compare(report_of(same), report_of(same))["id_recall"].main.non_inferior is None
-
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
             ({"confidence": 95}, "confidence must be a number between 0 and 1"),
-            ({"margin": -0.1}, "margin must be a number from 0 to 1"),
             ({"range": 0}, "range must be above 0 and at most 1"),
         ],
     )
@@ -260,9 +248,7 @@ class TestFigures:
 
     def test_it_is_json(self) -> None:
         """`to_dict` has plain values with every figure."""
-        plain = json.loads(
-            json.dumps(compare(report_of(BEFORE), report_of(AFTER), margin=0.1).to_dict())
-        )
+        plain = json.loads(json.dumps(compare(report_of(BEFORE), report_of(AFTER)).to_dict()))
         assert plain["scores"][0]["differences"][-1]["flips"][1]["lost"] == ["b"]
         assert plain["scores"][0]["unpaired"]["unscored"] == 1
 
@@ -424,8 +410,8 @@ class TestCommand:
 
     def test_json_is_all_of_it(self, saved: tuple[Path, Path]) -> None:
         """--json prints what `to_dict` gives."""
-        result = self.run(*saved, "--json", "--margin", 0.1, "--confidence", 0.9)
-        expected = compare(*map(Report.load, saved), margin=0.1, confidence=0.9)
+        result = self.run(*saved, "--json", "--confidence", 0.9)
+        expected = compare(*map(Report.load, saved), confidence=0.9)
         assert isinstance(expected, Comparison)
         assert json.loads(result.stdout) == json.loads(json.dumps(expected.to_dict()))
 
@@ -442,7 +428,7 @@ class TestCommand:
         [
             (["{before}", "{before}x"], "No such file"),
             (["{before}", "{samples}"], "is not a saved report"),
-            (["{before}", "{after}", "--margin", "2"], "must be a number from 0 to 1"),
+            (["{before}", "{after}", "--confidence", "2"], "must be a number"),
             (["{before}", "{after}", "--confidence", "95"], "between 0 and 1"),
             (["{before}", "{after}", "--range", "0"], "above 0"),
             (["{before}"], "AFTER"),

@@ -86,13 +86,6 @@ def test_no_groups_have_no_mean() -> None:
     assert change([]) == Change()
 
 
-def test_a_margin_is_kept_or_not_shown_to_be() -> None:
-    """Identical reports keep a margin of .05 from 59 samples on, and not from 58."""
-    assert change([0.0] * 59, margin=0.05).non_inferior is True
-    assert change([0.0] * 58, margin=0.05).non_inferior is False
-    assert change([0.0] * 59).non_inferior is None
-
-
 def test_holm_corrects_what_is_shown_together() -> None:
     """Ten changes at once: the same evidence no longer suffices, strong evidence does."""
     strong, weak = change([0.5] * 60 + [0.0] * 40), change([0.5] * 10 + [0.0] * 30)
@@ -103,7 +96,7 @@ def test_holm_corrects_what_is_shown_together() -> None:
     assert together[1].p_adjusted == pytest.approx(min(1, 9 * weak.p))
 
 
-@pytest.mark.parametrize("bad", [{"range": 0}, {"range": 2}, {"confidence": 1}, {"margin": 3}])
+@pytest.mark.parametrize("bad", [{"range": 0}, {"range": 2}, {"confidence": 1}])
 def test_arguments_out_of_range(bad: dict[str, float]) -> None:
     """Each argument out of its range is refused by name."""
     with pytest.raises(ParameterError, match=next(iter(bad))):

@@ -19,7 +19,7 @@ from fullrecall.views import terminal
 from fullrecall.views.comparisons import comparison_sheet, flips_sheet, runs_sheet
 
 
-@taking(Comparison, "margin confidence range")
+@taking(Comparison, "confidence range")
 def compare(
     reports: list[Path],
     *,
@@ -39,13 +39,12 @@ def compare(
     Examples:
       fullrecall compare before.jsonl after.jsonl
       fullrecall compare before.jsonl after.jsonl --k 5 --measure ndcg@10
-      fullrecall compare before.jsonl after.jsonl --margin 0.02 --flips 20
+      fullrecall compare before.jsonl after.jsonl --flips 20
       fullrecall compare bm25.jsonl dense.jsonl hybrid.jsonl --k 5
       fullrecall compare before.jsonl after.jsonl --markdown summary.md
 
     - `reports BEFORE AFTER…`: Reports of the same questions saved by `evaluate --output`, two or
       more.
-    - `margin`: Test whether a drop larger than this is ruled out.
     - `range`: Largest change of a sample that is possible, if you know one beforehand.
     - `flips`: List the N samples that changed most.
     """

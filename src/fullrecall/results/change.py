@@ -58,8 +58,7 @@ class Change:
     better or worse where it leaves out 0. `needed` is how many groups with these differences would
     settle it where it is CANNOT TELL; None where no number would. `p` is the p-value of "the mean
     did not change" that belongs to the interval; `p_adjusted` the same by Holm's method for all
-    changes that `corrected` took together, which then decides `outcome`. `non_inferior` says
-    whether a drop of more than the margin is ruled out; None without a margin. Without groups
+    changes that `corrected` took together, which then decides `outcome`. Without groups
     `difference`, `interval`, and `p` are None.
     """
 
@@ -70,7 +69,6 @@ class Change:
     needed: int | None = None
     p: float | None = None
     p_adjusted: float | None = None
-    non_inferior: bool | None = None
 
 
 _Change = TypeVar("_Change", bound=Change)
@@ -82,7 +80,6 @@ def change(
     *,
     range: float = 1.0,  # noqa: A002 - the word that users know
     confidence: float = CONFIDENCE,
-    margin: float | None = None,
 ) -> Change:
     """Return how the mean changed, from the difference of each independent group.
 
@@ -90,15 +87,12 @@ def change(
       (default: 1).
     - `range`: the largest difference that is possible. A smaller one, such as 0.2, makes a narrower
       interval; it must be known beforehand, not read off the data.
-    - `margin`: the largest drop, in [0, range], that is still no loss.
 
     Raises `ParameterError` for differences out of the range and for arguments out of theirs.
     """
     import numpy as np
 
     check_share(confidence, "confidence", whole=False)
-    if margin is not None:
-        check_share(margin, "margin")
     if not 0 < range <= 1:
         raise ParameterError(f"range must be above 0 and at most 1, got {range!r}")
     values = _checked(np.asarray(differences, dtype=np.float64).ravel(), range)
@@ -118,9 +112,6 @@ def change(
         side = low if mean > 0 else high
         needed = groups_needed(side, 0.0, alpha / 2, least=-range, most=range)
     sides = mean_above(low, 0.0, least=-range), mean_below(high, 0.0, most=range)
-    non_inferior = None
-    if margin is not None:
-        non_inferior = margin >= range or mean_above(low, -margin, least=-range) <= alpha
     return Change(
         difference=mean,
         interval=interval,
@@ -128,7 +119,6 @@ def change(
         groups=round(low.size),
         needed=needed,
         p=min(1.0, 2 * min(sides)),
-        non_inferior=non_inferior,
     )
 
 

@@ -92,7 +92,6 @@ class ComparisonOptions(TypedDict, total=False):
     """The options of `Comparison`, which `compare` passes on."""
 
     confidence: float
-    margin: float | None
     range: float
 
 
@@ -110,7 +109,6 @@ class Comparison(Shown, ByName[ScoreComparison]):
         after: Report,
         *measures: Measure,
         confidence: float = CONFIDENCE,
-        margin: float | None = None,
         range: float = 1.0,  # noqa: A002 - the word that users know
     ) -> None:
         for report in (before, after):
@@ -118,7 +116,6 @@ class Comparison(Shown, ByName[ScoreComparison]):
         self.before, self.after = before, after
         self.measures = as_measures(measures)
         self.confidence = check_share(confidence, "confidence", whole=False)
-        self.margin = None if margin is None else check_share(margin, "margin")
         self.range = range
         self.score_indices, self.unmatched = same_methods(before.methods, after.methods)
         self.pairing = paired(before.table, after.table)
@@ -139,7 +136,6 @@ class Comparison(Shown, ByName[ScoreComparison]):
                 pairs,
                 None if groups is None else groups[: len(self.pairing.before)],
                 confidence=self.confidence,
-                margin=self.margin,
                 range=self.range,
             )
             for measure in self.measures or default_measures(method)
@@ -248,7 +244,6 @@ class Comparison(Shown, ByName[ScoreComparison]):
             "unmatched": list(self.unmatched),
             "corpora": {"before": self.before.corpus, "after": self.after.corpus},
             "confidence": self.confidence,
-            "margin": self.margin,
             "range": self.range,
             "sentences": list(self.sentences),
             "costs": {"before": before, "after": after},

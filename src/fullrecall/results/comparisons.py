@@ -55,8 +55,6 @@ def compare(
     rate for all of them (Holm).
 
     - `confidence`: of the intervals, between 0 and 1. Default: 0.95.
-    - `margin`: `non_inferior` tells whether the mean is shown, at `confidence`, to have fallen by
-      less, in [0, 1].
     - `range`: the largest change of a sample that is possible, above 0 and at most 1, if you know
       one beforehand: intervals are narrower then.
 

@@ -101,7 +101,7 @@ class Difference(Change):
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         names = ("samples", "groups", "before", "after", "difference", "needed", "p", "p_adjusted")
-        counts = ("wins", "ties", "losses", "non_inferior")
+        counts = ("wins", "ties", "losses")
         return {
             "measure": self.measure.name,
             "interval": None if self.interval is None else self.interval._asdict(),
@@ -120,7 +120,6 @@ def difference(
     groups: Integers | None,
     *,
     confidence: float,
-    margin: float | None,
     range: float,  # noqa: A002 - the word that users know
 ) -> Difference:
     """Return what a measure of pairs shows; `groups` numbers the group of each pair.
@@ -134,9 +133,7 @@ def difference(
     )
     sign = -1 if measure.lower_is_better else 1  # a rise of what is better lower is a loss
     group_changes, counts = totals.group_values(least=-1.0)
-    found = vars(
-        change(sign * group_changes, counts, confidence=confidence, margin=margin, range=range)
-    )
+    found = vars(change(sign * group_changes, counts, confidence=confidence, range=range))
     interval, needed = found["interval"], found["needed"]
     if interval is not None and measure.lower_is_better:
         interval = Interval(-interval.high, -interval.low, confidence)

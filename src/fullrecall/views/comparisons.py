@@ -131,7 +131,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             "Report.with_tokens counts all alike"
         )
     for score in comparison:
-        notes += _score_notes(score, comparison.margin)
+        notes += _score_notes(score)
     for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):
         if labels:
             first = one_line(", ".join(labels[:_NAMED]), 120)
@@ -150,19 +150,13 @@ _UNPAIRED = {
 }
 
 
-def _score_notes(score: ScoreComparison, margin: float | None) -> Iterator[str]:
+def _score_notes(score: ScoreComparison) -> Iterator[str]:
     main = score.main
     in_groups = f" in {counted(main.groups, 'group')}" if main.groups < main.samples else ""
     yield (
         f"{score.method.label(main.measure)}: {main.wins:,} better, {main.ties:,} the same, "
         f"{main.losses:,} worse, of {main.samples:,}{in_groups}"
     )
-    for each in score.values():
-        if each.p_adjusted is not None and margin is not None:
-            drop = f"the drop is below {margin:g}"
-            if not each.non_inferior:
-                drop = f"a drop of {margin:g} is not ruled out"
-            yield f"{score.method.label(each.measure)}: {drop}"
     for kind, why in _UNPAIRED.items():
         if score.unpaired[kind]:
             yield f"{score.unpaired[kind]:,} not compared in {score.name}: {why}"
