@@ -427,14 +427,12 @@ class Report:
         are of all.
         """
         from fullrecall.views import exports
-        from fullrecall.views.page import report_page, write
+        from fullrecall.views.page import report_page
 
         if diagnosis is None:
             diagnosis = diagnosed(self, measures)
         page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
-        if path is not None:
-            write(page, path)
-        return exports.kept(page, path)
+        return exports.written(page, path)
 
     def plot(
         self,

@@ -16,9 +16,6 @@ SUFFIX = ".hmac"
 _FEWEST = 16
 """Bytes of a key: fewer could be guessed."""
 
-_MOST = 65_536
-"""Bytes of a key file: a larger one is another file, named by mistake."""
-
 
 def sign(path: Path, key_file: str | Path) -> None:
     """Write the signature of a saved report beside it."""
@@ -30,7 +27,7 @@ def check_signature(path: Path, key_file: str | Path) -> None:
     secret = key(key_file)
     beside = _beside(path)
     try:
-        signature = beside.read_bytes()[:_MOST].strip()
+        signature = beside.read_bytes().strip()
     except OSError:
         raise ReportError(
             f"{path} has no signature {beside.name}: sign it where it is made, with "
@@ -51,19 +48,13 @@ def remove(path: Path) -> None:
 def key(key_file: str | Path) -> bytes:
     """Return the key that a file has, without white space around it.
 
-    Raises `ParameterError` for a file that cannot be read, is too large, or has too short a key.
+    Raises `ParameterError` for a file that cannot be read, or has too short a key.
     """
     path = Path(key_file)
     try:
-        if not path.is_file():
-            raise ParameterError(f"the key file {path} is not a file")
-        with path.open("rb") as file:
-            content = file.read(_MOST + 1)
+        secret = path.read_bytes().strip()
     except OSError as error:
         raise ParameterError(f"the key file {path} cannot be read: {error.strerror}") from None
-    if len(content) > _MOST:
-        raise ParameterError(f"the key file {path} must have at most {_MOST:,} bytes")
-    secret = content.strip()
     if len(secret) < _FEWEST:
         raise ParameterError(
             f"the key in {path} must have at least {_FEWEST} bytes, got {len(secret)}: make one "

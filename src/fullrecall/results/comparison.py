@@ -305,14 +305,12 @@ class Comparison(Shown, ByName[ScoreComparison]):
         after by what it alone tells, False leaves it out.
         """
         from fullrecall.views import exports
-        from fullrecall.views.page import comparison_page, write
+        from fullrecall.views.page import comparison_page
 
         if diagnoses is None:
             diagnoses = None, diagnosed(self.after, self.measures)
         page = comparison_page(self, diagnoses=diagnoses or (None, None), title=title)
-        if path is not None:
-            write(page, path)
-        return exports.kept(page, path)
+        return exports.written(page, path)
 
     @property
     def sheets(self) -> Sequence[Sheet]:

@@ -168,14 +168,12 @@ class Comparisons(Shown, Mapping[str, Report]):
         leaves it out.
         """
         from fullrecall.views import exports
-        from fullrecall.views.page import runs_page, write
+        from fullrecall.views.page import runs_page
 
         if diagnosis is None:
             diagnosis = diagnosed(self[list(self)[-1]], self.measures)
         page = runs_page(self, diagnosis=diagnosis or None, title=title)
-        if path is not None:
-            write(page, path)
-        return exports.kept(page, path)
+        return exports.written(page, path)
 
     def __str__(self) -> str:
         return super().__str__().rstrip("\n")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ Gap: TypeAlias = Literal[
 ]
 """Why a sample is not compared."""
 
+Sides: TypeAlias = tuple[Gap | None, Result | None, Result | None]
+"""Why two results are not compared, and both."""
+
 _GAPS: tuple[str, ...] = get_args(Gap)
 _COMPARED = -1
 
@@ -44,14 +47,6 @@ class Pairing:
     after: Integers
     only_before: Integers
     only_after: Integers
-
-
-class Common(NamedTuple):
-    """Two results over the targets that both have; `differ` says that one has others too."""
-
-    before: Result
-    after: Result
-    differ: bool
 
 
 def paired(before: Table, after: Table) -> Pairing:
@@ -88,20 +83,20 @@ class ScorePairs:
         gaps[(old == UNDEFINED) | (new == UNDEFINED)] = _GAPS.index("undefined_in_one")
         gaps[(old == UNDEFINED) & (new == UNDEFINED)] = _GAPS.index("undefined")
         gaps[(old == UNSCORED) | (new == UNSCORED)] = _GAPS.index("unscored")
-        for pair, common in self._differing.items():
-            if not isinstance(common, Common):
-                gaps[pair] = _GAPS.index(common)
+        for pair, (gap, _, _) in self._differing.items():
+            if gap is not None:
+                gaps[pair] = _GAPS.index(gap)
         return gaps
 
     @cached_property
-    def _differing(self) -> Mapping[int, Common | Gap]:
+    def _differing(self) -> Mapping[int, Sides]:
         """The pairs with different targets, over those that both have, or why not."""
         old, new = self._statuses
         rows = self._pairing
         before = self._before.target_digests(self._score)[rows.before]
         after = self._after.target_digests(self._other)[rows.after]
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & (before != after))
-        return {pair: common_targets(*self._own(pair)) for pair in pairs.tolist()}
+        return {pair: side_by_side(*self._own(pair)) for pair in pairs.tolist()}
 
     def _own(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, each over its own targets."""
@@ -113,9 +108,7 @@ class ScorePairs:
     @property
     def differing(self) -> int:
         """How many of the compared samples have other targets in one report, too."""
-        return sum(
-            isinstance(common, Common) and common.differ for common in self._differing.values()
-        )
+        return sum(gap is None for gap, _, _ in self._differing.values())
 
     def unpaired(self) -> dict[str, int]:
         """Return how many samples are not compared, by why."""
@@ -138,9 +131,9 @@ class ScorePairs:
         old, new = self._raw(measure)
         missing = np.zeros(len(old), np.bool_)
         if not measure.of_sample:
-            for pair, common in self._differing.items():
-                if isinstance(common, Common) and common.differ:
-                    values = common.before[measure], common.after[measure]
+            for pair, (gap, before, after) in self._differing.items():
+                if gap is None and before is not None and after is not None:
+                    values = before[measure], after[measure]
                     old[pair], new[pair] = (np.nan if v is None else v for v in values)
             missing = self._gaps != _COMPARED
         missing |= np.isnan(old) | np.isnan(new)
@@ -149,8 +142,10 @@ class ScorePairs:
 
     def results(self, pair: int) -> tuple[Result, Result]:
         """Return both results of a pair, over the targets that both have."""
-        common = self._differing.get(pair)
-        return common[:2] if isinstance(common, Common) else self._own(pair)
+        gap, before, after = self._differing.get(pair, (None, None, None))
+        if gap is None and before is not None and after is not None:
+            return before, after
+        return self._own(pair)
 
     def sample(self, pair: int) -> Sample:
         """Return the sample of a pair, as it is before."""
@@ -196,43 +191,32 @@ class ScorePairs:
         ]
 
 
-def common_targets(before: Result, after: Result) -> Common | Gap:
-    """Return two results of one sample over their common targets, or why they have none.
+def side_by_side(before: Result | None, after: Result | None) -> Sides:
+    """Return why two results of one sample are not compared, and both over what is.
 
-    A target is the same where its names, grade, and size are. Targets that one side could not
-    measure are left out on both.
+    Without a reason both are over the targets that both have, where a target is the same if its
+    names, grade, and size are; with one they are as they were given. Targets that one side could
+    not measure are left out on both. None stands for a sample that a report does not have.
     """
+    if before is None or after is None:
+        return "only_after" if before is None else "only_before", before, after
     statuses = {before.status, after.status}
     if Status.UNSCORED in statuses:
-        return "unscored"
+        return "unscored", before, after
     if Status.UNDEFINED in statuses:
-        return "undefined_in_one" if Status.SCORED in statuses else "undefined"
+        gap: Gap = "undefined_in_one" if Status.SCORED in statuses else "undefined"
+        return gap, before, after
     ours, theirs = set(before.targets), set(after.targets)
     if ours == theirs:
-        return Common(before, after, differ=False)
-    both = ours & theirs
-    if not both:
-        return "no_common_targets"
-    return Common(_over(before, both), _over(after, both), differ=True)
+        return None, before, after
+    if ours.isdisjoint(theirs):
+        return "no_common_targets", before, after
+    return None, _over(before, theirs), _over(after, ours)
 
 
 def _over(result: Result, targets: set[Target]) -> Result:
     kept = tuple(finding for finding in result.findings if finding.target in targets)
     return replace(result, findings=kept)
-
-
-def side_by_side(
-    before: Result | None, after: Result | None
-) -> tuple[Gap | None, Result | None, Result | None]:
-    """Return why two results of one sample are not compared, and both over what is.
-
-    Without a reason both are over their common targets; with one they are as they were given.
-    None stands for a sample that a report does not have.
-    """
-    if before is None or after is None:
-        return ("only_after" if before is None else "only_before"), before, after
-    both = common_targets(before, after)
-    return (None, both.before, both.after) if isinstance(both, Common) else (both, before, after)
 
 
 def turned(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullrecall.dataframes import Backend, Cells, frame_of
@@ -12,6 +12,7 @@ from fullrecall.results.pairs import change, side_by_side, turned
 from fullrecall.results.summary import default_measures
 
 if TYPE_CHECKING:
+    from fullrecall.findings import Finding
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
     from fullrecall.result import Method, Result
@@ -98,54 +99,47 @@ def _sample_cells(row: Row) -> dict[str, Any]:
     return {"sample": row.label, "user_input": row.sample.user_input, "group": row.sample.group}
 
 
-_FINDINGS: Mapping[str, Cells] = {
-    "sample": str,
-    "score": str,
-    "target": str,
-    "found": bool,
-    "rank": int,
-    "credit": float,
-    "grade": float,
-    "size": float,
-    "ranks": "ranks",
-    "verdict": str,
-    "agreement": float,
-    "verified": bool,
-    "problem": str,
+def _verified(finding: Finding) -> bool | None:
+    """Return whether all quotes were found; None where there is none to look for."""
+    quoted = [item.verified for item in finding.evidence if item.verified is not None]
+    return all(quoted) if quoted else None
+
+
+_FINDINGS: Mapping[str, tuple[Cells, Callable[[Finding], Any]]] = {
+    "target": (str, lambda finding: finding.target.label),
+    "found": (bool, lambda finding: finding.found_at()),
+    "rank": (int, lambda finding: finding.rank),
+    "credit": (float, lambda finding: finding.credit_at()),
+    "grade": (float, lambda finding: finding.target.grade),
+    "size": (float, lambda finding: finding.target.size),
+    "ranks": ("ranks", lambda finding: list(finding.ranks)),
+    "verdict": (str, lambda finding: finding.verdict or None),
+    "agreement": (float, lambda finding: finding.agreement),
+    "verified": (bool, _verified),
 }
+"""What stands of a finding in each column."""
 
 
 def findings(report: Report, backend: Backend) -> Any:
     """Return one row per target; see `Report.findings_to_frame`."""
-    rows: list[tuple[Any, ...]] = []
-    results = [(row.label, result) for row in report.rows for result in row.results]
-    for label, result in results:
-        for finding in result.findings:
-            quoted = [item.verified for item in finding.evidence if item.verified is not None]
-            rows.append(
-                (
-                    label,
-                    result.method.name,
-                    finding.target.label,
-                    finding.found_at(),
-                    finding.rank,
-                    finding.credit_at(),
-                    finding.target.grade,
-                    finding.target.size,
-                    list(finding.ranks),
-                    finding.verdict or None,
-                    finding.agreement,
-                    all(quoted) if quoted else None,
-                    None,
-                )
-            )
-    nothing = (None,) * 5
-    rows += [
-        (label, result.method.name, target, *nothing, [], None, None, None, problem)
-        for label, result in results
-        for target, problem in result.unmeasured
-    ]
-    return frame_of(_FINDINGS, rows, backend, "Report.findings_to_frame()")
+    columns: Columns = {"sample": str, "score": str}
+    columns |= {name: kind for name, (kind, _) in _FINDINGS.items()}
+    columns["problem"] = str
+    rows: list[dict[str, Any]] = []
+    problems: list[dict[str, Any]] = []
+    for row in report.rows:
+        for result in row.results:
+            names = {"sample": row.label, "score": result.method.name}
+            rows += [
+                names | {name: value(finding) for name, (_, value) in _FINDINGS.items()}
+                for finding in result.findings
+            ]
+            problems += [
+                {**names, "target": target, "ranks": [], "problem": problem}
+                for target, problem in result.unmeasured
+            ]
+    cells = ([row.get(name) for name in columns] for row in (*rows, *problems))
+    return frame_of(columns, cells, backend, "Report.findings_to_frame()")
 
 
 def measures_of(methods: Sequence[Method], measures: Sequence[Measure]) -> list[dict[str, Measure]]:

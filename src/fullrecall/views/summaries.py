@@ -11,11 +11,11 @@ from fullrecall.counts import counted
 from fullrecall.measures import DEFAULT_KS, Budget
 from fullrecall.results.bounds import CONFIDENCE, upper_bound
 from fullrecall.views import markdown
-from fullrecall.views.sheet import Cell, Line, Section, Sheet, lines_of
-from fullrecall.views.text import NOTHING, between, chance, one_line, shown
+from fullrecall.views.sheet import Cell, Line, Section, Sheet
+from fullrecall.views.text import NOTHING, between, chance, first_of, one_line, shown
 
 if TYPE_CHECKING:
-    from fullrecall.findings import Evidence, Finding
+    from fullrecall.findings import Finding
     from fullrecall.measures import Measure
     from fullrecall.measures.budgets import Cut
     from fullrecall.report.report import Report
@@ -43,7 +43,7 @@ def summary_sheet(summary: Summary) -> Sheet:
         means.append(Line(label, list(map(mean_cell, estimates)), f"{CONFIDENCE:.0%}"))
     sections = [Section("mean", means), coverage(scores)]
     heads = [score.name for score in scores]
-    return Sheet(heads, sections, notes(summary), counted(summary.samples, "sample"))
+    return Sheet(heads, sections, [*notes(summary)], counted(summary.samples, "sample"))
 
 
 def measure_lines(scores: Sequence[_Score]) -> list[tuple[str, list[Measure | None]]]:
@@ -79,41 +79,34 @@ def coverage(scores: Sequence[ScoreSummary]) -> Section:
     return Section("samples", [Line(name, [f"{n:,}" for n in of]) for name, of in rows.items()])
 
 
-def notes(summary: Summary) -> list[str]:
-    """Return one sentence for each reason why a mean says less than it seems to."""
-    sentences = []
+def notes(summary: Summary) -> Iterator[str]:
+    """Yield one sentence for each reason why a mean says less than it seems to."""
     every = counted(summary.samples, "sample")
-    sentences += [_leaks(summary, measure) for measure in summary.leaked]
-    sentences += _returned(summary)
+    yield from (_leaks(summary, measure) for measure in summary.leaked)
+    yield from _returned(summary)
     if summary.stopped is not None:
-        sentences.append(partial(every, summary.stopped))
+        yield partial(every, summary.stopped)
     if summary.united:
-        sentences.append(
-            f"united calls in {summary.united:,} of {every}: "
-            "a context's rank is that in its own call"
-        )
+        in_calls = f"united calls in {summary.united:,} of {every}"
+        yield f"{in_calls}: a context's rank is that in its own call"
     if summary.failed_calls:
-        sentences.append(f"failed calls in {summary.failed_calls:,} of {every}")
+        yield f"failed calls in {summary.failed_calls:,} of {every}"
     if summary.funnel is not None:
-        of = f"{counted(summary.funnel.references, 'reference')} by ID, in "
-        of += counted(summary.funnel.samples, "sample")
-        sentences.append(f"recall of {of}: {summary.funnel.line}")
+        references = counted(summary.funnel.references, "reference")
+        samples = counted(summary.funnel.samples, "sample")
+        yield f"recall of {references} by ID, in {samples}: {summary.funnel.line}"
     for score in summary:
-        sentences += _score_notes(score)
+        yield from _score_notes(score)
     if any(reason.startswith(STALE) for score in summary for reason in score.reasons):
-        sentences.append(
+        yield (
             "the corpus is not the one that was labeled: `fullrecall testset follow SET --corpus "
             "NEW` carries the labels over"
         )
     if any(score.interval is not None for score in summary):
-        sentences.append(
+        yield (
             f"{CONFIDENCE:.0%} intervals of the mean over all such questions, whatever the "
             "distribution of the scores"
         )
-    return sentences
-
-
-_LEAKS_NAMED = 3
 
 
 def _returned(summary: Summary) -> Iterator[str]:
@@ -148,9 +141,7 @@ def _leaks(summary: Summary, measure: Measure) -> str:
 
 def named_leaks(contexts: Sequence[Leaked]) -> str:
     """Return the first of what leaked, each with its rank and step, and how many more there are."""
-    first = [one_line(str(each), 120) for each in contexts[:_LEAKS_NAMED]]
-    more = len(contexts) - len(first)
-    return "; ".join([*first, *([f"{more:,} more"] if more else [])])
+    return first_of([str(each) for each in contexts], 3, 120)
 
 
 def _score_notes(score: ScoreSummary) -> Iterator[str]:
@@ -204,18 +195,11 @@ def partial(what: str, stopped: str) -> str:
 
 def slices_sheet(slices: Slices) -> Sheet:
     """Return slices one below the other: mean, interval, and what they stand on."""
-    lines = [
-        Line(
-            one_line(subset.value, 60),
-            [
-                shown(subset.mean),
-                between(subset.interval),
-                f"{subset.samples:,}",
-                f"{subset.unscored:,}",
-            ],
-        )
-        for subset in slices
-    ]
+    lines = []
+    for subset in slices:
+        counts = [f"{subset.samples:,}", f"{subset.unscored:,}"]
+        cells = [shown(subset.mean), between(subset.interval), *counts]
+        lines.append(Line(one_line(subset.value, 60), cells))
     notes = [f"{slices.confidence:.0%} intervals that hold for all {len(slices):,} slices together"]
     if slices.without:
         notes.append(f"{slices.without:,} samples without {one_line(slices.by, 60)}")
@@ -265,12 +249,10 @@ def result_sheet(result: Result) -> Sheet:
     """Return one result: its score, its reason, and each target with its evidence."""
     score = str(result.status) if result.score is None else shown(result.score)
     lines = [line for each in result.findings[:TARGETS_SHOWN] for line in _target_lines(each)]
-    lines += lines_of(
-        [
-            (_cut(target), ["not judged", NOTHING, NOTHING, why, ""])
-            for target, why in result.unmeasured
-        ]
-    )
+    lines += [
+        Line(_cut(target), ["not judged", NOTHING, NOTHING, why, ""])
+        for target, why in result.unmeasured
+    ]
     more = len(result.findings) - TARGETS_SHOWN
     return Sheet(
         ["outcome", "rank", "credit", "evidence", "quote"],
@@ -288,17 +270,19 @@ def _target_lines(finding: Finding) -> Iterator[Line]:
     outcome = "found" if finding.found_at() else "found in part" if credit else "missed"
     verdict = f", judged {finding.verdict}" if finding.verdict else ""
     rank = NOTHING if finding.rank is None else str(finding.rank)
-    first, *others = [_evidence(item) for item in finding.evidence] or [(Cell(NOTHING), Cell(""))]
-    yield Line(_cut(finding.target.label), [f"{outcome}{verdict}", rank, shown(credit), *first])
-    yield from (Line("", ["", "", "", *each]) for each in others)
-
-
-def _evidence(item: Evidence) -> tuple[Cell, Cell]:
-    if item.quote is None:
-        similarity = "" if item.similarity is None else f", similarity {item.similarity:.2f}"
-        return Cell(f"rank {item.rank}{similarity}"), Cell("")
-    where = f"rank {item.rank}" if item.verified else f"rank {item.rank}, not in the context"
-    return Cell(where), Cell(_cut(item.quote), "mark" if item.verified else "void")
+    label = _cut(finding.target.label)
+    cells = [f"{outcome}{verdict}", rank, shown(credit)]
+    for item in finding.evidence:
+        where, quote = f"rank {item.rank}", Cell("")
+        if item.quote is not None:
+            where += "" if item.verified else ", not in the context"
+            quote = Cell(_cut(item.quote), "mark" if item.verified else "void")
+        elif item.similarity is not None:
+            where += f", similarity {item.similarity:.2f}"
+        yield Line(label, [*cells, where, quote])
+        label, cells = "", ["", "", ""]
+    if not finding.evidence:
+        yield Line(label, [*cells, NOTHING, ""])
 
 
 def _cut(text: str) -> str:

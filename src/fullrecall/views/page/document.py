@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.views.html import table, visible
@@ -73,16 +72,6 @@ def document(
 def page_style() -> str:
     """Return the style that all pages share."""
     return _file("page.css")
-
-
-def write(page: str, path: str | Path) -> None:
-    """Write a page; a file of that name is replaced once all is written."""
-    part = Path(f"{path}.part")
-    try:
-        part.write_text(page, encoding="utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _hash(code: str) -> str:
