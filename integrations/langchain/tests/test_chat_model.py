@@ -260,19 +260,6 @@ def test_the_name_tells_what_decides_the_answers() -> None:
     assert LangChainChatModel(model, name="mine").name == "mine"
 
 
-def test_the_temperature_is_the_models() -> None:
-    """So several answers are refused where all would be the same."""
-    cold, warm = Parametrised(temperature=0.0), Parametrised(temperature=0.7)
-    for model in (cold, warm.bind(temperature=0), cold.with_retry(), cold.with_fallbacks([cold])):
-        asked = LangChainChatModel(model, name="mine")
-        assert asked.temperature == 0, model
-        with pytest.raises(ParameterError, match="sample must be 0 for a model at temperature 0"):
-            LLMJudge(asked, sample=1)
-    for model in (warm, cold.bind(temperature=0.7), cold.with_fallbacks([warm])):
-        assert LangChainChatModel(model).temperature == 0.7, model
-    assert LangChainChatModel(Looped()).temperature is None
-
-
 def test_what_is_configured_decides_too() -> None:
     """A field that a model leaves open is chosen by its config: temperature and name say so."""
     open_ = Parametrised(temperature=0.0).configurable_fields(
@@ -284,7 +271,6 @@ def test_what_is_configured_decides_too() -> None:
         LangChainChatModel(open_.with_config(chosen)),
     ]
     for model in models:
-        assert model.temperature == 0.9
         assert "temperature=0.9" in model.name
         assert model.name != LangChainChatModel(open_).name
 

@@ -147,21 +147,6 @@ def test_name_tells_class_model_and_temperature() -> None:
     assert LlamaIndexChatModel(Scripted(reply="x"), name="judge-7").name == "judge-7"
 
 
-def test_the_temperature_is_the_llms() -> None:
-    """So several answers are refused where all would be the same."""
-    for llm in (
-        Scripted(reply="x", temperature=0.0),
-        Scripted(reply="x", temperature=0.7, additional_kwargs={"temperature": 0}),
-    ):
-        model = LlamaIndexChatModel(llm, name="mine")
-        assert model.temperature == 0
-        with pytest.raises(ParameterError, match="sample must be 0 for a model at temperature 0"):
-            LLMJudge(model, sample=1)
-    warm = LlamaIndexChatModel(Scripted(reply="x", temperature=0.7))
-    assert LLMJudge(warm, sample=1).model is warm
-    assert LlamaIndexChatModel(Scripted(reply="x")).temperature is None
-
-
 def test_the_name_tells_where_and_how_and_no_secret() -> None:
     """Two endpoints and two seeds are two models; a password stays out of store and report."""
     llm = Scripted(

@@ -186,8 +186,8 @@ async def with_worker(use: Callable[[Workers], Awaitable[Any]]) -> Any:
         workers.task.cancel()
 
 
-def test_a_worker_whose_nodes_are_synthesized_is_a_part_of_the_call(runs: int) -> None:
-    """Of calls side by side, each has the nodes that it was given."""
+def test_what_a_worker_retrieves_leaves_the_samples_unscored(runs: int) -> None:
+    """Nobody can tell for which of the calls side by side it did."""
 
     async def ask(workers: Workers, name: str) -> Capture:
         with capture_retrievals() as capture:
@@ -198,9 +198,8 @@ def test_a_worker_whose_nodes_are_synthesized_is_a_part_of_the_call(runs: int) -
     async def run(workers: Workers) -> list[Capture]:
         return await asyncio.gather(*(ask(workers, str(n)) for n in range(runs)))
 
-    for n, capture in enumerate(asyncio.run(with_worker(run))):
-        assert capture.retrieval().error is None
-        assert {context.id for context in capture.contexts() or ()} == {f"own {n}", str(n)}
+    for capture in asyncio.run(with_worker(run)):
+        assert "in a task without it" in str(capture.retrieval().error)
 
 
 def test_a_worker_whose_nodes_nobody_took_over_leaves_the_sample_unscored() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -14,15 +12,10 @@ from typing import Any
 import pytest
 from known_engines import is_complete
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import CustomQueryEngine
-from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from llama_index.core.tools import ToolOutput
-from llama_index.core.tools.types import BaseTool, ToolMetadata
 
 from fullrecall import IdRecall, Sample
-from fullrecall.calls import Call
 from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import capture_of
@@ -97,58 +90,6 @@ def test_a_thread_without_the_context_leaves_the_sample_unscored(thing: Any) -> 
     assert (result.status, result.score) == (Status.UNSCORED, None)
     assert "asked in a thread without the call's context" in result.reason
     assert "copy_context().run" in result.reason
-
-
-class Search(BaseTool):
-    """A tool that returns what it finds in threads without the context."""
-
-    def __init__(self, *retrievers: Any, keeps: int = 9) -> None:
-        self.retrievers = retrievers
-        self.keeps = keeps
-
-    @property
-    def metadata(self) -> ToolMetadata:
-        """Name it."""
-        return ToolMetadata(name="search", description="d")
-
-    def __call__(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
-        """Search one after the other, and collect what nobody holds."""
-        found = []
-        for retriever in self.retrievers:
-            found += bare(retriever, input)[: self.keeps]
-            gc.collect() if random.random() < 0.1 else None
-        return ToolOutput(tool_name="search", content="", raw_input={}, raw_output=found)
-
-
-class Synthesizes(CustomQueryEngine):
-    """Answers from what a thread without the context has returned."""
-
-    keeps: int = 9
-
-    def custom_query(self, query_str: str) -> str:
-        """Have it synthesized."""
-        nodes = [*Brings("a").retrieve(query_str), *bare(Brings("b", "c"), query_str)]
-        return str(NoText(llm=MockLLM()).synthesize(query_str, nodes[: self.keeps]))
-
-
-TAKEN_OVER: dict[str, tuple[Callable[[str], Any], str]] = {
-    "tool": (Search(Brings("a", "b")), "search: a b (Brings: a b)"),
-    "tool of two": (
-        Search(Brings("a"), Brings("b")),
-        "search: a (Brings: a) + search: b (Brings: b)",
-    ),
-    "tool that drops some": (Search(Brings("a", "b"), keeps=1), "search: a (Brings: a b)"),
-    "tool that found nothing": (Search(Brings()), "search:  (Brings: )"),
-    "synthesizer": (Synthesizes().query, "Brings: a + Brings: b c"),
-    "synthesizer of some": (Synthesizes(keeps=2).query, "NoText: a b (Brings: a + Brings: b c)"),
-}
-
-
-def tree(call: Call) -> str:
-    """Return a call, `search: a (Brings: a b)`."""
-    ids = " ".join(str(context.id) for context in call.contexts or ())
-    parts = f" ({' + '.join(map(tree, call.children))})" if call.children else ""
-    return f"{call.source}: {ids}{parts}"
 
 
 @pytest.mark.parametrize("ask", [bare, handed_on])

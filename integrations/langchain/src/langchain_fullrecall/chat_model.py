@@ -60,16 +60,6 @@ class LangChainChatModel:
         description = _described(model) + _configured(config)
         self.name = name or f"langchain:{description}"
 
-    @property
-    def temperature(self) -> float | None:
-        """The highest temperature of the models inside; None where one does not say its own.
-
-        What is bound to a model or configured comes before what the model itself has.
-        """
-        temperatures = _temperatures(self._model, self._config)
-        numbers = [each for each in temperatures if isinstance(each, (int, float))]
-        return max(numbers) if numbers and len(numbers) == len(temperatures) else None
-
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer."""
         return _completion(self._model_for(request).invoke(_messages(request), self._config))
@@ -156,24 +146,6 @@ def _described(runnable: Runnable[Any, Any]) -> str:
 def _configured(config: Mapping[str, Any] | None) -> str:
     """Return what a config chooses of the alternatives and fields that a model leaves open."""
     return public_options((config or {}).get("configurable") or {})
-
-
-def _temperatures(model: Runnable[Any, Any], config: Mapping[str, Any] | None) -> list[Any]:
-    """Return the temperatures of the models inside, or what is bound or configured instead."""
-    chosen = [((config or {}).get("configurable") or {}).get("temperature")]
-    own: list[Any] = []
-
-    def note(value: Any) -> Any:
-        if isinstance(value, (RunnableBinding, DynamicRunnable)):
-            chosen.append(((value.config or {}).get("configurable") or {}).get("temperature"))
-            chosen.append(getattr(value, "kwargs", {}).get("temperature"))
-        elif isinstance(value, BaseLanguageModel):
-            own.append(getattr(value, "temperature", None))
-        return value
-
-    rebuilt(model, note, is_runnable)
-    instead = [each for each in chosen if each is not None]
-    return instead if len(own) <= 1 and instead else own + instead
 
 
 def _model_described(model: BaseLanguageModel[Any]) -> str:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 class RecallSummary:
     """Gives the mean of an evaluator's scores over an experiment, with what it stands on.
 
-    It is an evaluator's `summary`, and goes to `evaluate(…, summary_evaluators=[…])`; with several
-    measures `evaluator.summary.each()` goes to the `batch_evaluators` of a `RunEvalConfig`.
+    It is an evaluator's `summary`, and goes to `evaluate(…, summary_evaluators=[…])`.
     LangSmith passes a summary evaluator the runs but not their scores: this one remembers what
     its evaluator measured for each run, so that no run is judged twice. A run that it has not
     seen it measures then and there.
@@ -59,18 +58,6 @@ class RecallSummary:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = Lock()
-
-    def each(self) -> list[RecallSummary]:
-        """Return one summary for each measure, of what this one remembers.
-
-        For the `batch_evaluators` of a `RunEvalConfig`, each of which gives one score.
-        """
-        single = []
-        for measure, key in zip(self._measures, self._keys, strict=True):
-            each = RecallSummary(self._measured, (measure,), (key,))
-            each._measured_runs, each._lock = self._measured_runs, self._lock
-            single.append(each)
-        return single
 
     def remember(self, run_id: UUID, measured: Measured) -> None:
         """Keep what was measured for a run."""

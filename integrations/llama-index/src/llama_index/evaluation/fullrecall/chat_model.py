@@ -47,11 +47,6 @@ class LlamaIndexChatModel:
         """What identifies the model: two models of one name must give the same answers."""
         return self._name or _described(self._llm)
 
-    @property
-    def temperature(self) -> float | None:
-        """The LLM's temperature; None where it does not say."""
-        return _temperature(self._llm)
-
     def complete(self, request: ChatRequest) -> Completion:
         """Return the LLM's answer; no capture counts it among the application's prompts."""
         llm, messages = self._llm, _messages(request)

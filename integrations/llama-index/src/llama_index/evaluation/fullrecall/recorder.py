@@ -34,7 +34,6 @@ from llama_index.core.tools.types import BaseTool, ToolOutput
 
 from fullrecall.steps import ROOT, Kind, Step, StepLog, brief
 from llama_index.evaluation.fullrecall.reader import NodeValueReader, stand_for_objects
-from llama_index.evaluation.fullrecall.strays import Claim, Problem, with_strays
 
 _logger = logging.getLogger(__name__)
 _numbers = count(1)
@@ -111,8 +110,6 @@ class Recorder:
         self.error: str | None = None
         self.log = StepLog(NodeValueReader())
         self._steps: list[Step] = []
-        self._strays: dict[str, Claim] = {}
-        self._problems: tuple[Problem, ...] = ()
         self._same: dict[str, tuple[object, str]] = {}
         self._inner: dict[str, tuple[int, ...]] = {}
         self._threads: dict[str | None, int] = {}
@@ -124,24 +121,15 @@ class Recorder:
     @property
     def steps(self) -> list[Step]:
         """The steps until now."""
-        return self._gathered()[0] if self.is_open else self._steps
+        return self.log.steps if self.is_open else self._steps
 
     @property
     def problem(self) -> str | None:
         """Why the record is known to be partial."""
-        problems = self._gathered()[1] if self.is_open else self._problems
-        unclaimed = (text for claim, text in problems if not claim.is_claimed)
-        partial = self.log.partial if self.is_open else None
-        return self.partial or partial or next(unclaimed, None)
+        return self.partial or (self.log.partial if self.is_open else None)
 
     def begin(
-        self,
-        id_: str,
-        parent: str | None,
-        instance: Any,
-        arguments: Mapping[str, Any],
-        *,
-        stray: Claim | None = None,
+        self, id_: str, parent: str | None, instance: Any, arguments: Mapping[str, Any]
     ) -> None:
         """Write down that a span began.
 
@@ -157,8 +145,6 @@ class Recorder:
                 return
             self._same[id_] = instance, id_
         caller = parent if around is None else around[1]
-        if stray is not None and self.log.step(caller) is None:
-            self._strays[id_] = stray
         if is_silent:
             self._silent.add(id_)
         query = None if is_silent else _query(arguments)
@@ -216,15 +202,12 @@ class Recorder:
         """Write down nothing any more, and let go of all objects but the copies."""
         if not self.is_open:
             return
-        self._steps, self._problems = self._gathered()
+        self._steps = self.log.steps
         self.partial = self.partial or self.log.partial
         self.is_open = False
         self.deliver = None
         self.log = StepLog(NodeValueReader())
         self._same = {}
-
-    def _gathered(self) -> tuple[list[Step], tuple[Problem, ...]]:
-        return with_strays(self.log.steps, self._strays)
 
     def _caller(self, span: str | None) -> str | None:
         return self._same.get(span or "", (None, span))[1]
@@ -276,17 +259,20 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         if deliver and _question(arguments) is not None:
             call = opened(id_)
             _calls[id_] = _Call(call, recorders.set((*seen_by, call)), deliver)
-        strays = _beside(instance, arguments) if current is None and _open else []
-        if not (seen_by or strays or call):
+        for recorder in _beside(instance, arguments) if current is None else ():
+            recorder.partial = recorder.partial or (
+                f"the call was not recorded completely: {_name(instance, id_)} was asked in a "
+                "thread without the call's context, or in a task without it, which cannot be "
+                "recorded: start a thread with contextvars.copy_context().run or "
+                "asyncio.to_thread, start the task inside the call, and let one task alone "
+                "advance a generator that holds a block open"
+            )
+        if not (seen_by or call):
             return
-        _running[id_] = [*seen_by, *strays, *([] if call is None else [call])]
-        claim = Claim()
+        _running[id_] = [*seen_by, *([] if call is None else [call])]
         for recorder in _running[id_]:
             try:
-                parent = None if recorder is call else parent_id
-                recorder.begin(
-                    id_, parent, instance, arguments, stray=claim if recorder in strays else None
-                )
+                recorder.begin(id_, None if recorder is call else parent_id, instance, arguments)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with the nodes
                 recorder.fail(error)
 
