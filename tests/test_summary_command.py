@@ -89,7 +89,10 @@ def test_its_options(saved: Path) -> None:
         (("--smallest-k", "1.5"), "'--smallest-k': must be from 0 to 1, got 1.5"),
         (("--smallest-k", "0.9", "--score", "x"), "no score 'x' in the report"),
         (("--smallest-k", "0.9", "--measure", "x"), "no measure 'x': choose one of"),
-        (("--smallest-k", "0.9", "--largest", "0"), "'--largest': must be above 0"),
+        (
+            ("--smallest-k", "0.9", "--largest", "0"),
+            "--largest must be a whole number of at least 1, got 0",
+        ),
         (("--smallest-k", "0.9", "--confidence", "1"), "--confidence must be"),
         (("--score", "id_recall"), "--score: needs --smallest-k"),
     ],

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from tests.cli.command_line import SAMPLES, run
 from typer.testing import CliRunner
 
@@ -36,29 +35,19 @@ def test_columns_are_renamed_and_left_out(file: Callable[..., Path]) -> None:
     assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("pairs", "columns"),
-    [
-        ("found=retrieved_ids,gold=expected_ids,junk=", ("found", "gold", "junk")),
-        ("found, best=retrieved_ids,gold=expected_ids,a=b=", ("found, best", "gold", "a=b")),
-    ],
-)
-def test_columns_are_renamed_in_one_option(
-    file: Callable[..., Path], pairs: str, columns: tuple[str, str, str]
-) -> None:
-    """--rename a=b,c=d are two pairs; a column's name may hold a comma, and an = too."""
-    row = dict(zip(columns, (["a"], ["a", "b"], 1), strict=True))
-    result = run("evaluate", file([row]), "--rename", pairs, "--json")
+def test_columns_are_renamed_in_one_option(file: Callable[..., Path]) -> None:
+    """--rename a=b,c=d are two pairs; a column's name may hold an =."""
+    row = {"found": ["a"], "gold=": ["a", "b"], "junk": 1}
+    renames = "found=retrieved_ids,gold==expected_ids,junk="
+    result = run("evaluate", file([row]), "--rename", renames, "--json")
     assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
 
 
-def test_several_files_are_one_report(file: Callable[..., Path], tmp_path: Path) -> None:
-    """Files one after the other, a pattern in quotes, and standard input: the same samples."""
+def test_several_files_are_one_report(file: Callable[..., Path]) -> None:
+    """Files one after the other, and standard input: the same samples."""
     parts = [file(SAMPLES[:1], "part-1.jsonl"), file(SAMPLES[1:], "part-2.jsonl")]
     whole = run("evaluate", file(SAMPLES), "--json").stdout
     assert run("evaluate", *parts, "--json").stdout == whole
-    assert run("evaluate", tmp_path / "part-*.jsonl", "--json").stdout == whole
-    assert run("evaluate", parts[0], tmp_path / "part-*.jsonl", "--json").stdout == whole
     lines = "".join(f"{json.dumps(row)}\n" for row in SAMPLES)
     piped = CliRunner().invoke(app, ["evaluate", "-", "--json"], input=lines)
     assert (piped.exit_code, piped.stdout) == (0, whole)

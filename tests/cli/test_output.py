@@ -76,15 +76,6 @@ def test_an_earlier_report_outlives_an_unreadable_file(
     assert len(Report.load(saved)) == 4
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_told(file: Callable[..., Path]) -> None:
-    """When the report cannot be written, the scores are shown all the same, and why; exit 2."""
-    result = run("evaluate", file(SAMPLES * 50), "--output", "/dev/full")
-    assert result.exit_code == 2
-    assert "No space left on device" in result.stderr
-    assert row_of(result.stdout, "scored")
-
-
 def test_texts_cannot_steer_the_terminal(file: Callable[..., Path]) -> None:
     """Control sequences and markup in a file are shown as text, or not at all."""
     row = {

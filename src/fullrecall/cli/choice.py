@@ -13,9 +13,9 @@ import typer
 
 from fullrecall.cli.console import fail, write, write_json
 from fullrecall.cli.exits import wrong
-from fullrecall.cli.options import CutText, Kind, MeasureText, cut
+from fullrecall.cli.options import CutText, Kind, MeasureText, cut, number
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, Settings, scorer_name, scorers_of
+from fullrecall.cli.scorers import ScorerName, scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import unretrieved
 from fullrecall.evaluation.contest import choose as choice_of
@@ -68,7 +68,7 @@ def choose(
     samples = [unretrieved(sample) for sample in chain.from_iterable(map(read, files))]
     if not samples:
         fail("no questions", *(f"{file} has none" for file in files))
-    (used,) = scorers_of([] if scorer is None else [scorer], Settings(), samples[0])
+    (used,) = scorers_of([] if scorer is None else [scorer], {}, samples[0])
     with redirect_stdout(sys.stderr):
         choice = choice_of(
             samples,
@@ -90,12 +90,9 @@ def choose(
 def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
     racing: dict[str, RetrieverLike] = {}
     for text in named:
-        name, equals, source = text.rpartition("=")
-        if equals and not (name and source):
-            raise wrong(
-                "--retriever", f"expected NAME=MODULE:FUNCTION, bm25=app.py:f, got {text!r}"
-            )
-        name = name or _function(source)
+        name, source = (
+            _pair("--retriever", text) if "=" in text else (text.rpartition(":")[2], text)
+        )
         if name in racing:
             raise wrong("--retriever", f"{name!r} is named twice: name each, NAME={source}")
         racing[name] = retriever_of(source)
@@ -104,5 +101,15 @@ def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
     return racing
 
 
-def _function(source: str) -> str:
-    return source.rpartition(":")[2]
+def _handicap(text: str) -> tuple[str, float]:
+    name, value = _pair("--handicap", text)
+    return name, number(value, "--handicap")
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise wrong(
+            option, f"expected NAME=VALUE, such as bm25=app.py:f or bm25=0.05, got {text!r}"
+        )
+    return name, value

@@ -13,67 +13,39 @@ from fullrecall.cli.layout import Command, Group
 
 
 class Entry(NamedTuple):
-    """What a command does in one sentence, and where it is: `module:function`, or commands."""
+    """Where a command is, `module:function` or commands below it, and what it does in short."""
 
-    summary: str
     source: str | Mapping[str, Entry]
+    summary: str
     examples: str = ""
 
 
+_JUDGE: Mapping[str, Entry] = {
+    "examine": Entry("examination:examine", "Measure a judge on labeled and falsified claims."),
+    "label": Entry("calibration:label", "Sample claims of a judged report to label."),
+    "calibrate": Entry("calibration:calibrate", "Measure a judge against human labels."),
+}
+_TESTSET: Mapping[str, Entry] = {
+    "generate": Entry("testset:generate", "Write questions about documents, with references."),
+    "check": Entry("testset:check", "Check IDs, offsets, near-duplicates, copied words, size."),
+    "complete": Entry("testset:complete", "Judge what retrievers found and nobody labeled."),
+    "review": Entry("testset:review", "Draw questions for people to review; apply decisions."),
+    "follow": Entry("testset:follow", "Move the labels of a set to a new corpus."),
+    "export": Entry("testset:export", "Write a set in the form of another tool."),
+}
 COMMANDS: Mapping[str, Entry] = {
-    "demo": Entry(
-        "Measure real retrievers on this machine: no key, no download, under 20 seconds.",
-        "demo:demo",
-    ),
-    "evaluate": Entry(
-        "Score a file of samples: questions with retrieved and reference contexts.",
-        "evaluation:evaluate",
-    ),
-    "summary": Entry(
-        "Summarize a saved report: means, intervals, the smallest k; or what a store holds.",
-        "summary:summary",
-    ),
-    "compare": Entry(
-        "Compare saved reports of the same questions: was a change an improvement?",
-        "comparison:compare",
-    ),
-    "choose": Entry(
-        "Choose among retrievers: ask them the same questions until one is known to be the best.",
-        "choice:choose",
-    ),
-    "gate": Entry(
-        "Decide in CI whether a report is good enough: exit code 0 pass, 1 fail, 3 cannot tell.",
-        "gate:gate",
-    ),
-    "diagnose": Entry(
-        "Show which changes would gain the most recall, and why each target of a saved "
-        "report was missed.",
-        "diagnosis:diagnose",
-    ),
-    "page": Entry(
-        "Write a web page of saved reports: one file that needs no server or network.",
-        "page:page",
-    ),
-    "doctor": Entry(
-        "Check the installation: versions, extras, frameworks, the built-in judge, a store.",
-        "doctor:doctor",
-    ),
+    "demo": Entry("demo:demo", "Measure real retrievers on this machine: no key, no download."),
+    "evaluate": Entry("evaluation:evaluate", "Score a file of samples."),
+    "summary": Entry("summary:summary", "Summarize a saved report, or what a store holds."),
+    "compare": Entry("comparison:compare", "Compare saved reports of the same questions."),
+    "choose": Entry("choice:choose", "Choose among retrievers by asking the same questions."),
+    "gate": Entry("gate:gate", "Decide in CI whether a report is good enough."),
+    "diagnose": Entry("diagnosis:diagnose", "Show why targets were missed, and what to change."),
+    "page": Entry("page:page", "Write a web page of saved reports."),
+    "doctor": Entry("doctor:doctor", "Check the installation: versions, extras, what works."),
     "judge": Entry(
-        "Measure a judge of claims: on labeled claims, or on labels of your own report.",
-        {
-            "examine": Entry(
-                "Measure a judge on labeled claims, and on true claims with one detail made false.",
-                "examination:examine",
-            ),
-            "label": Entry(
-                "Sample claims of a judged report to label: do the contexts support the claim?",
-                "calibration:label",
-            ),
-            "calibrate": Entry(
-                "Measure a judge against human labels and correct the mean.",
-                "calibration:calibrate",
-            ),
-        },
+        _JUDGE,
+        "Measure a judge of claims.",
         """\
 From a judged report to a corrected mean:
   fullrecall judge label report.jsonl -n 100 --output labels.csv
@@ -81,35 +53,8 @@ From a judged report to a corrected mean:
 """,
     ),
     "testset": Entry(
-        "Make test sets from documents, check them, complete their references, and review them.",
-        {
-            "generate": Entry(
-                "Write questions about documents, with references that were checked.",
-                "testset:generate",
-            ),
-            "check": Entry(
-                "Check a test set: IDs, offsets, near-duplicates, copied words, and size.",
-                "testset:check",
-            ),
-            "complete": Entry(
-                "Judge what retrievers found and nobody labeled, and measure how complete the "
-                "references are.",
-                "testset:complete",
-            ),
-            "review": Entry(
-                "Draw questions for people to review, as a web page or a sheet, and apply what "
-                "they decided.",
-                "testset:review",
-            ),
-            "follow": Entry(
-                "Move the labels of a set to a new corpus, by the words that they were made for.",
-                "testset:follow",
-            ),
-            "export": Entry(
-                "Write a set as another tool has it, and print what that form cannot hold.",
-                "testset:export",
-            ),
-        },
+        _TESTSET,
+        "Make test sets from documents, check, complete, and review them.",
         """\
 From documents to a gate:
   fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
@@ -126,7 +71,7 @@ class Deferred(Command):
 
     def __init__(self, name: str, summary: str, source: str) -> None:
         super().__init__(name, help=summary, rich_markup_mode=None)
-        self._summary, self._source = summary, source
+        self._source = source
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
         """Return the context of the command itself, which whoever runs it goes on with."""
@@ -138,10 +83,10 @@ class Deferred(Command):
 
         module, _, name = self._source.partition(":")
         function = getattr(import_module(f"fullrecall.cli.{module}"), name)
-        text = f"{self._summary}\n\n{help_of(function)}"
         own = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )
+        text = f"{self.help}\n\n{help_of(function)}"
         own.command(self.name, cls=Command, help=text)(command_of(function))
         return typer.main.get_command(own)
 
@@ -172,17 +117,9 @@ class Commands(Group):
             return super().make_context(*arguments, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named; what the system refuses it is one message."""
+        """Run the command that was named."""
         with reader_may_leave():
-            try:
-                return super().invoke(ctx)
-            except BrokenPipeError:
-                raise
-            except OSError as error:  # of a path that a command looked at before it read it
-                from fullrecall.cli.console import fail
-                from fullrecall.cli.problems import explained
-
-                fail(*explained(error))
+            return super().invoke(ctx)
 
 
 _HELP = """\
@@ -214,14 +151,11 @@ def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it so
         raise typer.Exit
 
 
+_VERSION = typer.Option(
+    "--version", callback=_version, is_eager=True, help="Print the version and exit."
+)
+
+
 @app.callback(help=_HELP)
-def _fullrecall(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_version, is_eager=True, help="Print the version and exit."
-        ),
-    ] = False,
-) -> None:
+def _fullrecall(*, version: Annotated[bool, _VERSION] = False) -> None:
     """Take the options that stand before a command."""

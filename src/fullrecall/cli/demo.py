@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import platform
 import sys
+from collections.abc import Iterator
+from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
 
 from fullrecall.cli.console import show
-from fullrecall.cli.demo_page import page
 from fullrecall.cli.exits import wrong
+from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.options import Count, Positive
+from fullrecall.counts import counted
 from fullrecall.demo import Demonstration, run
+from fullrecall.measures import Recall
 from fullrecall.report import compare
 from fullrecall.views import terminal
+from fullrecall.views.sheet import Line, Section, Sheet
+from fullrecall.views.summaries import coverage, mean_cell
+from fullrecall.views.text import shown
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from fullrecall.report import Report, Row
+
+_THROUGH = {
+    "FTS5": "SQLite",
+    "trigrams": "NumPy",
+    "hybrid": "function",
+}
+_ASKED = {"plain": "as people ask", "hard": "in other words than the answer"}
 
 
 def demo(
@@ -44,7 +67,13 @@ def demo(
         demonstration = run(k=k, depth=depth)
     if output is not None:
         _save(demonstration, output)
-    show(*page(demonstration, k=k, depth=depth, missed=missed, output=output))
+    show(*_page(demonstration, k, depth))
+    *_, (last, report) = demonstration.reports.items()
+    if missed:
+        show("", *_missed(report, k, missed))
+    why = f"Why {last} missed {counted(len(demonstration.diagnosis), 'document')} at {k}"
+    show("", Text(why, style="bold"), "", *terminal.parts(*demonstration.diagnosis.sheets), "")
+    show(*_next_steps(output, last))
 
 
 def _save(demonstration: Demonstration, directory: Path) -> None:
@@ -60,3 +89,62 @@ def _save(demonstration: Demonstration, directory: Path) -> None:
     compare(demonstration.reports[first], demonstration.reports[last]).to_html(
         directory / "compared.html", title=f"{first} and {last}"
     )
+
+
+def _page(demonstration: Demonstration, k: int, depth: int) -> Iterator[RenderableType]:
+    """Yield what was asked of what, and the table of means."""
+    reports, wordings = demonstration.reports, demonstration.wordings
+    title = f"The documentation of Python {platform.python_version()}'s standard library"
+    yield Text(title, style="bold")
+    counts = ", ".join(f"{len(wordings[wording])} {how}" for wording, how in _ASKED.items())
+    yield (
+        f"{demonstration.documents:,} documents in {demonstration.chunks:,} chunks; "
+        f"{demonstration.questions} questions that need {demonstration.targets} documents: "
+        f"{counts}. {depth} chunks retrieved for each; {[*reports][-1]} fuses the lists and "
+        "reranks."
+    )
+    yield ""
+    measures = [Recall @ rank for rank in sorted({1, 5, k}) if rank <= depth]
+    sections = []
+    for wording, how in _ASKED.items():
+        worded = [demonstration.worded(name, wording) for name in reports]
+        summaries = [report.summary(*measures)["id_recall"] for report in worded]
+        lines = [
+            Line(measure.name, [shown(summary[measure].mean) for summary in summaries])
+            for measure in measures[:-1]
+        ]
+        last = [mean_cell(summary[measures[-1]]) for summary in summaries]
+        sections.append(Section(how, [*lines, Line(measures[-1].name, last, "95%")]))
+    by_id = [report.summary()["id_recall"] for report in reports.values()]
+    heads = [f"{name}\n{_THROUGH[name]}" for name in reports]
+    yield terminal.Grid(Sheet(heads, [*sections, coverage(by_id)]))
+
+
+def _missed(report: Report, k: int, limit: int) -> Iterator[RenderableType]:
+    """Yield questions that miss a document, the nearest miss first: a larger k would find it."""
+
+    def nearest_miss(row: Row) -> float:
+        missed = [f.rank for r in row.results for f in r.findings if not f.found_at(k)]
+        return min((rank for rank in missed if rank is not None), default=inf)
+
+    samples = MissedSamples(limit, report.methods, k)
+    for row in sorted(report.rows, key=nearest_miss):
+        samples.add(row)
+    yield from samples.shown()
+
+
+def _next_steps(output: Path | None, last: str) -> Iterator[RenderableType]:
+    commands = {
+        "fullrecall demo --output reports": "save reports and web pages",
+        "fullrecall demo --k 5 --missed 20": "smaller k, more misses",
+        "fullrecall evaluate FILE": "your own retriever",
+    }
+    if output is not None:
+        yield f"Saved in {output}: open {last}.html; compared.html compares FTS5 with {last}."
+        yield ""
+        commands.pop("fullrecall demo --output reports")
+        gate = "fullrecall gate REPORT --min-recall 0.4"
+        commands = {gate: "is it good enough?", **commands}
+    yield Text("Next", style="bold")
+    for command, why in commands.items():
+        yield terminal.indented(Text.assemble((f"{command:<41}", "cyan"), why))

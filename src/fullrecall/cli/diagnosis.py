@@ -103,16 +103,11 @@ def diagnose(
 
 def _print(diagnosis: Diagnosis, misses: int, written: Sequence[Path]) -> None:
     """Print what to change, the causes with some misses of each, and where it was written."""
-    show(
-        *(
-            as_options(part) if isinstance(part, str) else part
-            for part in terminal.parts(*diagnosis.sheets)
-        )
-    )
-    for cause in diagnosis.counts():
+    parts = terminal.parts(*diagnosis.sheets)
+    show(*(as_options(part) if isinstance(part, str) else part for part in parts))
+    for cause in diagnosis.counts() if misses else ():
         examples = [miss for miss in diagnosis if miss.cause == cause][:misses]
-        if examples:
-            show("", *(_line(miss) for miss in examples))
+        show("", *map(_line, examples))
     if written:
         show("", *(f"Written to {path}." for path in written))
 
@@ -126,17 +121,13 @@ def _scorers(report: Report, judge: str | None, base_url: str | None) -> Sequenc
     if named is None:
         return ()
     scorers = []
-    judges = []
+    judges = dict.fromkeys(str(method.parameters.get("judge")) for method in report.methods)
     for method in report.methods:
         parameters = dict(method.parameters)
-        judges += [str(parameters["judge"])] if parameters.get("judge") else []
-        if "split" not in parameters or parameters.get("judge") != named.name:
-            continue
-        del parameters["judge"]
-        scorers.append(ClaimRecall(name=method.name, judge=named, **parameters))
+        if "split" in parameters and parameters.pop("judge", None) == named.name:
+            scorers.append(ClaimRecall(name=method.name, judge=named, **parameters))
     if not scorers:
-        by = f"judged by {', '.join(judges)}" if judges else "not judged"
-        raise wrong("--judge", f"claim_recall of this report was {by}, got {judge!r}")
+        raise wrong("--judge", f"this report was judged by {', '.join(judges)}, got {judge!r}")
     return scorers
 
 

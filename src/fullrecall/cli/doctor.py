@@ -180,9 +180,6 @@ def _print(checks: Sequence[Check]) -> None:
     absent = dict.fromkeys(check.advice for check in checks if check.state == "not installed")
     broken = [f"  {check.name}: {check.advice}" for check in checks if check.state == "broken"]
     missing = ["", "Not installed; to install:", *(f"  {command}" for command in absent)]
-    end = (
-        [f"{len(broken)} of {len(checks)} fail:", *broken]
-        if broken
-        else ["Every installed part works."]
-    )
-    write("\n".join([*(missing if absent else []), "", *end, ""]))
+    well = ["Every installed part works."]
+    fail = [f"{len(broken)} of {len(checks)} fail:", *broken] if broken else well
+    write("\n".join([*(missing if absent else []), "", *fail, ""]))

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from fullrecall.cli.console import show, write_json
 from fullrecall.cli.exits import wrong
-from fullrecall.cli.job import Job, check_key, run_job
+from fullrecall.cli.job import check_something_scored, explain, scored
 from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Share, cut
-from fullrecall.cli.outputs import REPORTS, check_output
+from fullrecall.cli.outputs import EXPORTS, REPORTS, check_output
+from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, Settings, possible, scorer_name, scorers_of
+from fullrecall.cli.scorers import ScorerName, possible, scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import (
     counted_samples,
-    expanded,
     joined_with,
     samples_of,
     samples_of_run,
     unretrieved,
 )
-from fullrecall.errors import InputError
-from fullrecall.evaluation.run import Options
+from fullrecall.counts import counted
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.evaluation.run import Options, RunOptions
+from fullrecall.report import Report, Summary, signing
 from fullrecall.run.budget import Budget
+from fullrecall.views import terminal
+from fullrecall.views.sheet import Sheet
+from fullrecall.views.summaries import summary_sheet
+
+if TYPE_CHECKING:
+    from fullrecall.read.traces import Joined
 
 _JUDGING = "Judging claims"
 
@@ -130,64 +140,121 @@ def evaluate(
     - `as_json`: Print the summary as JSON and nothing else.
     - `quiet`: Print the table only: no progress, notes, or misses.
     """
-    if corpus is not None and not corpus.exists():
-        raise wrong("--corpus", f"no file or folder {corpus}")
+    files = list(dict.fromkeys(files))
+    _check_files(files, corpus, output, sign, inputs=(run, references), replace=replace)
     bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens", "cost")}
     budget = _budget(bounds, price, judge)
-    paths, joined = expanded(files), None
-    if output is not None:
-        inputs = [*paths, run, references]
-        way_out = "pass --replace to replace it, or name another file"
-        check_output(output, endings=REPORTS, inputs=inputs, replace=replace, way_out=way_out)
-    check_key(sign, output)
     to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rename": rename or (), "format": format, "id_key": id_key}
     if run is not None:
         reading |= {"retriever": retriever, "references": references}
-        samples = samples_of_run(paths, run, **reading)
+        samples = samples_of_run(files, run, **reading)
     else:
-        samples = samples_of(paths, **{**reading, "id_key": None if to_ask else id_key})
+        samples = samples_of(files, **{**reading, "id_key": None if to_ask else id_key})
+    joined = None
     if references is not None:
         samples, joined = joined_with(samples, references)
     first = next(samples)
-    options = Settings(
-        {"threshold": threshold, "similarity": similarity},
-        {"require_evidence": require_evidence, "split": split},
-        judge,
-        base_url,
-    )
+    own: dict[ScorerName, dict[str, Any]] = {
+        ScorerName.TEXT: {"threshold": threshold, "similarity": similarity},
+        ScorerName.CLAIM: {
+            "require_evidence": require_evidence,
+            "split": split,
+            "judge": judge,
+            "base_url": base_url,
+        },
+    }
     try:
-        scorers = scorers_of(scorer or (), options, first if to_ask is None else unretrieved(first))
+        scorers = scorers_of(scorer or (), own, first if to_ask is None else unretrieved(first))
     except InputError as error:
-        raise error.at(path=str(paths[0])) from None
+        raise error.at(path=str(files[0])) from None
     methods = [used.method for used in scorers]
-    names = [method.name for method in methods]
+    others = [] if scorer else [n for n in possible(first) if n not in {m.name for m in methods}]
     ranks = [each for each in ks or () if isinstance(each, int)]
+    misses, measures = MissedSamples(missed, methods, max(ranks, default=None)), cut(ks, measure)
     every = chain([first], samples)
-    quiet_run = quiet or as_json
-    is_counted = not (quiet_run or run or id_key or references or format)
-    run_job(
-        Job(
-            scorers=scorers,
-            measures=cut(ks, measure),
-            options={
-                "corpus": corpus,
-                "budget": budget,
-                "retriever": to_ask,
-                "id_key": None if to_ask is None else id_key,
-                "progress": not quiet_run,
-                **settings,  # type: ignore[typeddict-item]
-            },
-            missed=MissedSamples(missed, methods, max(ranks, default=None)),
-            output=output,
-            sign=sign,
-            as_json=as_json,
-            quiet=quiet,
-        ),
-        counted_samples(every, paths) if is_counted else every,
-        None if scorer else [name for name in possible(first) if name not in names],
-        joined,
+    options: RunOptions = {
+        "corpus": corpus,
+        "budget": budget,
+        "retriever": to_ask,
+        "id_key": None if to_ask is None else id_key,
+        "progress": not (quiet or as_json),
+        "sink": misses.add,
+        **settings,  # type: ignore[typeddict-item]
+    }
+    is_counted = options["progress"] and not (run or id_key or references or format)
+    report, stopped = scored(
+        counted_samples(every, files) if is_counted else every,
+        scorers,
+        measures,
+        options,
+        output=output,
+        sign=sign,
     )
+    totals = report.summary(*measures)
+    if as_json:
+        _write(totals, report)
+    elif any(score.scored for score in totals):
+        sheet = summary_sheet(totals)
+        show(terminal.Grid(sheet))
+        if not quiet:
+            chosen = None if scorer else others
+            notes = list(_notes(sheet, report, joined, chosen, None if stopped else output))
+            listed = list(misses.shown())
+            show("", *notes, *(["", *listed] if notes and listed else listed))
+    if stopped is not None:
+        explain(stopped, report, totals, output, options)
+    check_something_scored(totals, others)
+
+
+def _check_files(
+    files: Sequence[Path],
+    corpus: Path | None,
+    output: Path | None,
+    sign: Path | None,
+    *,
+    inputs: Sequence[Path | None],
+    replace: bool,
+) -> None:
+    """Raise for files that cannot be read or written, before anything is."""
+    if corpus is not None and not corpus.exists():
+        raise wrong("--corpus", f"no file or folder {corpus}")
+    if output is not None:
+        way_out = "pass --replace to replace it, or name another file"
+        all_inputs = [*files, *inputs]
+        check_output(output, endings=REPORTS, inputs=all_inputs, replace=replace, way_out=way_out)
+    if sign is not None:
+        if output is None or output.suffix in EXPORTS:
+            raise ParameterError("--sign needs --output REPORT, a .jsonl or .parquet: name one")
+        signing.key(sign)
+
+
+def _write(totals: Summary, report: Report) -> None:
+    """Write the summary as JSON, with what the run spent."""
+    spent = report.spent
+    is_spent = spent is not None and spent.sentence()
+    write_json({**totals.to_dict(), **({"spent": spent.to_dict()} if spent and is_spent else {})})
+
+
+def _notes(
+    sheet: Sheet,
+    report: Report,
+    joined: Joined | None,
+    others: Sequence[ScorerName] | None,
+    saved: Path | None,
+) -> Iterator[str]:
+    """Yield what is to be said of the scores; `others` is None where scorers were asked for."""
+    yield from map(as_options, sheet.notes)
+    if joined is not None and joined.left_out:
+        unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""
+        yield f"Left out, since no reference fits: {counted(joined.left_out, 'sample')}{unasked}."
+    if report.spent is not None and report.spent.sentence():
+        yield report.spent.sentence()
+    if others is not None:
+        more = f"; --scorer offers {', '.join(others)}, too" if others else ""
+        yield f"Scored {', '.join(method.name for method in report.methods)}{more}."
+    if saved is not None:
+        yield f"Saved to {saved}."
 
 
 def _budget(bounds: dict[str, Any], price: str | None, judge: str | None) -> Budget | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from fullrecall.cli.options import MeasureText, Positive, Share, ThresholdText
 from fullrecall.cli.outputs import append, check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
-from fullrecall.measures import Measure, Recall, Threshold
+from fullrecall.measures import Recall
 from fullrecall.report import Report
-from fullrecall.results import Gate, GateResult
+from fullrecall.results import Gate
 from fullrecall.views.gates import outcomes
 
 CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
@@ -63,23 +62,35 @@ def gate(
     - `scores`: Score to decide on, such as id_recall; repeatable, and all must pass. Default: the
       only one, or the only recall.
     - `slices FIELD`: Also require every rule within each value of a field, such as kind or source.
+    - `margin`: Largest drop of the mean from the baseline's that still passes, in [0, 1].
+
+    Decision:
+    - `min_coverage`: Required share of scored samples.
+    - `point`: Compare the mean only, without bounds.
 
     Output:
     - `markdown`: Append the outcome as Markdown, for instance to $GITHUB_STEP_SUMMARY.
     - `junit FILE.xml`: Write the outcome as JUnit XML.
     - `as_json`: Print the outcome as JSON and nothing else.
     """
+    recall = Recall if k is None else Recall @ k
+    thresholds = [*([recall >= min_recall] if min_recall is not None else []), *(require or ())]
     if k is not None and min_recall is None and baseline is None:
         raise wrong("--k", "needs --min-recall or --baseline")
-    thresholds = _thresholds(min_recall, k, require or ())
-    _check_rules(thresholds, measure, baseline, decision["margin"])
+    if not thresholds and baseline is None and decision["margin"] is None:
+        raise typer.BadParameter("expected --min-recall or --require, or --baseline with --margin")
+    if (baseline is None) != (decision["margin"] is None):
+        raise typer.BadParameter("expected --baseline and --margin together")
+    if measure and baseline is None:
+        raise wrong("--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'")
     if junit is not None:
         check_output(junit, "--junit", replace=True)
-    compared = measure or ([Recall @ k] if k is not None and min_recall is None else ())
-    scores = decision.pop("scores") or ()
-    rules = Gate(*thresholds, *compared, scores=scores, **decision)
+    compared = measure or ([recall] if k is not None and min_recall is None else [])
+    rules = Gate(*thresholds, *compared, scores=decision.pop("scores") or (), **decision)
     before = None if baseline is None else Report.load(baseline, signed=signed)
-    result = _in_options(rules.check(Report.load(report, signed=signed), before))
+    result = rules.check(Report.load(report, signed=signed), before)
+    checks = [replace(check, reason=as_options(check.reason)) for check in result.checks]
+    result = replace(result, checks=tuple(checks))
     if markdown is not None:
         append(markdown, result.to_markdown())
     if junit is not None:
@@ -89,35 +100,3 @@ def gate(
     else:
         show(*outcomes(result))
     raise typer.Exit(CODES[result.outcome])
-
-
-def _thresholds(
-    min_recall: float | None, k: int | None, require: Sequence[Threshold]
-) -> list[Threshold]:
-    """Return the thresholds: that of recall first, then any others."""
-    if min_recall is None:
-        return list(require)
-    return [(Recall if k is None else Recall @ k) >= min_recall, *require]
-
-
-def _check_rules(
-    thresholds: Sequence[Threshold],
-    measures: Sequence[Measure] | None,
-    baseline: Path | None,
-    margin: float | None,
-) -> None:
-    """Raise `typer.BadParameter` for options that say nothing without another one."""
-    if not thresholds and baseline is None and margin is None:
-        raise typer.BadParameter("expected --min-recall or --require, or --baseline with --margin")
-    if (baseline is None) != (margin is None):
-        raise typer.BadParameter("expected --baseline and --margin together")
-    if measures and baseline is None:
-        raise wrong("--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'")
-
-
-def _in_options(result: GateResult) -> GateResult:
-    """Return a result whose reasons name options and not Python's parameters."""
-    return replace(
-        result,
-        checks=tuple(replace(check, reason=as_options(check.reason)) for check in result.checks),
-    )

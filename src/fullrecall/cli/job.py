@@ -1,4 +1,4 @@
-"""How samples are scored, counted, and saved row by row, then shown.
+"""How samples are scored and saved row by row, and what is said of how it ended.
 
 Rows are let go as soon as they are counted, so memory stays flat however long the file is; and
 whatever ends a run early, what was scored until then is shown and saved.
@@ -7,164 +7,68 @@ whatever ends a run early, what was scored until then is shown and saved.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, redirect_stdout
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from fullrecall.cli.console import fail, noting, show, write_json
+from fullrecall.cli.console import fail, noting
 from fullrecall.cli.exits import INTERRUPTED
-from fullrecall.cli.misses import MissedSamples
-from fullrecall.cli.outputs import EXPORTS, is_device, is_exported, remove
-from fullrecall.cli.problems import as_options, explained
+from fullrecall.cli.outputs import EXPORTS, remove
+from fullrecall.cli.problems import explained
 from fullrecall.counts import counted
-from fullrecall.errors import FullrecallError, ParameterError, RunStopped
+from fullrecall.errors import FullrecallError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary, signing
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
-from fullrecall.views import terminal
-from fullrecall.views.summaries import summary_sheet
 
 if TYPE_CHECKING:
     from fullrecall.cli.scorers import ScorerName
-    from fullrecall.read.traces import Joined
-    from fullrecall.report import Row
-    from fullrecall.results.files.json_lines import Writer as LineWriter
     from fullrecall.scorers import FindingScorer
 
 
-@dataclass(frozen=True)
-class Job:
-    """How samples are scored, and what is shown and saved of it."""
-
-    scorers: Sequence[FindingScorer]
-    measures: Sequence[Measure]
-    options: RunOptions
-    missed: MissedSamples
-    output: Path | None
-    sign: Path | None
-    as_json: bool
-    quiet: bool
-
-
-@dataclass
-class Outcome:
-    """What was scored, and what ended it early if anything did."""
-
-    report: Report
-    stopped: BaseException | None = None
-
-
-def check_key(sign: Path | None, output: Path | None) -> None:
-    """Raise for a key that cannot sign, or where nothing is saved that it could."""
-    if sign is None:
-        return
-    if output is None or is_exported(output) or is_device(output):
-        raise ParameterError("--sign needs --output REPORT, a .jsonl or .parquet: name one")
-    signing.key(sign)
-
-
-def run_job(
-    job: Job,
+def scored(
     samples: Iterable[Sample],
-    others: Sequence[ScorerName] | None,
-    joined: Joined | None,
-) -> None:
-    """Evaluate and print; raises `typer.Exit` with the exit code where something went wrong.
-
-    `others` are scorers that these samples allow, too; None where scorers were asked for.
-    """
-    outcome = _scored(job, samples)
-    summary = outcome.report.summary(*job.measures)
-    spent = outcome.report.spent
-    spent_on = spent.sentence() if spent is not None else ""
-    if job.as_json:
-        values = summary.to_dict()
-        write_json(
-            {**values, "spent": spent.to_dict()} if spent is not None and spent_on else values
-        )
-    elif len(outcome.report) and any(score.scored for score in summary):
-        sheet = summary_sheet(summary)
-        show(terminal.Grid(sheet))
-        if not job.quiet:
-            notes = [
-                *map(as_options, sheet.notes),
-                *_left_out(joined),
-                *([spent_on] if spent_on else []),
-            ]
-            _show_notes(job, outcome, notes, others)
-    if outcome.stopped is None:
-        _check_something_scored(summary, others)
-        return
-    _explain(outcome.stopped, outcome.report, summary, job)
-
-
-def _scored(job: Job, samples: Iterable[Sample]) -> Outcome:
-    outcome = Outcome(Report([scorer.method for scorer in job.scorers]))
-    saved = None if is_exported(job.output) else job.output
-    options: RunOptions = {**job.options, "sink": job.missed.add}
+    scorers: Sequence[FindingScorer],
+    measures: Sequence[Measure],
+    options: RunOptions,
+    *,
+    output: Path | None,
+    sign: Path | None,
+) -> tuple[Report, BaseException | None]:
+    """Return what was scored, saved as `output` is called, and what ended it early, if anything."""
+    report, stopped = Report([scorer.method for scorer in scorers]), None
+    export = None if output is None else EXPORTS.get(output.suffix)
     try:
-        with ExitStack() as opened:
-            opened.enter_context(noting())
-            if saved is not None and is_device(saved):
-                from fullrecall.results.files.json_lines import Writer
-
-                lines = opened.enter_context(Writer(saved, outcome.report.methods))
-                options["sink"] = lambda row: _passed_on(row, job.missed, lines)
-            elif saved is not None:
-                remove(saved)
-                options["output"] = saved
-            if options.get("retriever") is not None:  # what it prints is no part of the output
-                opened.enter_context(redirect_stdout(sys.stderr))
-            outcome.report = evaluate(samples, job.scorers, **options)
-        if job.sign is not None and saved is not None:
-            signing.sign(saved, job.sign)
-    except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
-        outcome.stopped = stopped
-        outcome.report.stopped = ending(stopped)
-        report = getattr(stopped, "report", None)
-        if report is not None:  # one without rows is false, and still says what was spent
-            outcome.report = report
-    if job.output is not None and saved is None:
+        if output is not None and export is None:
+            remove(output)
+            options["output"] = output
+        with noting(), redirect_stdout(sys.stderr):  # what a retriever prints is no output
+            report = evaluate(samples, scorers, **options)
+        if sign is not None and output is not None:
+            signing.sign(output, sign)
+    except (FullrecallError, OSError, KeyboardInterrupt) as error:
+        stopped = error
+        report.stopped = ending(error)
+        until_then = getattr(error, "report", None)
+        if until_then is not None:  # one without rows is false, and still says what was spent
+            report = until_then
+    if output is not None and export is not None:
         try:
-            EXPORTS[job.output.suffix](outcome.report, job.output, measures=job.measures)
-        except (FullrecallError, OSError) as stopped:
-            outcome.stopped = outcome.stopped or stopped
-    return outcome
+            export(report, output, measures=measures)
+        except (FullrecallError, OSError) as error:
+            stopped = stopped or error
+    return report, stopped
 
 
-def _passed_on(row: Row, missed: MissedSamples, lines: LineWriter) -> None:
-    """Count what a row misses, and write it as a line."""
-    missed.add(row)
-    lines.write(row.sample, row.results)
+def check_something_scored(scores: Summary, others: Sequence[ScorerName]) -> None:
+    """Fail where no sample has any score: a pipeline is not to take that for a result.
 
-
-def _left_out(joined: Joined | None) -> Iterator[str]:
-    if joined is not None and joined.left_out:
-        unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""
-        samples = counted(joined.left_out, "sample")
-        yield f"Left out, since no reference fits: {samples}{unasked}."
-
-
-def _show_notes(
-    job: Job, outcome: Outcome, notes: list[str], others: Sequence[ScorerName] | None
-) -> None:
-    """Print what is to be said of the scores, and the misses."""
-    if others is not None:
-        more = f"; --scorer offers {', '.join(others)}, too" if others else ""
-        notes.append(f"Scored {', '.join(method.name for method in outcome.report.methods)}{more}.")
-    if job.output is not None and outcome.stopped is None:
-        notes.append(f"Saved to {job.output}.")
-    missed = list(job.missed.shown())
-    show("", *notes, *(["", *missed] if notes and missed else missed))
-
-
-def _check_something_scored(scores: Summary, others: Sequence[ScorerName] | None) -> None:
-    """Fail where no sample has any score: a pipeline is not to take that for a result."""
+    `others` are scorers that the first sample allows, too.
+    """
     if any(value.samples for score in scores for value in score.values()):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
@@ -181,14 +85,20 @@ def _check_something_scored(scores: Summary, others: Sequence[ScorerName] | None
     fail("nothing could be scored", *reasons[:4])
 
 
-def _explain(stopped: BaseException, report: Report, summary: Summary, job: Job) -> None:
+def explain(
+    stopped: BaseException,
+    report: Report,
+    summary: Summary,
+    output: Path | None,
+    options: Iterable[str],
+) -> NoReturn:
     """Say what ended the run early, and exit with its code."""
     count = len(report)
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
         count = max(score.scored + score.undefined for score in summary)
-    kept = f", saved in {job.output}" if len(report) and job.output else ""
-    scored = f"Scored {counted(count, 'sample')} before that{kept}."
+    kept = f", saved in {output}" if len(report) and output else ""
+    until_then = f"Scored {counted(count, 'sample')} before that{kept}."
     if isinstance(stopped, KeyboardInterrupt):
-        fail("interrupted", scored, code=INTERRUPTED)
-    fail(*explained(stopped, job.options), scored)
+        fail("interrupted", until_then, code=INTERRUPTED)
+    fail(*explained(stopped, options), until_then)

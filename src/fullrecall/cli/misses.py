@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fullrecall.report import Row
     from fullrecall.result import Method, Result
 
-
 _TARGETS_SHOWN = 10
 
 
@@ -26,10 +25,10 @@ class MissedSamples:
     """
 
     def __init__(self, limit: int, methods: Sequence[Method], k: int | None = None) -> None:
-        self.limit = limit
-        self.k = k
-        self.count = 0
-        self.scored = False
+        self._limit = limit
+        self._k = k
+        self._count = 0
+        self._any_scored = False
         self._several = len(methods) > 1
         self._parts: list[RenderableType] = []
 
@@ -40,26 +39,24 @@ class MissedSamples:
             (finding, result)
             for result in scored
             for finding in result.findings
-            if not finding.found_at(self.k)
+            if not finding.found_at(self._k)
         ]
-        self.scored = self.scored or bool(scored)
-        self.count += bool(missed)
-        if missed and self.count <= self.limit:
+        self._any_scored = self._any_scored or bool(scored)
+        self._count += bool(missed)
+        if missed and self._count <= self._limit:
             self._parts += self._described(row, missed)
 
     def shown(self) -> Iterator[RenderableType]:
         """Yield what a console prints."""
         from rich.text import Text
 
-        if self.scored and not self.count:
+        if self._any_scored and not self._count:
             yield Text("No scored sample misses anything.")
-        if not self.count or not self.limit:
+        if not self._parts:
             return
-        first = ":"
-        if self.count > self.limit:
-            first = f", the first {self.limit}:" if self.limit > 1 else ", the first:"
-        some = "samples miss" if self.count > 1 else "sample misses"
-        yield Text(f"{self.count:,} {some} something{first}", style="bold")
+        first = f", the first {self._limit}" if self._count > self._limit else ""
+        some = "samples miss" if self._count > 1 else "sample misses"
+        yield Text(f"{self._count:,} {some} something{first}:", style="bold")
         yield from self._parts
 
     def _described(
@@ -72,22 +69,19 @@ class MissedSamples:
         yield Text.assemble((one_line(row.label, 60), "bold cyan"), f"  {question}")
         for finding, result in missed[:_TARGETS_SHOWN]:
             score = f"{result.method.name}: " if self._several else ""
-            where = f" — {score}{_where(finding, result, self.k)}"
             target = one_line(finding.target.label, 120)
-            yield indented(Text.assemble(target, (where, "yellow")))
+            yield indented(
+                Text.assemble(target, (f" — {score}{_where(finding, result)}", "yellow"))
+            )
         if len(missed) > _TARGETS_SHOWN:
             yield indented(Text(f"… and {len(missed) - _TARGETS_SHOWN:,} more"))
 
 
-def _where(finding: Finding, result: Result, k: int | None) -> str:
-    """Return where a target that was missed stands: beyond `k`, in part, or nowhere."""
-    retrieved = result.retrieved
+def _where(finding: Finding, result: Result) -> str:
+    """Return where a target that was missed stands: further down, in part, or nowhere."""
     if finding.rank is not None:
         return f"at rank {finding.rank}"
-    credit = finding.credit_at()
+    credit, retrieved = finding.credit_at(), result.retrieved
     if credit:
-        within = (
-            "" if k is None or k >= retrieved else f", {finding.credit_at(k):.0%} in the first {k}"
-        )
-        return f"{credit:.0%} of it in the {retrieved} retrieved{within}"
+        return f"{credit:.0%} of it in the {retrieved} retrieved"
     return f"not in the first {retrieved}" if retrieved else "nothing was retrieved"

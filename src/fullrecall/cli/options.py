@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias, TypeVar
+from math import inf
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import typer
 
@@ -17,8 +17,7 @@ from fullrecall.measures.text import ALIASES
 Read = TypeVar("Read")
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """How the text of an option is read: by a parser, or with a check behind its type's own."""
 
     metavar: str | None = None
@@ -30,22 +29,16 @@ class Kind:
         return {"parser": self.parser, "callback": self.check}
 
 
-def at_least(least: int) -> Callable[[int | None], int | None]:
-    """Return a check that refuses whole numbers below `least`; None is no number."""
+def within(least: int, most: float = inf) -> Callable[[float | None], float | None]:
+    """Return a check that refuses other numbers than these; None is no number."""
 
-    def checked(value: int | None) -> int | None:
-        if value is not None and value < least:
-            raise typer.BadParameter(f"must be a whole number of at least {least}, got {value}")
+    def checked(value: float | None) -> float | None:
+        if value is not None and not least <= value <= most:
+            limits = f"from {least} to {most}" if most < inf else f"at least {least}"
+            raise typer.BadParameter(f"must be {limits}, got {value:g}")
         return value
 
     return checked
-
-
-def share(value: float | None) -> float | None:
-    """Refuse numbers outside of 0 to 1; None is no number."""
-    if value is not None and not 0 <= value <= 1:
-        raise typer.BadParameter(f"must be from 0 to 1, got {value:g}")
-    return value
 
 
 def cuts(text: str) -> tuple[Cut, ...]:
@@ -74,13 +67,6 @@ def one_cut(text: str) -> Cut:
     if len(several) > 1:
         raise typer.BadParameter(f"must be one k, got {text!r}")
     return several[0]
-
-
-def above_zero(value: float | None) -> float | None:
-    """Refuse numbers that are not above zero; None is no number."""
-    if value is not None and not value > 0:
-        raise typer.BadParameter(f"must be above 0, got {value:g}")
-    return value
 
 
 def number(text: str, option: str) -> float:
@@ -121,16 +107,15 @@ def cut(ks: Iterable[Cut] | None, measures: Iterable[Measure] | None) -> tuple[M
     return tuple(dict.fromkeys([*(Recall @ k for k in ks or ()), *(measures or ())]))
 
 
-Share: TypeAlias = Annotated[float, Kind("0…1", check=share)]
-Positive: TypeAlias = Annotated[int, Kind("N", check=at_least(1))]
-Count: TypeAlias = Annotated[int, Kind("N", check=at_least(0))]
-Amount: TypeAlias = Annotated[float, Kind(check=above_zero)]
+Share: TypeAlias = Annotated[float, Kind("0…1", check=within(0, 1))]
+Positive: TypeAlias = Annotated[int, Kind("N", check=within(1))]
+Count: TypeAlias = Annotated[int, Kind("N", check=within(0))]
 CutText: TypeAlias = Annotated[Cut, Kind("K", one_cut)]
 Cuts: TypeAlias = Annotated[tuple[Cut, ...], Kind("K[,K...]", cuts)]
 MeasureText: TypeAlias = Annotated[Measure, Kind("MEASURE", measure_of)]
 ThresholdText: TypeAlias = Annotated[Threshold, Kind("MEASURE>=0…1|MEASURE<=0…1", threshold_of)]
 
-FLAGS: Mapping[str, tuple[str, ...]] = {
+_FLAGS: Mapping[str, tuple[str, ...]] = {
     "as_json": ("--json",),
     "k": ("--k", "-k"),
     "ks": ("--k", "-k", "--ks"),
@@ -143,6 +128,12 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
     "scores": ("--score",),
 }
 """Options that are not called as their parameters are, or in one letter too."""
+
+
+def flags_of(name: str) -> tuple[str, ...]:
+    """Return how an option is written, by the name of its parameter."""
+    return _FLAGS.get(name, (f"--{name.replace('_', '-')}",))
+
 
 METAVARS: Mapping[str, str] = {
     "base_url": "URL",

@@ -11,16 +11,6 @@ from fullrecall.cli.exits import wrong
 from fullrecall.report import Report
 from fullrecall.report.signature import is_report
 
-STARTS: Mapping[str, bytes] = {
-    ".jsonl": b'{"kind": "fullrecall report"',
-    ".json": b'{\n "kind": "fullrecall scores"',
-    ".csv": b"sample,user_input,group",
-    ".md": b"### Context recall, ",
-    ".xml": b'<testsuite package="fullrecall"',
-    ".html": b'<meta name="generator" content="fullrecall',
-}
-"""What stands in the head of our own files, by the ending of their names."""
-
 EXPORTS: Mapping[str, Callable[..., Any]] = {
     ".json": Report.to_json,
     ".csv": Report.to_csv,
@@ -30,9 +20,20 @@ EXPORTS: Mapping[str, Callable[..., Any]] = {
 }
 """The formats of a report that are made at the end, by the ending of a file's name."""
 
-REPORTS = (*STARTS, ".parquet")
+REPORTS = (".jsonl", *EXPORTS, ".parquet")
+_MARKS = (
+    b'{"kind": "fullrecall report"',
+    b'{\n "kind": "fullrecall ',
+    b"sample,user_input,group",
+    b"sample,question,score",
+    b"### Context recall, ",
+    b"### Diagnosis of ",
+    b'package="fullrecall"',
+    b'<meta name="generator" content="fullrecall',
+)
+"""What stands in the head of our own files."""
+
 _HEAD = 1024
-_MANY = 3
 
 
 def check_output(
@@ -52,11 +53,8 @@ def check_output(
     others = [other for other in inputs if other is not None and other.exists()]
     if path.exists() and any(map(path.samefile, others)):
         raise wrong(option, f"must not be an input file, got {path}")
-    if is_device(path):
-        return
     if endings and path.suffix not in endings:
-        choices = " or ".join(endings) if len(endings) < _MANY else f"one of {', '.join(endings)}"
-        raise wrong(option, f"must end in {choices}, got {path.name!r}")
+        raise wrong(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
     if path.suffix == ".parquet":
         _check_pyarrow(option)
     if not path.exists():
@@ -82,30 +80,20 @@ def _check_pyarrow(option: str) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file is empty or a report that was written before."""
-    if path.suffix == ".parquet":
+    """Whether a file is empty or was written by fullrecall before."""
+    if path.is_dir():
         return is_report(path)
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    return not head or STARTS.get(path.suffix, head + b"?") in head
+    return not head or any(mark in head for mark in _MARKS)
 
 
 def remove(path: Path) -> None:
-    """Remove a report that is to be replaced, if there is one; a device stays."""
+    """Remove a report that is to be replaced, if there is one."""
     if path.is_dir():
         shutil.rmtree(path)
-    elif not is_device(path):
+    else:
         path.unlink(missing_ok=True)
-
-
-def is_exported(path: Path | None) -> bool:
-    """Whether the report is to be written in one of the formats that are made at the end."""
-    return path is not None and not is_device(path) and path.suffix in EXPORTS
-
-
-def is_device(path: Path) -> bool:
-    """Whether `path` is there and no file, such as a pipe: it takes the lines as they come."""
-    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def append(path: Path, text: str) -> None:

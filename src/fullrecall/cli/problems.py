@@ -3,56 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
-from fullrecall.cli.options import FLAGS
+from fullrecall.cli.options import flags_of
 from fullrecall.errors import InputError, MissingExtraError
 
-
-def _renamed(match: re.Match[str]) -> str:
-    pairs = _RENAMED.findall(match[0])
-    return "--rename " + ",".join(f"{old}={new}" for old, new in pairs)
-
-
-_RENAMED = re.compile(r"'([^']+)': (?:None|'([^']+)')")
-_IN_PYTHON: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = (
-    (re.compile(r"rename=\{(?:'[^']+': (?:None|'[^']+')(?:, )?)++\}"), _renamed),
-    (re.compile(r"rename=\{…: None\}"), "--rename COLUMN="),
-    (re.compile(r"read\(path, format='(\w+)'\)"), r"--format \1"),
-    (re.compile(r"pass format="), "pass --format"),
-    (re.compile(r"read_trec\(qrels, run\)"), "--run"),
-    (re.compile(r"or None to leave the column out"), "or leave the column out: OLD="),
-    (re.compile(r", or pass a callable"), ""),
+_OPTION = re.compile(
+    r"(?<![\w'`(])(corpus|format|id_key|judge|old|prove|retriever|scorers)="
+    r"(?:'([^']+)'|True|\[…\]|(?=[ ,;]|$))"
+)
+_RENAMED = re.compile(r"rename=\{((?:'[^']+': (?:None|'[^']+')(?:, )?)++)\}")
+_SENTENCES = (
+    ("rename={…: None}", "--rename COLUMN="),
+    ("or None to leave the column out", "or leave the column out: OLD="),
+    ("read_trec(qrels, run)", "--run"),
+    (", or pass a callable", ""),
     (
-        re.compile(r"Pass more to diagnose: .*"),
+        "Pass more to diagnose: corpus=, retriever=, scorers=.",
         "Add --corpus, --retriever, or --judge to find more causes.",
     ),
-    (re.compile(r"retrieve deeper to learn its rank: retriever="), "add --retriever for its rank"),
-    (re.compile(r"scorers=\[…\], to ask"), "--judge, to ask"),
-    (re.compile(r"(?<= )retriever=(?= |$|;)"), "--retriever"),
-    (re.compile(r"(?<= )corpus=(?= |$|;)"), "--corpus"),
-    (re.compile(r"pass judge=LLMJudge\(…\)"), "pass --judge openai:MODEL"),
-    (re.compile(r"to_label\(second=True\) draws"), "--to-confirm draws"),
-    (re.compile(r": use to_label(?=;)"), ": use --to-label"),
-    (re.compile(r"prove=True"), "--prove"),
     (
-        re.compile(r"pass id_key= a function that returns IDs as the references do"),
+        "pass id_key= a function that returns IDs as the references do",
         "write both in one way, or name a field that has the references' IDs with --id-key",
     ),
-    (re.compile(r"\bid_key='([^']+)'"), r"--id-key \1"),
-    (re.compile(r"\bid_key="), "--id-key"),
-    (re.compile(r"pass old="), "pass --old"),
-    (re.compile(r"choose one by its name"), "choose with --score"),
-    (re.compile(r"\bsplit must be"), "--split must be"),
-    (re.compile(r"pass judge=LLMJudge\(…\)"), "pass --judge openai:MODEL"),
-    (re.compile(r"\bmin_coverage\b"), "--min-coverage"),
-    (re.compile(r'or evaluate with keep="rows"'), "or save the report with --output REPORT.jsonl"),
+    ("judge=LLMJudge(…)", "--judge openai:MODEL"),
+    ("to_label(second=True) draws", "--to-confirm draws"),
+    (": use to_label;", ": use --to-label;"),
+    ("choose one by its name", "choose with --score"),
+    ("min_coverage", "--min-coverage"),
     (
-        re.compile(r"set OPENAI_API_KEY, pass api_key=…, or pass the base_url of"),
+        "set OPENAI_API_KEY, pass api_key=…, or pass the base_url of",
         "set OPENAI_API_KEY, or pass --base-url with the address of",
     ),
 )
-"""What the library suggests in Python, with the option that does the same."""
+"""What the library suggests in Python, with what does the same on the command line."""
 
 
 def explained(error: BaseException, options: Iterable[str] = ()) -> tuple[str, ...]:
@@ -64,7 +48,8 @@ def explained(error: BaseException, options: Iterable[str] = ()) -> tuple[str, .
         lines = as_options(error.problem).splitlines()
         if error.field is not None:
             lines.append(f"field: {error.field}")
-        return (_location(error), *lines)
+        path = "standard input" if error.path == "-" else error.path or "the input"
+        return (path if error.line is None else f"{path}, line {error.line:,}", *lines)
     if isinstance(error, MissingExtraError):
         reason, _, command = str(error).rpartition(": ")
         return (reason, command)
@@ -73,19 +58,24 @@ def explained(error: BaseException, options: Iterable[str] = ()) -> tuple[str, .
         return (f"{where}{error.strerror or error}",)
     problem = as_options(str(error))
     for name in options:
-        flag = FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0]
-        problem = re.sub(rf"(?<![\w'`-]){name}(?= must be|=)", flag, problem)
+        problem = re.sub(rf"(?<![\w'`-]){name}(?= must be|=)", flags_of(name)[0], problem)
     return (problem,)
-
-
-def _location(error: InputError) -> str:
-    location = error.path or "the input"
-    location = "standard input" if location == "-" else location
-    return location if error.line is None else f"{location}, line {error.line:,}"
 
 
 def as_options(problem: str) -> str:
     """Return a sentence of the library with options in place of Python's parameters."""
-    for pattern, option in _IN_PYTHON:
-        problem = pattern.sub(option, problem)
-    return problem
+    for in_python, option in _SENTENCES:
+        problem = problem.replace(in_python, option)
+    problem = re.sub(r"read\(path, (format='\w+')\)", r"\1", problem)
+    problem = _RENAMED.sub(_as_rename, problem)
+    return _OPTION.sub(_as_option, problem)
+
+
+def _as_rename(match: re.Match[str]) -> str:
+    pairs = re.findall(r"'([^']+)': (?:None|'([^']+)')", match[1])
+    return "--rename " + ",".join(f"{old}={new}" for old, new in pairs)
+
+
+def _as_option(match: re.Match[str]) -> str:
+    name = "judge" if match[1] == "scorers" else match[1]
+    return " ".join(filter(None, [flags_of(name)[0], match[2]]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -25,7 +25,15 @@ def retriever_of(address: str) -> RetrieverLike:
     from fullrecall.errors import ParameterError
     from fullrecall.run.retrievers import as_retriever
 
-    target: Any = _loaded(address)
+    source, _, name = address.rpartition(":")
+    if not source or not name:
+        raise wrong("--retriever", f"expected MODULE:NAME, such as app.py:search, got {address!r}")
+    try:
+        with redirect_stdout(sys.stderr):  # --json prints nothing else
+            target: Any = attrgetter(name)(_module(source))
+    except (Exception, SystemExit) as error:
+        problem = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
+        raise wrong("--retriever", f"cannot load {address!r}: {problem}") from error
     try:
         as_retriever(target)
     except ParameterError as error:
@@ -34,31 +42,12 @@ def retriever_of(address: str) -> RetrieverLike:
     return cast("RetrieverLike", target)
 
 
-def _loaded(address: str) -> Any:
-    source, _, name = address.rpartition(":")
-    if not source or not name:
-        raise wrong(
-            "--retriever",
-            f"expected MODULE:NAME, such as app.py:search, got {address!r}",
-        )
-    try:
-        with redirect_stdout(sys.stderr):  # --json prints nothing else
-            module = _of_file(Path(source)) if source.endswith(".py") else _of_path(source)
-    except (Exception, SystemExit) as error:
-        problem = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
-        raise wrong("--retriever", f"cannot load {address!r}: {problem}") from error
-    target: Any = module
-    for part in name.split("."):
-        if not hasattr(target, part):
-            near = get_close_matches(part, dir(target), 1)
-            meant = f": did you mean {near[0]}?" if near else ""
-            raise wrong("--retriever", f"cannot load {address!r}: {source} has no {name}{meant}")
-        target = getattr(target, part)
-    return target
-
-
-def _of_file(path: Path) -> ModuleType:
-    """Return the module of a file, which imports what lies beside it, as `python FILE` does."""
+def _module(source: str) -> ModuleType:
+    """Return a module, or that of a file, which imports what lies beside it, as Python does."""
+    if not source.endswith(".py"):
+        sys.path.insert(0, str(Path.cwd()))
+        return import_module(source)
+    path = Path(source)
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}")
     sys.path.insert(0, str(path.resolve().parent))
@@ -69,8 +58,3 @@ def _of_file(path: Path) -> ModuleType:
     sys.modules.setdefault(path.stem, module)  # where its classes look for their module
     spec.loader.exec_module(module)
     return module
-
-
-def _of_path(name: str) -> ModuleType:
-    sys.path.insert(0, str(Path.cwd()))
-    return import_module(name)

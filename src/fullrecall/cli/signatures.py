@@ -1,11 +1,9 @@
 """How a function becomes a command: its parameters are the options, its docstring is the help.
 
 Parameters before the `*` are arguments, those behind it options. What an option does is said once:
-
-- in the docstring of the command, as "- `name METAVAR`: What it does.";
-- else in that of `fullrecall.cli.options.Common`;
-- else in that of the Python function or class that takes it: `@taking(Gate, "margin point")` adds
-  its parameters to the command, with their types and defaults. They reach it as keywords.
+in the docstring of the command, as "- `name METAVAR`: What it does.", else in that of
+`fullrecall.cli.options.Common`. `@taking(Gate, "margin point")` adds parameters of a Python
+function or class to the command, with their types and defaults. They reach it as keywords.
 
 The first paragraph of a command's docstring is for who reads the code: the help begins with the
 summary of `fullrecall.cli.commands` instead.
@@ -16,7 +14,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
@@ -25,14 +22,14 @@ import typer
 
 from fullrecall.cli.console import fail, noting
 from fullrecall.cli.exits import INTERRUPTED
-from fullrecall.cli.options import FLAGS, METAVARS, Common, Kind
+from fullrecall.cli.options import METAVARS, Common, Kind, flags_of
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError
 
 _BULLET = re.compile(
     r"^- `(?P<name>\w+)(?: (?P<metavar>[^`]+))?`: (?P<text>.*(?:\n  .*)*)\n?", re.MULTILINE
 )
-_SENTENCE = re.compile(r".*?(?=[;.](?:\s|$)|: |$)", re.DOTALL)
+_HEADING = re.compile(r"\n\n[A-Z][\w ]*:\n*(?=\n\n|\Z)")
 _TYPES: Mapping[str, Any] = {"bool": bool, "int": int, "float": float, "str": str}
 
 
@@ -45,11 +42,10 @@ class Description(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Parameters that a command takes over from a Python function or class."""
+    """A parameter that a command takes over from a Python function or class."""
 
-    source: Any
-    names: tuple[str, ...]
-    prefix: str
+    kind: Any
+    default: Any
     heading: str | None
 
 
@@ -60,10 +56,16 @@ def taking(
 
     `prefix` stands before their names on the command line, `heading` over them in the help.
     """
+    parameters = inspect.signature(source).parameters
+    taken = {
+        f"{prefix}{name}": Taken(
+            _type_of(str(parameters[name].annotation)), parameters[name].default, heading
+        )
+        for name in names.split()
+    }
 
     def added(function: Callable[..., None]) -> Callable[..., None]:
-        source_part = Taken(source, tuple(names.split()), prefix, heading)
-        function.__dict__.setdefault("takes", []).insert(0, source_part)
+        function.__dict__["takes"] = {**taken, **getattr(function, "takes", {})}
         return function
 
     return added
@@ -71,13 +73,16 @@ def taking(
 
 def command_of(function: Callable[..., None]) -> Callable[..., None]:
     """Return a function for typer, which declares the options and prints what goes wrong."""
-    own, _ = descriptions(inspect.getdoc(function) or "")
-    parameters = [*_own(function, own), *_of_sources(function, own)]
-    # Options as the help lists them: in the order of its headings.
-    order = list(own)
-    parameters.sort(key=lambda parameter: (parameter.kind, _order(parameter, order)))
+    described, _ = descriptions(inspect.getdoc(function) or "")
+    order = list(described)
 
-    @wraps(function)
+    def place(parameter: Parameter) -> tuple[int, int]:
+        """Return where the help lists it: options in the order of its headings."""
+        is_listed = parameter.kind is Parameter.KEYWORD_ONLY and parameter.name in order
+        return parameter.kind, order.index(parameter.name) if is_listed else len(order)
+
+    parameters = sorted(_parameters(function, {**_COMMON, **described}), key=place)
+
     def run(**values: Any) -> None:
         try:
             with noting():
@@ -87,18 +92,10 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
 
+    run.__name__ = function.__name__
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    del run.__wrapped__
     return run
-
-
-def _order(parameter: Parameter, documented: list[str]) -> int:
-    """Return where an option stands in the help; arguments stay as they are."""
-    if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
-        return 0
-    name = parameter.name
-    return documented.index(name) if name in documented else len(documented)
 
 
 def help_of(function: Callable[..., None]) -> str:
@@ -115,51 +112,28 @@ def descriptions(doc: str) -> tuple[dict[str, Description], str]:
         heading = above.removesuffix(":") if re.fullmatch(r"[A-Z][\w ]*:", above) else None
         text = " ".join(match["text"].split())
         described[match["name"]] = Description(text, match["metavar"], heading)
-    rest = _BULLET.sub("", doc)
-    return described, re.sub(r"\n\n[A-Z][\w ]*:\n*(?=\n\n|\Z)", "", rest)
+    return described, _HEADING.sub("", _BULLET.sub("", doc))
 
 
 _COMMON, _ = descriptions(inspect.getdoc(Common) or "")
 
 
-def _own(function: Callable[..., None], own: Mapping[str, Description]) -> Iterator[Parameter]:
-    """Yield the parameters of a command itself."""
-    hints = get_type_hints(function, include_extras=True)
-    sources = getattr(function, "takes", ())
-    of_sources = {f"{source.prefix}{name}" for source in sources for name in source.names}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is Parameter.VAR_KEYWORD or parameter.name in of_sources:
-            continue
-        described = own.get(parameter.name) or _COMMON.get(parameter.name) or Description("")
-        kind = hints[parameter.name]
-        if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
-            yield _argument(parameter, kind, described)
-        else:
-            yield _option(parameter.name, kind, parameter.default, described)
-
-
-def _of_sources(
-    function: Callable[..., None], own: Mapping[str, Description]
+def _parameters(
+    function: Callable[..., None], described: Mapping[str, Description]
 ) -> Iterator[Parameter]:
-    """Yield the parameters that a command takes over."""
-    for source_part in getattr(function, "takes", ()):
-        signature = inspect.signature(source_part.source).parameters
-        there, _ = descriptions(inspect.getdoc(source_part.source) or "")
-        for name in source_part.names:
-            default = signature[name].default
-            called = f"{source_part.prefix}{name}"
-            described = own.get(called) or _COMMON.get(called) or _in_short(there, name)
-            described = described._replace(heading=described.heading or source_part.heading)
-            kind = _type_of(str(signature[name].annotation))
-            yield _option(called, kind, default, described)
-
-
-def _in_short(there: Mapping[str, Description], name: str) -> Description:
-    """Return the first statement of what Python's documentation says of a parameter."""
-    described = there.get(name, Description(""))
-    match = _SENTENCE.match(described.text)
-    text = match.group() if match else described.text
-    return described._replace(text=f"{text[:1].upper()}{text[1:]}.".replace("`", ""))
+    """Yield the parameters of a command: its own, then those that it takes over."""
+    hints = get_type_hints(function, include_extras=True)
+    takes: Mapping[str, Taken] = getattr(function, "takes", {})
+    nothing = Description("")
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
+            yield _argument(parameter, hints[name], described.get(name, nothing))
+        elif parameter.kind is Parameter.KEYWORD_ONLY and name not in takes:
+            yield _option(name, hints[name], parameter.default, described.get(name, nothing))
+    for name, taken in takes.items():
+        description = described.get(name, nothing)
+        heading = description.heading or taken.heading
+        yield _option(name, taken.kind, taken.default, description._replace(heading=heading))
 
 
 def _type_of(annotation: str) -> Any:
@@ -177,20 +151,18 @@ def _argument(parameter: Parameter, kind: Any, described: Description) -> Parame
     info = typer.Argument(
         metavar=metavar, show_default=False, help=described.text, **read.settings()
     )
-    annotation = Annotated[kind, info]
-    return parameter.replace(annotation=annotation)
+    return parameter.replace(annotation=Annotated[kind, info])
 
 
 def _option(name: str, kind: Any, default: Any, described: Description) -> Parameter:
     kind, read = _parts(kind)
     kind = kind if read.parser is None or get_origin(kind) is list else Any
-    flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
-    if kind is bool:
-        flags = (f"{flags[0]}/--no-{flags[0][2:]}",) if default is True else flags
-        default = bool(default)
-    elif default == ():
-        default = None
+    default = None if default == () else default
     metavar = described.metavar or METAVARS.get(name) or read.metavar or _metavar(kind)
+    flags = flags_of(name)
+    if kind is bool:
+        flags = (f"{flags[0]}/--no-{flags[0][2:]}",) if default else flags
+        default = bool(default)
     info = typer.Option(
         *flags,
         metavar=None if kind is bool else metavar,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from glob import glob
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,10 +16,6 @@ from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
     from fullrecall.read.traces import Joined
-
-_PAIR = r".+?=\w*"
-_NAMED_PAIR = r"(?P<old>.+?)=(?P<new>\w*)(?:,|$)"
-"""OLD=NEW: a field is a word, a column may be anything."""
 
 
 def samples_of(
@@ -64,15 +58,6 @@ def samples_of_run(files: Sequence[Path], run: Path, **others: object) -> Iterat
     return datasets.read_trec(files[0], run)
 
 
-def expanded(files: Iterable[Path]) -> list[Path]:
-    """Return the files that exist or are named, and those that a pattern in quotes stands for."""
-    paths: list[Path] = []
-    for file in files:
-        names = [] if file.exists() else sorted(glob(str(file), recursive=True))  # noqa: PTH207
-        paths += [Path(name) for name in names] or [file]
-    return list(dict.fromkeys(paths))
-
-
 def counted_samples(samples: Iterable[Sample], files: Sequence[Path]) -> Iterable[Sample]:
     """Return the samples, and with them how many there are where the files tell: for a display."""
     counts = [_row_count(file) for file in files]
@@ -98,17 +83,12 @@ def unretrieved(sample: Sample) -> Sample:
 
 
 def _renamed(texts: Iterable[str]) -> dict[str, str | None]:
+    """Return the columns to read as fields, None to leave out, of texts such as `a=b,c=`."""
     renamed: dict[str, str | None] = {}
-    for old, new in (pair for text in texts for pair in _pairs(text)):
+    for pair in (pair for text in texts for pair in text.split(",")):
+        old, equals, new = pair.rpartition("=")
+        if not (old and equals):
+            raise wrong("--rename", f"must be OLD=NEW, got {pair!r}")
         if renamed.setdefault(old, new or None) != (new or None):
             raise wrong("--rename", f"{old!r} is renamed twice")
     return renamed
-
-
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """Return the pairs of `a=b,c=d`; what stands before an = may hold commas, as columns may."""
-    # Several pairs end as one does, and what stands before the last = may be anything: one is asked
-    # for. A pattern of several would take time exponential in a text that is no pair.
-    if re.fullmatch(_PAIR, text) is None:
-        raise wrong("--rename", f"must be OLD=NEW, got {text!r}")
-    return [(pair["old"], pair["new"]) for pair in re.finditer(_NAMED_PAIR, text)]

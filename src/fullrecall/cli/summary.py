@@ -9,7 +9,7 @@ from typing import Any
 
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.exits import wrong
-from fullrecall.cli.options import Amount, Cuts, MeasureText, Share, cut
+from fullrecall.cli.options import Cuts, MeasureText, Share, cut
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
@@ -34,7 +34,7 @@ def summary(
     smallest_k: Share | None = None,
     scores: list[str] | None = None,
     unit: Unit | None = None,
-    largest: Amount | None = None,
+    largest: float | None = None,
     as_json: bool = False,
     **search: Any,
 ) -> None:
