@@ -34,6 +34,7 @@ _MARKS = (
 """What stands in the head of our own files."""
 
 _HEAD = 1024
+_MANY = 3
 
 
 def check_output(
@@ -54,7 +55,8 @@ def check_output(
     if path.exists() and any(map(path.samefile, others)):
         raise wrong(option, f"must not be an input file, got {path}")
     if endings and path.suffix not in endings:
-        raise wrong(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
+        some = " or ".join(endings) if len(endings) < _MANY else f"one of {', '.join(endings)}"
+        raise wrong(option, f"must end in {some}, got {path.name!r}")
     if path.suffix == ".parquet":
         _check_pyarrow(option)
     if not path.exists():
