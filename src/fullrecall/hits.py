@@ -108,7 +108,7 @@ def contexts_of(
         )
     items: list[Any] = [_named(row) for row in rows]
     if id_key is None and _are_unnamed(items):
-        return tuple(_of_columns(items))
+        return _of_columns(items)
     if strings_are_ids and items and all(map(looks_like_id, items)):
         return tuple(Context(id=item) for item in items)
     contexts = []
@@ -203,17 +203,15 @@ def _identified(row: Any, id_key: IdKey) -> Context:
     return Context(**{**fields, "id": own_id})
 
 
-def _rows(result: object) -> Iterable[object] | None:
+def _rows(result: Any) -> Iterable[object] | None:
     if isinstance(result, Mapping) and _is_list(result.get("ids")):
         return _columns(result)
     if is_frame(result):
         return frame_rows(result)
-    if hasattr(result, "description") and callable(getattr(result, "fetchall", None)):
-        return _cursor_rows(result)
+    if hasattr(result, "fetchall") and result.description is None:
+        raise InputError("expected the rows of a query, got a cursor that has selected nothing")
     arrays = _array_rows(result)
-    if arrays is not None:
-        return arrays
-    return _listed(result)
+    return _listed(result) if arrays is None else arrays
 
 
 def _listed(result: Any) -> Iterable[object] | None:
@@ -223,33 +221,14 @@ def _listed(result: Any) -> Iterable[object] | None:
         if _is_list(value):
             return value  # type: ignore[no-any-return]
     if isinstance(result, Mapping):  # an answer within an answer
-        inner = [rows for part in result.values() if (rows := _answered(part)) is not None]
-        return inner[0] if len(inner) == 1 else None
+        inner = [_rows(part) for part in result.values() if isinstance(part, Mapping)]
+        rows = [each for each in inner if each is not None]
+        return rows[0] if len(rows) == 1 else None
     if type(result) is tuple and len(result) == 2:  # noqa: PLR2004 - an answer and its contexts
         lists = [part for part in result if _is_list(part)]
         if len(lists) == 1 and any(isinstance(part, str) for part in result):
             return lists[0]  # type: ignore[no-any-return]
     return result if _is_list(result) else None
-
-
-def _answered(part: object) -> Iterable[object] | None:
-    """Return the rows that a part of an answer holds under one of the usual names."""
-    return _rows(part) if isinstance(part, Mapping) else None
-
-
-# --- rows of a database
-
-
-def _cursor_rows(cursor: Any) -> Iterable[object]:
-    """Return what is left of a cursor, each row under the names of its columns if these tell."""
-    if cursor.description is None:
-        raise InputError("expected the rows of a query, got a cursor that has selected nothing")
-    names = [column[0] for column in cursor.description]
-    tells = not _KNOWN.isdisjoint(name.lower() for name in names)
-    return [
-        dict(zip(names, row, strict=True)) if tells and type(row) is tuple else row
-        for row in cursor.fetchall()
-    ]
 
 
 def _named(row: object) -> object:
@@ -267,79 +246,48 @@ def _named(row: object) -> object:
     return row if is_mapping else tuple(usual.values())
 
 
-_CELLS = (str, int, float, type(None))
 _KNOWN = frozenset({*IDS, *TEXTS, *INNER})
 
 
-def _are_unnamed(items: Sequence[object]) -> bool:
-    """Return whether all items are rows of one width without names."""
-    if not items or len({type(item) for item in items}) > 1:
-        return False
-    if type(items[0]) is list:  # a tuple that was written as JSON
-        return all(any(type(cell) is float for cell in item) for item in items)  # type: ignore[attr-defined]
-    return type(items[0]) is tuple
+def _are_unnamed(items: Sequence[Any]) -> bool:
+    """Return whether all items are rows of texts and numbers, without names."""
+    kinds = set(map(type, items))
+    if kinds == {list}:  # a tuple that was written as JSON
+        return all(any(type(cell) is float for cell in item) for item in items)
+    return kinds == {tuple} and all(_is_cell(cell) for item in items for cell in item)
 
 
-def _of_columns(rows: Sequence[Any]) -> list[Context]:
+def _is_cell(value: object) -> bool:
+    return value is None or isinstance(value, (str, UUID)) or _is_number(value)
+
+
+def _of_columns(rows: Sequence[Any]) -> tuple[Context, ...]:
     """Return rows without names, by what their columns hold.
 
     The first column of whole numbers or of texts that look like IDs has the IDs; another column
     of numbers the scores; the only other column of texts the texts. Raises `InputError` where
     that leaves a choice.
     """
-    if len({len(row) for row in rows}) > 1:
+    if len(set(map(len, rows))) > 1:
         raise InputError("expected rows of one width", field="retrieved_contexts")
+    if not all(_is_cell(cell) for row in rows for cell in row):
+        raise _ambiguous(rows)
     columns = [list(column) for column in zip(*rows, strict=True)]
-    objects = [column for column in columns if not all(type(cell) in _CELLS for cell in column)]
-    if any(map(_are_numbers, objects)):  # NumPy's, decimals
-        columns = [_plain_numbers(column) for column in columns]
-        objects = [column for column in objects if not _are_numbers(column)]
-    scores = [column for column in columns if _are_numbers(column)]
-    if objects:
-        if len(objects) > 1 or len(columns) != 1 + len(scores):
-            raise _ambiguous(rows)
-        contexts = [_readable(item, position) for position, item in enumerate(objects[0])]
-        return _with_scores(contexts, scores)
     ids = next((column for column in columns if all(map(looks_like_id, column))), None)
-    scores = [column for column in scores if column is not ids]
-    texts = [column for column in columns if column is not ids and _are_texts(column)]
+    others = [column for column in columns if column is not ids]
+    scores = [column for column in others if all(map(_is_number, column))]
+    texts = [column for column in others if any(isinstance(cell, str) for cell in column)]
     if len(texts) > 1:
         texts = [column for column in texts if not all(map(looks_like_id, column))]
     if len(texts) > 1 or (ids is None and not texts):
         raise _ambiguous(rows)
     blank = [None] * len(rows)
-    both = zip(texts[0] if texts else blank, ids or blank, strict=True)
-    return _with_scores([Context(text, id=own_id) for text, own_id in both], scores)
-
-
-def _with_scores(contexts: list[Context], scores: Sequence[Sequence[Any]]) -> list[Context]:
-    if len(scores) != 1:
-        return contexts
-    return [
-        Context(**{**context.to_dict(), "score": score})
-        for context, score in zip(contexts, scores[0], strict=True)
-    ]
-
-
-def _readable(item: object, position: int) -> Context:
-    try:
-        return context_of(_named(item))
-    except ValueError as error:
-        raise InputError(f"item {position}: {error}", field="retrieved_contexts") from None
-
-
-def _are_numbers(column: Sequence[object]) -> bool:
-    return all(map(_is_number, column))
-
-
-def _plain_numbers(column: list[Any]) -> list[Any]:
-    if not _are_numbers(column):
-        return column
-    return [float(cell) if _whole(cell) is None else _whole(cell) for cell in column]
-
-
-def _are_texts(column: Sequence[object]) -> bool:
-    return all(cell is None or isinstance(cell, str) for cell in column) and any(column)
+    scored = scores[0] if len(scores) == 1 else blank
+    cells = zip(ids or blank, texts[0] if texts else blank, scored, strict=True)
+    return tuple(
+        Context(text, id=name if isinstance(name, (str, UUID)) else _whole(name), score=score)
+        for name, text, score in cells
+    )
 
 
 def _ambiguous(rows: Sequence[Any]) -> InputError:
