@@ -279,7 +279,8 @@ def _of_columns(rows: Sequence[Any]) -> tuple[Context, ...]:
     texts = [column for column in others if any(isinstance(cell, str) for cell in column)]
     if len(texts) > 1:
         texts = [column for column in texts if not all(map(looks_like_id, column))]
-    if len(texts) > 1 or (ids is None and not texts):
+    two_ids = any(isinstance(cell, UUID) for column in others for cell in column)
+    if len(texts) > 1 or two_ids or (ids is None and not texts):
         raise _ambiguous(rows)
     blank = [None] * len(rows)
     scored = scores[0] if len(scores) == 1 else blank
