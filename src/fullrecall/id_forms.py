@@ -22,7 +22,8 @@ _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:www\.)?|www\.|file:)", re.IGNOR
 _FRACTION = re.compile(r"\d+(\.0+)")
 _PART = (
     "chunk|part|page|section|sec|seg|segment|node|split|passage|paragraph|para|block|piece|"
-    "sentence|row|slide|window|p|c|s"
+    "sentence|row|slide|window|line|p|c|s|l|abs|absatz|art|artikel|seite|teil|zeile|partie|parte|"
+    "article|artículo|página|párrafo|pagina"
 )
 _SLASHES = ("/", "\\")
 
@@ -31,7 +32,7 @@ _LONGEST = 512
 
 _MOST_WORDS = 32
 
-PATH, CHUNK, EXTENSION, NUMBER, PART = "path", "chunk", "extension", "number", "part"
+PATH, CHUNK, EXTENSION, NUMBER = "path", "chunk", "extension", "number"
 
 _ENDS = {
     CHUNK: re.compile(
@@ -40,15 +41,13 @@ _ENDS = {
     ),
     EXTENSION: re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}"),
     NUMBER: re.compile(r"[\W_]++\d++"),
-    PART: re.compile(r"[\W_]++[^\W\d_]++[\W_]*+\d++"),
 }
-"""How IDs go on behind that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`; ` Abs. 3`."""
+"""How IDs go on behind that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`."""
 
 _MAY_END: dict[str, Callable[[str], bool]] = {
     CHUNK: lambda text: text[-1:].isdigit() or "#" in text or "?" in text or "::" in text,
     EXTENSION: lambda text: "." in text[-7:],
     NUMBER: lambda text: text[-1:].isdigit(),
-    PART: lambda text: text[-1:].isdigit(),
 }
 """What tells sooner that a pattern does not fit."""
 

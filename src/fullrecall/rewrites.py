@@ -19,7 +19,6 @@ from fullrecall.id_forms import (
     CHUNK,
     EXTENSION,
     NUMBER,
-    PART,
     PATH,
     WHOLE,
     Cut,
@@ -41,7 +40,7 @@ _FEW_SAMPLES = 10
 _LONG_NUMBER = 5
 """Digits from which on a number alone names a document."""
 
-_PARTS = (CHUNK, PART, NUMBER)
+_PARTS = (CHUNK, NUMBER)
 """Ends that number the parts of a document."""
 
 _SHOWN = 20
@@ -68,25 +67,17 @@ class Match(NamedTuple):
     retrieved_core: Words
     part: Side | None
 
-    @property
-    def numbered_by(self) -> str:
-        """The word that numbers the parts, such as "abs"; blank where none does."""
-        cores = {"reference": self.reference_core, "retrieved": self.retrieved_core}
-        words = words_of(cores[self.part].after).keys if self.part is not None else ()
-        return " ".join(word for word in words if not word.isdigit())
-
-    @property
-    def is_path(self) -> bool:
-        """Whether what both share looks like a path, or the name of a file."""
-        return any(mark in self.reference_core.core for mark in (*"/.",))
-
 
 class _Rule(NamedTuple):
-    """What is cut off the IDs of each side before they are compared, or that letters are."""
+    """What is cut off the IDs of each side before they are compared, or that letters are.
+
+    `fewest` distinct references must fit in their own samples before it is a rewrite.
+    """
 
     reference: Cut = WHOLE
     retrieved: Cut = WHOLE
     by_letters: bool = False
+    fewest: int = 1
 
     @property
     def part(self) -> Side | None:
@@ -96,31 +87,20 @@ class _Rule(NamedTuple):
         return "reference" if self.reference[1] in _PARTS else None
 
 
-_CERTAIN = [_Rule()] + [
-    rule
-    for cut in ((PATH, ""), ("", CHUNK), (PATH, CHUNK))
-    for rule in (_Rule(retrieved=cut), _Rule(reference=cut))
-]
-"""A single ID shows these, since no other document would be named like that."""
+def _either(cuts: Iterable[Cut], fewest: int) -> list[_Rule]:
+    """Return a rule for each cut of either side."""
+    sides = ("retrieved", "reference")
+    return [_Rule(**{side: cut}, fewest=fewest) for cut in cuts for side in sides]  # type: ignore[arg-type]
 
-_LIKELY = [
+
+_RULES = [
     _Rule(),
-    _Rule(by_letters=True),
-    _Rule(("", EXTENSION), ("", EXTENSION)),
-    *(
-        rule
-        for cut in [
-            ("", EXTENSION),
-            ("", CHUNK),
-            (PATH, ""),
-            (PATH, EXTENSION),
-            ("", PART),
-            ("", NUMBER),
-        ]
-        for rule in (_Rule(retrieved=cut), _Rule(reference=cut))
-    ),
+    *_either([(PATH, ""), ("", CHUNK), (PATH, CHUNK)], 1),
+    _Rule(by_letters=True, fewest=_FEWEST),
+    _Rule(("", EXTENSION), ("", EXTENSION), fewest=_FEWEST),
+    *_either([("", EXTENSION), (PATH, ""), (PATH, EXTENSION), ("", NUMBER)], _FEWEST),
 ]
-"""Those that must recur, without what all IDs of a side begin and end by."""
+"""The more certain first: a single ID shows these, since no other document has such a name."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,9 +192,8 @@ def rewrites(
                     own_lists[own_id].update(ids)
     if not own_lists:
         return None
-    search = _Search(lists, references, own_lists, indexed)
-    search.look(direct)
-    return _rewrite(lists, references, search.matches) if search.matches else None
+    matches = _matches(lists, references, own_lists, dict.fromkeys(indexed), direct)
+    return _rewrite(lists, references, matches) if matches else None
 
 
 class _Ids:
@@ -237,11 +216,8 @@ class _Ids:
     def is_usual(self, cut: Cut) -> bool:
         """Return whether half of the IDs have what is cut off, of few kinds.
 
-        Else it may be what tells documents apart, such as the names within a module. A word that
-        numbers parts, as in `Abs. 3`, does not.
+        Else it may be what tells documents apart, such as the names within a module.
         """
-        if cut[1] == PART:
-            return True
         cores = list(chain.from_iterable(self.by_key(cut, letters=False).values()))
         having = {own_id for own_id, _ in cores}
         is_few = cut[1] != EXTENSION or len({core.after for _, core in cores}) * 3 <= len(having)
@@ -278,77 +254,46 @@ def _ends(ours: Iterable[str], theirs: Iterable[str]) -> Ends:
     return tuple(first), tuple(last[: most - len(first)][::-1])
 
 
-class _Search:
-    """Looks for the IDs that stand for missing references, the more certain rules first.
+def _matches(
+    lists: Sequence[Sequence[str]],
+    references: Sequence[Groups],
+    own_lists: Mapping[str, set[str]],
+    indexed: Mapping[str, None],
+    direct: int,
+) -> dict[str, list[Match]]:
+    """Return the IDs that stand for missing references, the more certain rules first.
 
-    `own_lists` are the missing references with what their own samples retrieved.
+    `own_lists` are these with what their own samples retrieved; `direct` references were
+    retrieved as they are.
     """
-
-    def __init__(
-        self,
-        lists: Sequence[Sequence[str]],
-        references: Sequence[Groups],
-        own_lists: Mapping[str, set[str]],
-        indexed: Iterable[str],
-    ) -> None:
-        self.matches: dict[str, list[Match]] = {}
-        self._own_lists = own_lists
-        self._retrieved = dict.fromkeys(chain.from_iterable(lists))
-        self._available = self._retrieved | dict.fromkeys(indexed)
-        self._expected = dict.fromkeys(
-            i for groups in references for group in groups for i in group
+    retrieved = dict.fromkeys(chain.from_iterable(lists))
+    expected = dict.fromkeys(own for groups in references for group in groups for own in group)
+    of_retrieved, of_expected = _ends(retrieved, expected), _ends(expected, retrieved)
+    available = _Ids({**retrieved, **indexed}, of_retrieved)
+    missing = _Ids(own_lists, of_expected)
+    ours, theirs = _Ids(expected, of_expected), _Ids(retrieved, of_retrieved)
+    matches: dict[str, list[Match]] = {}
+    for rule in _RULES:
+        is_certain = rule.fewest == 1
+        if not is_certain and not (
+            ours.is_usual(rule.reference) and theirs.is_usual(rule.retrieved)
+        ):
+            continue
+        found, lost = _found(rule, available, missing)
+        if not (is_certain and rule.part):
+            # An ID that stands elsewhere as it is has not been renamed.
+            settled = matches.keys() | available.words.keys()
+            found = {own: added for own, added in found.items() if own not in settled}
+        fitting = sum(
+            any(match.retrieved in own_lists[reference] for match in added)
+            for reference, added in found.items()
         )
-
-    def look(self, direct: int) -> None:
-        """Add the IDs that stand for references; `direct` were retrieved as they are."""
-        available, missing = _Ids(self._available), _Ids(self._own_lists)
-        # An ID that stands elsewhere as it is has not been renamed.
-        renamed = _Ids(own_id for own_id in self._own_lists if own_id not in self._available)
-        for rule in _CERTAIN:
-            found, _ = _found(rule, available, missing if rule.part else renamed)
-            for reference, matches in found.items():
-                paths = [
-                    match
-                    for match in matches
-                    if PATH not in (*rule.reference, *rule.retrieved) or match.is_path
-                ]
-                if paths and (rule.part or reference not in self.matches):
-                    self.matches.setdefault(reference, []).extend(paths)
-        remaining = [own_id for own_id in renamed.words if own_id not in self.matches]
-        if remaining:
-            self._look_for_likely(remaining, direct)
-
-    def _look_for_likely(self, remaining: Sequence[str], direct: int) -> None:
-        """Add what recurs in several samples."""
-        of_retrieved = _ends(self._retrieved, self._expected)
-        of_references = _ends(self._expected, self._retrieved)
-        available = _Ids(self._available, of_retrieved)
-        references = _Ids(remaining, of_references)
-        retrieved, expected = (
-            _Ids(self._retrieved, of_retrieved),
-            _Ids(self._expected, of_references),
-        )
-        for rule in _LIKELY:
-            if retrieved.is_usual(rule.retrieved) and expected.is_usual(rule.reference):
-                self._add_likely(rule, *_found(rule, available, references), direct)
-
-    def _add_likely(
-        self, rule: _Rule, found: Mapping[str, Sequence[Match]], lost: int, direct: int
-    ) -> None:
-        """Add what a rule has found, where enough references of one kind fit their own samples."""
-        fitting: dict[str, set[str]] = defaultdict(set)
-        for reference, matches in found.items():
-            for match in matches:
-                if match.retrieved in self._own_lists[reference]:
-                    fitting[match.numbered_by].add(reference)
-        takes_numbers = NUMBER in (*rule.reference, *rule.retrieved)
-        least = _FEWEST * (direct + 1 if takes_numbers else 1)
-        if lost * 4 > lost + len(found):
-            return
-        for reference, matches in found.items():
-            kept = [match for match in matches if len(fitting[match.numbered_by]) >= least]
-            if kept:
-                self.matches.setdefault(reference, kept)
+        takes_numbers = NUMBER in (rule.reference[1], rule.retrieved[1])
+        least = rule.fewest * (direct + 1 if takes_numbers else 1)
+        if is_certain or (fitting >= least and lost * 4 <= lost + len(found)):
+            for reference, added in found.items():
+                matches.setdefault(reference, []).extend(added)
+    return matches
 
 
 def _found(rule: _Rule, available: _Ids, references: _Ids) -> tuple[dict[str, list[Match]], int]:
@@ -362,11 +307,14 @@ def _found(rule: _Rule, available: _Ids, references: _Ids) -> tuple[dict[str, li
         if (len(own) > 1 and rule.part != "reference") or (len(others) > 1 and not rule.part):
             lost.update(own)
             continue
+        # What both share must look like a path, or the name of a file, if nothing else shows it.
+        cuts_path = PATH in (rule.reference[0], rule.retrieved[0]) and rule.fewest == 1
         for own_id, core in own.items():
-            found[own_id] += [
-                Match(own_id, other, core, other_core, rule.part)
-                for other, other_core in others.items()
-            ]
+            if not cuts_path or {*core.core} & {"/", "."}:
+                found[own_id] += [
+                    Match(own_id, other, core, other_core, rule.part)
+                    for other, other_core in others.items()
+                ]
     return {own_id: matches for own_id, matches in found.items() if own_id not in lost}, len(lost)
 
 

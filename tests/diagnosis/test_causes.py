@@ -469,17 +469,19 @@ def test_inflections_in_other_languages_are_no_difference() -> None:
     assert one(diagnose(report_of(IdRecall(), sample))).cause is Cause.NEAR_DUPLICATE
 
 
-def test_a_word_that_numbers_parts_is_learned_from_several_ids() -> None:
-    """` Abs. 2` names a part where three samples show it; one alone may be another document."""
+def test_a_number_alone_names_parts_where_several_ids_show_it() -> None:
+    """` Abs. 2` names a part; `-2` does where three samples show it: one may be a version."""
 
-    def asked(*names: str) -> Diagnosis:
+    def asked(end: str, *names: str) -> Diagnosis:
         samples = [
-            Sample(retrieved_ids=[f"{name} Abs. 2", "other"], expected_ids=[name]) for name in names
+            Sample(retrieved_ids=[f"{name}{end}", f"{name}x{end}"], expected_ids=[name])
+            for name in names
         ]
         return diagnose(report_of(IdRecall(), *samples))
 
-    assert one(asked("§ 12")).cause is Cause.UNKNOWN
-    found = asked("§ 12", "§ 40", "§ 77")
+    assert one(asked(" Abs. 2", "§ 12")).cause is Cause.WRONG_ID_LEVEL
+    assert one(asked("-2", "a12")).cause is Cause.UNKNOWN
+    found = asked("-2", "a12", "b40", "c77")
     assert {miss.cause for miss in found} == {Cause.WRONG_ID_LEVEL}
     assert found.changes[0].kind == "id_level"
     assert found.changes[0].gain == pytest.approx(1.0)
