@@ -81,11 +81,6 @@ FAULTS: dict[Problem, Any] = {
         **good(n),
         "user_input": f"According to the text, {good(n)['user_input']}",
     },
-    Problem.NAMES: lambda n: (
-        about("annual-report-2019.pdf", f"How many did the annual report 2019 count, {n}?")
-        if n % 2
-        else {**good(n), "user_input": f"What was finished by page {n} of the chronicle?"}
-    ),
     Problem.SCRIPT: lambda n: {**good(n), "user_input": f"Когда построили мост номер {n}?"},
     Problem.CONTENTS: lambda n: about("contents", f"Where is part {n} found by a reader?"),
     Problem.WHOLE: lambda _: whole(),

@@ -12,9 +12,6 @@ from fullrecall.sample import Reference, Sample
 from fullrecall.testset.completeness import Share
 from fullrecall.testset.pool import Pair, Pool, Targets
 
-WARN, REFUSE = 0.1, 0.2
-"""Shares of unjudged contexts above which recall is doubtful, and not to be compared."""
-
 
 class RecallAtK(NamedTuple):
     """One retriever's recall at k, over all targets of all questions together.

@@ -80,11 +80,7 @@ class Letters:
 
     def positions(self, letters: str) -> list[int]:
         """Return where letters stand."""
-        starts, at = [], self.text.find(letters)
-        while at >= 0:
-            starts.append(at)
-            at = self.text.find(letters, at + 1)
-        return starts
+        return [match.start() for match in re.finditer(f"(?={re.escape(letters)})", self.text)]
 
 
 @remembered(1_000_000)

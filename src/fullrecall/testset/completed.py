@@ -13,7 +13,7 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.parameters import check_k
 from fullrecall.sample import Sample
 from fullrecall.testset import pair_labels
-from fullrecall.testset.additions import REFUSE, WARN, RecallAtK, extended, recall_of
+from fullrecall.testset.additions import RecallAtK, extended, recall_of
 from fullrecall.testset.completeness import (
     KINDS,
     WIDTH,
@@ -203,16 +203,6 @@ class CompletedSet:
                 estimates.append(RecallAtK(name, k, *both, self._corrected(which, k)))
         return estimates
 
-    def unjudged(self, k: int) -> dict[str, float]:
-        """Return the share of each retriever's first `k` that nobody labeled or judged."""
-        known = {id(pair) for pair in self._looked_at}
-        shares = {}
-        for which, name in enumerate(self.names):
-            pairs = [p for pairs in self.pool.pairs for p in pairs if p.is_within(which, k)]
-            holes = sum(not pair.named and id(pair) not in known for pair in pairs)
-            shares[name] = holes / len(pairs) if pairs else 0.0
-        return shares
-
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
@@ -327,12 +317,6 @@ class CompletedSet:
             elif self.accepted and not all(t.are_claims for t in self.pool.targets):
                 line += ", at most"
             yield line
-        for name, share in self.unjudged(k).items():
-            if share > WARN:
-                advice = (
-                    "do not compare its recall" if share > REFUSE else "its recall may be higher"
-                )
-                yield f"  {name}: {share:.0%} of the first {k} never judged: {advice}"
 
     def _of_completeness(self) -> Iterator[str]:
         estimate = self.estimate

@@ -30,7 +30,6 @@ class Problem(StrEnum):
     UNBACKED = "number or name not in the references"
     COPIED = "copied words"
     POINTS = "points at the text"
-    NAMES = "names its document"
     SCRIPT = "another script than its references"
     UNCLEAR = "does not stand alone"
     UNANSWERED = "not answered by its references"
@@ -53,7 +52,6 @@ _WHOLE = 0.9
 _LISTED = 0.6
 _FEWEST_LINES = 5
 _QUOTED_WORDS = 8
-_SHORT_NAME = 3
 _ENTRY = re.compile(
     r"(?:\.[ .]{2,}|\t|\s{3,})\s*[\divxlc]+$"
     r"|^(?:chapter|section|part)?\s?\d+(?:\.\d+){0,5}\.?\s.{1,70}\s\d+$",
@@ -61,12 +59,7 @@ _ENTRY = re.compile(
 )
 """A line of a list of contents: a title, then dots, a tab or spaces, and the number of a page."""
 
-_PLACED = re.compile(
-    r"\b(?:chapter|section|page|figure|table|appendix|slide|footnote|paragraph) \d+(?:\.\d+)*\b",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_FILE = re.compile(r"\.(?:pdf|docx?|html?|md|txt|rst|pptx?|xlsx?|csv|json)$", re.IGNORECASE)
 
 
 def names_in(sample: Sample) -> list[str]:
@@ -74,28 +67,6 @@ def names_in(sample: Sample) -> list[str]:
     ids = [name for reference in sample.reference_context_ids or () for name in reference.any_of]
     spans = (context for group in sample.reference_contexts or () for context in group)
     return list(dict.fromkeys([*ids, *(span.source for span in spans if span.source is not None)]))
-
-
-def of_wording(sample: Sample, texts: Mapping[str, str]) -> Found:
-    """Yield what is wrong with a question's words, beside the documents that it is about."""
-    question, names = sample.user_input or "", names_in(sample)
-    placed = _PLACED.search(question)
-    if placed:
-        yield Problem.NAMES, placed[0]
-    for name in names:
-        stem = _FILE.sub("", name.rsplit("/", 1)[-1])
-        is_file = stem != name.rsplit("/", 1)[-1]
-        is_word = len(name) <= _SHORT_NAME or name.isalpha()  # which may be anybody's
-        if not is_word and (name in question or (is_file and _has_words(question, stem))):
-            yield Problem.NAMES, name
-    there = "\n".join(texts[name][:5_000] for name in names if name in texts)
-    if scripts := other_script(question, there):
-        yield Problem.SCRIPT, scripts
-
-
-def _has_words(question: str, stem: str) -> bool:
-    stem_words = words(stem.replace("_", " ").replace("-", " "))
-    return len(stem_words) > 1 and f" {' '.join(stem_words)} " in f" {' '.join(words(question))} "
 
 
 def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:

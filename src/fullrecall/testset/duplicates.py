@@ -39,44 +39,38 @@ class Questions:
         85 or more where no content word stands in another's place, as in direct and indirect
         problem. Where a number or a name does, 2017 for 2018, they are two questions.
         """
-        comparable = _Asked.of(question)
+        asked = _Asked(
+            question,
+            frozenset(content_words(question)),
+            frozenset(word.casefold() for word in _MARKED.findall(question)),
+        )
         for other in self._earlier:
-            if comparable.asks_the_same(other):
+            if _ask_the_same(asked, other):
                 return other.text
-        self._earlier.append(comparable)
+        self._earlier.append(asked)
         return None
 
 
 class _Asked(NamedTuple):
-    """A question as it is compared."""
+    """A question as it is compared: its content words, and its numbers and names."""
 
     text: str
     content: frozenset[str]
     marked: frozenset[str]
-    joined_words: str
 
-    @classmethod
-    def of(cls, question: str) -> _Asked:
-        return cls(
-            question,
-            frozenset(content_words(question)),
-            frozenset(word.casefold() for word in _MARKED.findall(question)),
-            " ".join(words(question)),
-        )
 
-    def asks_the_same(self, other: _Asked) -> bool:
-        if _swapped(self.marked, other.marked):
-            return False
-        union = len(self.content | other.content)
-        if union and len(self.content & other.content) / union >= _SAME_WORDS:
-            return True
-        if _swapped(self.content, other.content):
-            return False
-        from rapidfuzz.fuzz import token_sort_ratio
+def _ask_the_same(first: _Asked, second: _Asked) -> bool:
+    from rapidfuzz.fuzz import token_sort_ratio
 
-        return bool(
-            token_sort_ratio(self.joined_words, other.joined_words, score_cutoff=_SAME_LETTERS)
-        )
+    if _swapped(first.marked, second.marked):
+        return False
+    shared, union = first.content & second.content, first.content | second.content
+    if union and len(shared) / len(union) >= _SAME_WORDS:
+        return True
+    if _swapped(first.content, second.content):
+        return False
+    both = (" ".join(words(asked.text)) for asked in (first, second))
+    return token_sort_ratio(*both) >= _SAME_LETTERS
 
 
 def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain, repeat
 from math import ceil, comb
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from fullrecall.context import Context
 from fullrecall.corpus import origin_of, texts_in
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
+from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of
 from fullrecall.read.sheets import sheet_rows
 from fullrecall.read.strict_json import parsed
@@ -212,7 +214,7 @@ def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: 
         title=title,
         planned=len(rows),
         total=total,
-        allowed=allowed_bad(len(rows), total) or 0,
+        allowed=allowed_bad(len(rows), total),
     )
 
 
@@ -265,49 +267,43 @@ def _of_sheet(path: Path, samples: Sequence[Sample]) -> tuple[str, int, list[dic
 
 
 def _edited(sample: Sample, decision: Mapping[str, Any]) -> Sample:
-    claims = decision.get("claims")
     fields = sample.to_dict()
     fields["user_input"] = str(decision.get("question") or sample.user_input)
     fields["reference"] = str(decision.get("answer") or sample.reference or "") or None
+    claims = decision.get("claims")
     if isinstance(claims, list) and sample.reference_claims is not None:
-        old = sample.reference_claims
-        texts = [str(claim).strip() for claim in claims][: len(old)]
-        texts += [claim.text for claim in old[len(texts) :]]
+        texts = [str(claim).strip() for claim in claims]
         fields["reference_claims"] = [
-            Claim(text or claim.text, claim.vital) for text, claim in zip(texts, old, strict=True)
+            Claim(text or claim.text, claim.vital)
+            for claim, text in zip(sample.reference_claims, chain(texts, repeat("")), strict=False)
         ]
     return Sample(**fields)
 
 
-def reviews_needed(
-    allowed: int = ALLOWED,
-    *,
-    total: int | None = None,
-    good: float = GOOD,
-    confidence: float = CONFIDENCE,
-) -> int:
-    """Return how many questions must be drawn to be sure that at least `good` of all are good.
+def reviews_needed(allowed: int = ALLOWED, *, total: int | None = None) -> int:
+    """Return how many questions must be drawn to be sure that at least 90 % of all are good.
 
-    If at most `allowed` of them are bad, the share of good ones is at least `good` with this
-    confidence: by Clopper and Pearson, "The use of confidence or fiducial limits illustrated in
+    If at most `allowed` of them are bad, the share of good ones is so high with 95 % confidence: by
+    Clopper and Pearson, "The use of confidence or fiducial limits illustrated in
     the case of the binomial", Biometrika 26, 1934; of a set of `total` questions by the
     hypergeometric distribution, which takes fewer. `total` itself where no smaller number will
     do. Fix it before the review: to go on until it passes makes the confidence a lie.
 
     Raises `ParameterError` for arguments out of range.
     """
-    _check(allowed, total, good, confidence)
+    if not isinstance(allowed, int) or isinstance(allowed, bool) or allowed < 0:
+        raise ParameterError(f"allowed must be a whole number of at least 0, got {allowed!r}")
+    if total is not None:
+        check_k(total, "total")
     count = allowed + 1
     while total is None or count < total:
-        if lower_bound(count, allowed, total=total, confidence=confidence) >= good:
+        if lower_bound(count, allowed, total=total) >= GOOD:
             return count
         count += 1
     return total
 
 
-def lower_bound(
-    reviewed: int, bad: int, *, total: int | None = None, confidence: float = CONFIDENCE
-) -> float:
+def lower_bound(reviewed: int, bad: int, *, total: int | None = None) -> float:
     """Return the share of good questions, in [0, 1], that a random review proves at least.
 
     `total` is the size of the set that the reviewed ones were drawn from; None for an endless
@@ -315,7 +311,7 @@ def lower_bound(
     """
     if reviewed < 1 or bad >= reviewed:
         return 0.0
-    chance = 1 - confidence
+    chance = 1 - CONFIDENCE
     if total is None:
         return beta_quantile(reviewed - bad, bad + 1, chance)
     # The most bad ones of all at which so few would still turn up now and then.
@@ -332,21 +328,7 @@ def _few(bad: int, drawn: int, bad_in_all: int, total: int) -> float:
     return sum(ways) / comb(total, drawn)
 
 
-def _check(allowed: int, total: int | None, good: float, confidence: float) -> None:
-    if not isinstance(allowed, int) or isinstance(allowed, bool) or allowed < 0:
-        raise ParameterError(f"allowed must be a whole number of at least 0, got {allowed!r}")
-    if total is not None and (not isinstance(total, int) or total < 1):
-        raise ParameterError(f"total must be a whole number of at least 1, got {total!r}")
-    for name, value in (("good", good), ("confidence", confidence)):
-        if not isinstance(value, (int, float)) or not 0 < value < 1:
-            raise ParameterError(f"{name} must be above 0 and below 1, got {value!r}")
-
-
-def allowed_bad(reviewed: int, total: int | None = None, *, good: float = GOOD) -> int | None:
-    """Return how many bad ones a review of this size may find and pass; None where none may."""
-    most = None
-    for bad in range(ceil(reviewed * (1 - good)) + 1):
-        if lower_bound(reviewed, bad, total=total) < good:
-            break
-        most = bad
-    return most
+def allowed_bad(reviewed: int, total: int) -> int:
+    """Return how many bad ones a review of this size may find and pass, at most."""
+    most = range(ceil(reviewed * (1 - GOOD)) + 1)
+    return max((bad for bad in most if lower_bound(reviewed, bad, total=total) >= GOOD), default=0)
