@@ -58,12 +58,13 @@ def test_from_a_folder_to_a_reviewed_set(
     assert "too few questions" in run("check", made, folder)
     audit = json.loads(run("check", made, folder, "--json"))
     assert (audit["valid"], audit["samples"], audit["documents"]) == (True, 10, 60)
-    sheet, reviewed = tmp_path / "review.csv", tmp_path / "reviewed.jsonl"
-    assert "10 questions to review" in run("review", made, "-o", sheet, "--documents", folder)
-    lines = sheet.read_text("utf-8-sig").splitlines()
-    filled = [lines[0], *("good" + line if line.startswith(",,") else line for line in lines[1:])]
-    sheet.write_text("\n".join(filled) + "\n", "utf-8")
-    assert "PASS: at least 100.0%" in run("review", made, "--apply", sheet, "-o", reviewed)
+    page, reviewed = tmp_path / "review.html", tmp_path / "reviewed.jsonl"
+    assert "10 questions to review" in run("review", made, "-o", page, "--documents", folder)
+    index = json.loads(page.read_text("utf-8").split('id="index">', 1)[1].split("</script>", 1)[0])
+    index["decisions"] = [{"id": one["id"], "decision": "good"} for one in index.pop("samples")]
+    saved = tmp_path / "review.json"
+    saved.write_text(json.dumps({"kind": "fullrecall review", **index}))
+    assert "PASS: at least 100.0%" in run("review", made, "--apply", saved, "-o", reviewed)
     assert list(read(reviewed)) == list(read(made))
 
 
@@ -155,7 +156,7 @@ def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> N
         (["check", "none.jsonl", "none"], "none.jsonl"),
         (["generate", "none", "--model", "gpt", "-o", "a.jsonl"], "expected openai:MODEL"),
         (["generate", "none", "--model", "openai:m", "-o", "a.csv"], "must end in .jsonl"),
-        (["review", "none.jsonl", "-o", "a.pdf"], "must end in .html or .csv"),
+        (["review", "none.jsonl", "-o", "a.pdf"], "must end in .html"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_block(

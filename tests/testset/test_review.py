@@ -1,9 +1,7 @@
-"""Reviews: the page and the sheet bring decisions back, and say what they prove."""
+"""Reviews: the page brings decisions back, and they say what they prove."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import random
 from pathlib import Path
@@ -151,30 +149,6 @@ def test_edits_are_applied_and_count_as_bad(tmp_path: Path) -> None:
     assert (edited.user_input, edited.reference) == ("Better?", "So.")
     assert [claim.text for claim in edited.reference_claims] == ["It is so."]
     assert edited.reference_contexts == given[1].reference_contexts
-
-
-def test_the_sheet_does_the_same(tmp_path: Path) -> None:
-    """Decisions and edits in a spreadsheet; what it would run is kept from running."""
-    given = [*samples(3), Sample(id="=1+1", user_input="=HYPERLINK()", reference="-2")]
-    path = tmp_path / "review.csv"
-    to_review(given, path)
-    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
-    assert not any(cell.startswith("=") for row in rows for cell in row.values())
-    for row in rows:
-        row["decision"] = "bad" if row["id"] == "q0" else "good"
-        if row["id"] == "q2":
-            row["question"] = "Edited?"
-    for row in rows:
-        row["id"] = row["id"].removeprefix("'")
-    with path.open("w", newline="", encoding="utf-8-sig") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    done = apply_review(given, path)
-    assert (done.good, done.bad, done.edited) == (2, 2, 1)
-    assert [s.user_input for s in done.samples] == ["Question 1?", "Edited?", "=HYPERLINK()"]
-    with pytest.raises(ParameterError, match="may hold decisions"):
-        to_review(given, path)
 
 
 def test_what_is_no_review_of_this_set_is_refused(tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ def review(
 ) -> None:
     """Write what people review, or apply what they decided.
 
-    Without --apply: write --output, .html or .csv. With it: write the reviewed set as .jsonl, and
+    Without --apply: write the page --output (.html). With it: write the reviewed set as .jsonl, and
     print what the review proves.
 
     Examples:
@@ -232,7 +232,7 @@ def review(
       fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
 
     - `output`: Write it here.
-    - `apply`: Decisions: what the page saved, or the sheet filled in.
+    - `apply`: Decisions: what the page saved.
     - `documents`: Show each quote within these documents.
     - `n`: Questions to review. Default: enough to prove 90% good if two are bad.
     """
@@ -241,12 +241,11 @@ def review(
         outcome = apply_review(read(samples), apply)
         _say(str(outcome), _saved(outcome.samples, output))
         return
-    check_output(output, endings=[".html", ".csv"], replace=output.suffix == ".html")
+    check_output(output, endings=[".html"], replace=True)
     count = to_review(read(samples), output, documents=documents, **settings)
-    decisions = "review.json" if output.suffix == ".html" else output
     _say(
         f"{count:,} questions to review written to {output}.",
-        f"Then: fullrecall testset review {samples} --apply {decisions} --output reviewed.jsonl",
+        f"Then: fullrecall testset review {samples} --apply review.json --output reviewed.jsonl",
     )
 
 

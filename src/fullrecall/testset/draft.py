@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from fullrecall.context import Context
 from fullrecall.sample import Claim, Sample
+from fullrecall.testset.seeds import Passage
 
 QuestionKind: TypeAlias = Literal[
     "one_fact", "several_facts", "across_documents", "keywords", "conversational", "unanswerable"
@@ -53,19 +54,6 @@ class Defect(StrEnum):
     SURPLUS = "more than wanted"
 
 
-class Quote(NamedTuple):
-    """Words of a document: `text` is what stands in `source` from `start` to `end`, exclusive."""
-
-    source: str
-    start: int
-    end: int
-    text: str
-
-    def meets(self, other: Quote) -> bool:
-        """Return whether both have words of a document in common."""
-        return self.source == other.source and self.start < other.end and other.start < self.end
-
-
 class Backed(NamedTuple):
     """A claim of the reference answer with its evidence.
 
@@ -74,8 +62,8 @@ class Backed(NamedTuple):
     """
 
     claim: str
-    quote: Quote
-    elsewhere: tuple[Quote, ...] = ()
+    quote: Passage
+    elsewhere: tuple[Passage, ...] = ()
 
 
 class Rejection(NamedTuple):
@@ -142,7 +130,11 @@ class Draft:
             "kind": self.kind,
             "answer": self.answer,
             "claims": [
-                {"claim": backed.claim, "quote": backed.quote._asdict()} for backed in self.claims
+                {
+                    "claim": backed.claim,
+                    "quote": {**backed.quote._asdict(), "end": backed.quote.end},
+                }
+                for backed in self.claims
             ],
             "made_from": list(self.made_from),
         }

@@ -86,22 +86,15 @@ def groups(texts: Sequence[str]) -> list[list[int]]:
     Jaccard 0.8 is found with probability 0.9998, one at 0.9 always.
     """
     shingled = [_shingles(text) for text in texts]
-    parent = list(range(len(texts)))
-
-    def root(number: int) -> int:
-        while parent[number] != number:
-            parent[number] = parent[parent[number]]
-            number = parent[number]
-        return number
-
+    group_of = [[number] for number in range(len(texts))]
     for first, second in _candidates(shingled):
-        first_root, second_root = root(first), root(second)
-        if first_root != second_root and _alike(shingled[first], shingled[second]):
-            parent[max(first_root, second_root)] = min(first_root, second_root)
-    members: defaultdict[int, list[int]] = defaultdict(list)
-    for number in range(len(texts)):
-        members[root(number)].append(number)
-    return [group for group in members.values() if len(group) > 1]
+        larger, other = group_of[first], group_of[second]
+        if larger is not other and _alike(shingled[first], shingled[second]):
+            larger += other
+            for number in other:
+                group_of[number] = larger
+    groups = {min(group): sorted(group) for group in group_of if len(group) > 1}
+    return [groups[first] for first in sorted(groups)]
 
 
 def _shingles(text: str) -> Any:

@@ -232,16 +232,9 @@ def follow(
                     field=ANCHORS,
                 )
             anchors[position] = label_anchor
-    corpus_read = _Corpus(list(anchors.values()), documents_of(corpus))
-    labels = {
-        position: corpus_read.label(number, label_anchor)
-        for number, (position, label_anchor) in enumerate(anchors.items())
-    }
-    followed = [
-        _followed(number, sample, labels, corpus_read.by_id, accept_changed=accept_changed)
-        for number, sample in enumerate(anchored)
-    ]
-    return Followed(followed, list(labels.values()))
+    work = _Following(anchors, documents_of(corpus), accept_changed=accept_changed)
+    followed = [work.followed(number, sample) for number, sample in enumerate(anchored)]
+    return Followed(followed, list(work.labels.values()))
 
 
 _Position: TypeAlias = tuple[int, str, int, int]
@@ -275,13 +268,15 @@ def _has_spans(sample: Sample) -> bool:
     return bool(groups) and all(any(c.start is not None for c in group) for group in groups)
 
 
-class _Corpus:
-    """The new corpus beside all that was labeled: each label with the texts nearest to it."""
+class _Following:
+    """One call of `follow`: all that was labeled beside the texts of the new corpus."""
 
-    def __init__(self, anchors: Sequence[_Anchor], corpus: Documents) -> None:
-        self.lookup = Lookup([label_anchor.quote for label_anchor in anchors])
-        names = {label_anchor.name for label_anchor in anchors}
-        digests = {label_anchor.digest for label_anchor in anchors} - {""}
+    def __init__(
+        self, anchors: Mapping[_Position, _Anchor], corpus: Documents, *, accept_changed: bool
+    ) -> None:
+        self.lookup = Lookup([label.quote for label in anchors.values()])
+        names = {label.name for label in anchors.values()}
+        digests = {label.digest for label in anchors.values()} - {""}
         self.by_id: dict[str, Document] = {}
         self.by_digest: defaultdict[str, list[Document]] = defaultdict(list)
         self.chunks: defaultdict[str, list[Document]] = defaultdict(list)
@@ -293,165 +288,158 @@ class _Corpus:
             if document.source in names:
                 self.chunks[document.source].append(document)
             self.lookup.read(document)
+        self.labels = {
+            position: self._label(number, label)
+            for number, (position, label) in enumerate(anchors.items())
+        }
+        kept = {LabelStatus.SAME, LabelStatus.MOVED}
+        if accept_changed:
+            kept.add(LabelStatus.CHANGED)
+        self.alive = {at: label for at, label in self.labels.items() if label.status in kept}
 
-    def label(self, number: int, label_anchor: _Anchor) -> FollowedLabel:
+    def _label(self, number: int, label: _Anchor) -> FollowedLabel:
         """Decide what became of a reference; `number` is its own in the lookup."""
-        documents, status, similarity, evidence, together = self._decided(number, label_anchor)
-        self.by_id |= {document.id: document for document in documents}
-        now = tuple(document.id for document in documents)
-        return FollowedLabel(
-            label_anchor.sample, str(label_anchor), status, now, similarity, evidence, together
-        )
-
-    def _decided(self, number: int, label_anchor: _Anchor) -> _Decision:
-        own = self.by_id.get(label_anchor.name)
-        if own is not None and label_anchor.stands_in(own):
-            return _Decision((own,), LabelStatus.SAME)
-        if not label_anchor.quote:
-            return _Decision((), LabelStatus.GONE, 0.0, "it has no text that it could be found by")
-        copies = _of_source(self.by_digest.get(label_anchor.digest, []), label_anchor)
-        if copies:
-            return _Decision(tuple(copies), LabelStatus.MOVED, 1.0, "the same text, another ID")
-        quote, near = Letters(label_anchor.quote), self.lookup.nearest(number)
+        own = self.by_id.get(label.name)
+        if own is not None and label.stands_in(own):
+            evidence = "the same words under the same ID"
+            return self._decided(label, LabelStatus.SAME, [own], evidence)
+        if not label.quote:
+            evidence = "it has no text that it could be found by"
+            return self._decided(label, LabelStatus.GONE, [], evidence, 0.0)
+        if copies := _of_source(self.by_digest.get(label.digest, []), label):
+            return self._decided(label, LabelStatus.MOVED, copies, "the same text, another ID")
+        quote, near = Letters(label.quote), self.lookup.nearest(number)
         if own is not None and own not in near:
             near.append(own)
         return (
-            self._whole(label_anchor, quote, near)
-            or self._in_pieces(label_anchor, quote, near)
-            or self._resembling(label_anchor, number, near)
+            self._whole(label, quote, near)
+            or self._in_pieces(label, quote, near)
+            or self._resembling(label, number, near)
+        )
+
+    def _decided(
+        self,
+        label: _Anchor,
+        status: LabelStatus,
+        documents: Sequence[Document],
+        evidence: str = "its words, letter for letter",
+        similarity: float = 1.0,
+        *,
+        together: bool = False,
+    ) -> FollowedLabel:
+        self.by_id |= {document.id: document for document in documents}
+        now = tuple(document.id for document in documents)
+        return FollowedLabel(
+            label.sample, str(label), status, now, similarity, evidence, together=together
         )
 
     def _whole(
-        self, label_anchor: _Anchor, quote: Letters, near: Sequence[Document]
-    ) -> _Decision | None:
+        self, label: _Anchor, quote: Letters, near: Sequence[Document]
+    ) -> FollowedLabel | None:
         """Return the decision where texts hold all of a quote; None where none does."""
         holders = [document for document in near if quote.text in letters_of(document.text).text]
-        own = [document for document in holders if document.id == label_anchor.name]
-        if own and label_anchor.span is None:
+        own = [document for document in holders if document.id == label.name]
+        if own and label.span is None:
             evidence = "its quote stands; other words of the text changed"
-            return _Decision(tuple(own), LabelStatus.SAME, 1.0, evidence)
-        holders = own or _of_source(holders, label_anchor)
+            return self._decided(label, LabelStatus.SAME, own, evidence)
+        holders = own or _of_source(holders, label)
         if not holders:
             return None
-        if label_anchor.span is not None and not any(map(label_anchor.is_of, holders)):
-            best = _best_surrounded(holders, label_anchor.span, quote)
+        if label.span is not None and not any(map(label.is_of, holders)):
+            best = _best_surrounded(holders, label.span, quote)
             if best is None:
                 evidence = f"its quote stands in {len(holders)} texts, in other surroundings"
-                return _Decision(tuple(holders[:3]), LabelStatus.CHANGED, 1.0, evidence)
+                return self._decided(label, LabelStatus.CHANGED, holders[:3], evidence)
             holders = [best]
-        return _Decision(tuple(holders), LabelStatus.MOVED, 1.0, "its words, letter for letter")
+        return self._decided(label, LabelStatus.MOVED, holders)
 
     def _in_pieces(
-        self, label_anchor: _Anchor, quote: Letters, near: Sequence[Document]
-    ) -> _Decision | None:
+        self, label: _Anchor, quote: Letters, near: Sequence[Document]
+    ) -> FollowedLabel | None:
         """Return the decision where texts hold a quote together; None where they do not."""
-        is_span = label_anchor.span is not None
-        for group in (self.chunks[label_anchor.name], *_by_source(near, label_anchor)):
+        is_span = label.span is not None
+        for group in (self.chunks[label.name], *_by_source(near, label)):
             if aligned := pieces(quote, group, self.lookup.short):
                 others = [] if is_span else within(quote, group, aligned)
-                documents = tuple(dict.fromkeys((*aligned, *others)))
+                documents = list(dict.fromkeys((*aligned, *others)))
                 evidence = f"its words, letter for letter, in {len(documents)} texts"
-                return _Decision(documents, LabelStatus.MOVED, 1.0, evidence, together=is_span)
+                return self._decided(
+                    label, LabelStatus.MOVED, documents, evidence, together=is_span
+                )
         return None
 
-    def _resembling(
-        self, label_anchor: _Anchor, number: int, near: Sequence[Document]
-    ) -> _Decision:
-        for group in _by_source(near, label_anchor):
+    def _resembling(self, label: _Anchor, number: int, near: Sequence[Document]) -> FollowedLabel:
+        for group in _by_source(near, label):
             documents, similarity = self.lookup.resemblance(number, group)
             if documents:
-                text = "\n".join(document.text for document in documents)
-                evidence = difference(label_anchor.quote, text)
-                together = label_anchor.span is not None and len(documents) > 1
-                return _Decision(documents, LabelStatus.CHANGED, similarity, evidence, together)
-        reused = label_anchor.name in self.by_id and label_anchor.span is None
+                evidence = difference(label.quote, "\n".join(d.text for d in documents))
+                together = label.span is not None and len(documents) > 1
+                return self._decided(
+                    label, LabelStatus.CHANGED, documents, evidence, similarity, together=together
+                )
+        reused = label.name in self.by_id and label.span is None
         evidence = "its ID names another text now" if reused else "no text resembles it"
-        return _Decision((), LabelStatus.GONE, 0.0, evidence)
+        return self._decided(label, LabelStatus.GONE, [], evidence, 0.0)
 
+    def followed(self, number: int, sample: Sample) -> Sample:
+        """Return a sample with the references that its labels name now."""
+        anchors: dict[str, Any] = dict(anchors_of(sample))
+        ids: list[Reference] = []
+        groups: list[list[Context]] = []
+        for g, group in enumerate(sample.reference_contexts or ()):
+            labels = [self.alive.get((number, "span", g, m)) for m in range(len(group))]
+            found = zip(group, labels, strict=True)
+            groups.append([self._moved(c, label) for c, label in found if label] or list(group))
+            if _has_spans(sample):
+                names = tuple(context.source or context.id or context.label for context in group)
+                ids += self._references(labels, Reference(names, 1.0), anchors)
+        if not _has_spans(sample):
+            for g, reference in enumerate(sample.reference_context_ids or ()):
+                several = range(len(reference.any_of))
+                labels = [self.alive.get((number, "id", g, m)) for m in several]
+                ids += self._references(labels, reference, anchors)
+        named = {name for reference in ids for name in reference.any_of}
+        anchors = {name: values for name, values in anchors.items() if name in named}
+        has_ids = bool(ids) or sample.reference_context_ids is not None
+        return _rebuilt(sample, ids if has_ids else None, groups, anchors)
 
-class _Decision(NamedTuple):
-    documents: tuple[Document, ...]
-    status: LabelStatus
-    similarity: float = 1.0
-    evidence: str = "the same words under the same ID"
-    together: bool = False
+    def _references(
+        self,
+        labels: Sequence[FollowedLabel | None],
+        reference: Reference,
+        anchors: dict[str, Any],
+    ) -> list[Reference]:
+        """Return what an any-of group names now, with anchors; as it was if none of it is left."""
+        alive = [label for label in labels if label is not None]
+        anchored = [anchors[name] for name in reference.any_of if name in anchors]
+        for name in (name for label in alive for name in label.now):
+            text = self.by_id[name].text
+            if len(text) <= _LONGEST_QUOTE:
+                anchors[name] = {"digest": text_digest(text), "quote": text}
+            else:  # of a long text the quote stays as it was
+                kept: Mapping[str, Any] = anchors.get(name) or (anchored or [{}])[0]
+                anchors[name] = {**kept, "digest": text_digest(text)}
+        alone = dict.fromkeys(name for label in alive if not label.together for name in label.now)
+        if alone:
+            return [Reference(tuple(alone), reference.grade)]
+        if alive:
+            return [Reference((name,), reference.grade) for name in alive[0].now]
+        return [reference]
 
-
-def _followed(
-    number: int,
-    sample: Sample,
-    labels: Mapping[_Position, FollowedLabel],
-    by_id: Mapping[str, Document],
-    *,
-    accept_changed: bool,
-) -> Sample:
-    """Return a sample with the references that its labels name now."""
-    kept = {LabelStatus.SAME, LabelStatus.MOVED}
-    if accept_changed:
-        kept.add(LabelStatus.CHANGED)
-    alive = {
-        position: label for position, label in labels.items() if label.status in kept and label.now
-    }
-    anchors: dict[str, Any] = dict(anchors_of(sample))
-    ids: list[Reference] = []
-    groups: list[list[Context]] = []
-
-    def refer(kind: str, g: int, reference: Reference) -> None:
-        own = [alive.get((number, kind, g, m)) for m in range(len(reference.any_of))]
-        ids.extend(_references([label for label in own if label], reference, anchors, by_id))
-
-    for g, group in enumerate(sample.reference_contexts or ()):
-        found = [(old, alive.get((number, "span", g, m))) for m, old in enumerate(group)]
-        groups.append([_moved(old, label, by_id) for old, label in found if label] or list(group))
-        if _has_spans(sample):
-            names = tuple(context.source or context.id or context.label for context in group)
-            refer("span", g, Reference(names, 1.0))
-    if not _has_spans(sample):
-        for g, reference in enumerate(sample.reference_context_ids or ()):
-            refer("id", g, reference)
-    named = {name for reference in ids for name in reference.any_of}
-    anchors = {name: values for name, values in anchors.items() if name in named}
-    has_ids = bool(ids) or sample.reference_context_ids is not None
-    return _rebuilt(sample, ids if has_ids else None, groups, anchors)
-
-
-def _references(
-    alive: Sequence[FollowedLabel],
-    reference: Reference,
-    anchors: dict[str, Any],
-    by_id: Mapping[str, Document],
-) -> list[Reference]:
-    """Return what an any-of group names now, and anchor it; as it was where none of it is left."""
-    anchored = [anchors[name] for name in reference.any_of if name in anchors]
-    for name in (name for label in alive for name in label.now):
-        text = by_id[name].text
-        if len(text) <= _LONGEST_QUOTE:
-            anchors[name] = {"digest": text_digest(text), "quote": text}
-        else:  # of a long text the quote stays as it was
-            kept: Mapping[str, Any] = anchors.get(name) or (anchored or [{}])[0]
-            anchors[name] = {**kept, "digest": text_digest(text)}
-    alone = dict.fromkeys(name for label in alive if not label.together for name in label.now)
-    if alone:
-        return [Reference(tuple(alone), reference.grade)]
-    if alive:
-        return [Reference((name,), reference.grade) for name in alive[0].now]
-    return [reference]
-
-
-def _moved(old: Context, label: FollowedLabel, by_id: Mapping[str, Document]) -> Context:
-    """Return a span at its new offsets; as it was where its source is only there in chunks."""
-    document = by_id[label.now[0]]
-    in_chunks = document.source is not None and document.source == old.source
-    has_place = old.source is not None or old.start is not None
-    if label.together or old.text is None or in_chunks or not has_place:
-        return old
-    letters, quote = letters_of(document.text), Letters(old.text)
-    positions = letters.positions(quote.text)
-    if not positions:
-        return old
-    at = max(positions, key=lambda position: _surrounded(old, document, position, quote))
-    start, end = letters.range(at, at + len(quote.text))
-    return _span(old, document.text, document.id, start, end)
+    def _moved(self, old: Context, label: FollowedLabel) -> Context:
+        """Return a span at its new offsets; as it was where its source is only there in chunks."""
+        document = self.by_id[label.now[0]]
+        in_chunks = document.source is not None and document.source == old.source
+        has_place = old.source is not None or old.start is not None
+        if label.together or old.text is None or in_chunks or not has_place:
+            return old
+        letters, quote = letters_of(document.text), Letters(old.text)
+        positions = letters.positions(quote.text)
+        if not positions:
+            return old
+        at = max(positions, key=lambda position: _surrounded(old, document, position, quote))
+        start, end = letters.range(at, at + len(quote.text))
+        return _span(old, document.text, document.id, start, end)
 
 
 def _of_source(documents: Sequence[Document], label_anchor: _Anchor) -> list[Document]:

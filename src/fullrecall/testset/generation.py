@@ -21,12 +21,12 @@ from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of, is_page
 from fullrecall.sample import Sample
 from fullrecall.testset import instructions
-from fullrecall.testset.draft import KINDS, Backed, Defect, Draft, QuestionKind, Quote, Rejection
+from fullrecall.testset.draft import KINDS, Backed, Defect, Draft, QuestionKind, Rejection
 from fullrecall.testset.duplicates import Questions
 from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out, check_options
 from fullrecall.testset.following import anchor
 from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.seeds import EXAMPLES, FEWEST_WORDS, Collection, Seed
+from fullrecall.testset.seeds import EXAMPLES, FEWEST_WORDS, Collection, Passage, Seed
 from fullrecall.testset.verification import Check, inspected, items_in, reply, same_verdicts
 from fullrecall.testset.vocabulary import words
 from fullrecall.usage import Spent
@@ -386,14 +386,14 @@ class _Generation:
             self.drafts[at] = replace(draft, claims=tuple(claims), flags=flags)
 
     def _confirmed(
-        self, draft: Draft, places_of: Mapping[Quote, Sequence[Place]]
-    ) -> Flow[dict[Backed, tuple[Quote, ...]]]:
+        self, draft: Draft, places_of: Mapping[Passage, Sequence[Place]]
+    ) -> Flow[dict[Backed, tuple[Passage, ...]]]:
         """Return the other places that state a draft's claims about what its question asks."""
         pairs = [(b, place) for b in draft.claims for place in places_of[b.quote][:_MOST_PLACES]]
         statements = [(b.claim, place.around) for b, place in pairs]
         request = instructions.elsewhere(draft.question, statements)
         verdicts = yield from same_verdicts(self.checker, request, len(pairs))
-        kept: dict[Backed, tuple[Quote, ...]] = {}
+        kept: dict[Backed, tuple[Passage, ...]] = {}
         for number, (backed, place) in enumerate(pairs, start=1):
             if verdicts.get(number):
                 kept[backed] = (*kept.get(backed, ()), place.quote)
@@ -411,14 +411,14 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
 class Place(NamedTuple):
     """Another place where the words of a quote stand, and what stands around them."""
 
-    quote: Quote
+    quote: Passage
     around: str
 
 
-def _occurrences(quotes: set[Quote], documents: Documents) -> dict[Quote, list[Place]]:
+def _occurrences(quotes: set[Passage], documents: Documents) -> dict[Passage, list[Place]]:
     """Return all other places where each quote stands word for word: each may serve as well."""
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
-    occurrences: dict[Quote, list[Place]] = {quote: [] for quote in quotes}
+    occurrences: dict[Passage, list[Place]] = {quote: [] for quote in quotes}
     for document in documents if quotes else ():
         folded_text = document.text.casefold()
         candidates = [
@@ -430,7 +430,7 @@ def _occurrences(quotes: set[Quote], documents: Documents) -> dict[Quote, list[P
         for quote in candidates:
             for span in verbatim(quote.text, folded):
                 text = document.text[span.start : span.end]
-                place = Quote(document.id, span.start, span.end, text)
+                place = Passage(document.id, span.start, text)
                 if not place.meets(quote):
                     around = document.text[max(0, span.start - _AROUND) : span.end + _AROUND]
                     occurrences[quote].append(Place(place, f"{document.id}: {around}"))

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from fullrecall.judges.judge import Flow
 from fullrecall.models.chat import ChatModel
 from fullrecall.sample import Sample
-from fullrecall.testset.draft import Backed, Defect, Draft, Quote, Rejection
+from fullrecall.testset.draft import Backed, Defect, Draft, Rejection
 from fullrecall.testset.execution import Plan
 from fullrecall.testset.seeds import Passage
 from fullrecall.testset.verification import Check
@@ -42,7 +42,7 @@ def _read(model: ChatModel, sample: Sample, passages: Sequence[Passage]) -> Flow
     """Return what is wrong with a sample."""
     groups, claims = sample.reference_contexts or (), sample.reference_claims or ()
     backed = [
-        Backed(claim.text, Quote(first.source or "", first.start or 0, first.end or 0, first.text))
+        Backed(claim.text, Passage(first.source or "", first.start or 0, first.text))
         for claim, (first, *_) in zip(claims, groups, strict=False)
         if first.text and len(groups) == len(claims)
     ]

@@ -20,18 +20,15 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of
-from fullrecall.read.sheets import sheet_rows
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import existing_file, whole_text
 from fullrecall.results.special import beta_quantile
 from fullrecall.sample import Claim, Sample
 from fullrecall.testset.content import names_in
-from fullrecall.views.exports import written, written_table
-from fullrecall.views.spreadsheet import table
+from fullrecall.views.exports import written
 
 _AROUND = 200
 _KIND = "fullrecall review"
-_HEAD = ("decision", "reason", "question", "answer", "claims", "quotes", "flags", "id", "set")
 DECISIONS = ("good", "bad")
 GOOD = 0.9
 CONFIDENCE = 0.95
@@ -50,31 +47,24 @@ def to_review(
 ) -> int:
     """Draw questions for people to review, write them to `path`, and return how many.
 
-    `.html` is a page to be opened in a browser; `.csv` a sheet: fill in `decision` with good or
-    bad, and edit question and answer where they stand. `n` is fixed before the review; by
-    default as many as prove 90 % good if two are bad. `documents` show each quote where it
-    stands. Raises `ParameterError` for another ending or an `n` out of range, and `InputError`
-    for samples without an ID.
+    It is an `.html` page to be opened in a browser, which saves the decisions. `n` is fixed before
+    the review; by default as many as prove 90 % good if two are bad. `documents` show each quote
+    where it stands. Raises `ParameterError` for another ending or an `n` out of range, and
+    `InputError` for samples without an ID.
     """
     identified = _identified(samples)
     n = min(len(identified), reviews_needed(total=len(identified))) if n is None else n
     if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= len(identified):
         raise ParameterError(f"n must be from 1 to {len(identified)}, got {n!r}")
-    suffix = Path(path).suffix
-    if suffix not in (".html", ".csv"):
-        raise ParameterError(f"path must end in .html or .csv, got {Path(path).name!r}")
+    if Path(path).suffix != ".html":
+        raise ParameterError(f"path must end in .html, got {Path(path).name!r}")
     drawn = random.Random(f"{seed}:review").sample(identified, n)  # noqa: S311 - a sample, no secret
     named = {name for sample in drawn for name in names_in(sample)}
     listed = documents_of(documents) if documents is not None else ()
     texts = {document.id: document.text for document in listed if document.id in named}
     rows = [_row(sample, texts) for sample in drawn]
-    digest = _digest(identified)
-    if suffix == ".csv":
-        if Path(path).exists():
-            raise ParameterError(f"{path} exists and may hold decisions: name another file")
-        written_table(table(_cells(rows, digest)), path)
-    else:
-        written(_page(rows, digest, total=len(identified), title=title), path)
+    page = _page(rows, _digest(identified), total=len(identified), title=title)
+    written(page, path)
     return n
 
 
@@ -117,8 +107,8 @@ class Review:
 def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
     """Return a set as a review left it, and what the review proves.
 
-    `path` is what the page saved, or the sheet filled in. Raises `InputError` for a file that is
-    neither, of another set, or with a decision that is neither good nor bad.
+    `path` is what the page saved. Raises `InputError` for another file, for one of another set, and
+    for a decision that is neither good nor bad.
     """
     identified = _identified(samples)
     planned, decisions = _read(Path(path), identified)
@@ -154,7 +144,7 @@ def _digest(samples: Sequence[Sample]) -> str:
 
 
 def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a sample as the page and the sheet show it; quotes stand beside their claims."""
+    """Return a sample as the page shows it; quotes stand beside their claims."""
     origin = origin_of(sample)
     groups = sample.reference_contexts or ()
     claims = [claim.text for claim in sample.reference_claims or ()]
@@ -186,17 +176,6 @@ def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _cells(rows: Sequence[Mapping[str, Any]], digest: str) -> list[Sequence[object]]:
-    """Return the rows of the sheet, the head first."""
-    cells: list[Sequence[object]] = [[*_HEAD, "planned"]]
-    for row in rows:
-        quotes = "\n".join(f"{q[0]}: {q[2]}" for group in row["quotes"] for q in group)
-        joined = ("\n".join(row["claims"]), quotes, "; ".join(row["flags"]))
-        own = ("", "", row["question"], row["answer"], *joined, row["id"], digest)
-        cells.append([*own, len(rows)])
-    return cells
-
-
 def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: str) -> str:
     """Return the page: one file, no server, no request."""
     from fullrecall.views.page import document
@@ -219,24 +198,7 @@ def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: 
 
 
 def _read(path: Path, samples: Sequence[Sample]) -> tuple[int, dict[str, dict[str, Any]]]:
-    is_sheet = path.suffix == ".csv"
-    digest, planned, rows = _of_sheet(path, samples) if is_sheet else _of_page(path)
-    if digest != _digest(samples):
-        raise InputError("holds decisions about another set of questions", path=str(path))
-    ids = {str(sample.id) for sample in samples}
-    decisions: dict[str, dict[str, Any]] = {}
-    for line, row in enumerate(rows, start=1):
-        name, word = str(row.get("id")), str(row.get("decision", "")).strip().lower()
-        if not word:
-            continue
-        if word not in DECISIONS or name not in ids:
-            problem = f"{name}: unknown decision {word!r}: choose one of {', '.join(DECISIONS)}"
-            raise InputError(problem, path=str(path), line=line + is_sheet)
-        decisions[name] = {**row, "decision": word}
-    return planned, decisions
-
-
-def _of_page(path: Path) -> tuple[str, int, list[dict[str, Any]]]:
+    """Return how many questions were drawn, and the decisions on them by their ID."""
     text = whole_text(existing_file(path))
     try:
         values: Any = parsed(text)
@@ -246,24 +208,17 @@ def _of_page(path: Path) -> tuple[str, int, list[dict[str, Any]]]:
         kind, digest, planned, rows = "", "", 0, []
     if kind != _KIND:
         raise InputError("is not what the review page saved", path=str(path))
-    return digest, planned, rows
-
-
-def _of_sheet(path: Path, samples: Sequence[Sample]) -> tuple[str, int, list[dict[str, Any]]]:
-    needed = (("decision",), ("id",), ("set",), ("planned",))
-    try:
-        rows = [dict(row) for _, row in sheet_rows(path, needed)]
-    except InputError as error:
-        raise error.at(path=str(path)) from None
-    if not rows or not rows[0]["planned"].strip().isdecimal():
-        raise InputError("holds no decisions", path=str(path))
-    before = {str(s.id): (s.user_input, s.reference or "") for s in samples}
+    if digest != _digest(samples):
+        raise InputError("holds decisions about another set of questions", path=str(path))
+    ids = {str(sample.id) for sample in samples}
     for row in rows:
-        as_is = row.get("question") or "", row.get("answer") or ""
-        if as_is[0] and before.get(row["id"], as_is) != as_is:
-            row |= {"decision": "bad", "edited": True}
-        row.pop("claims", None)
-    return rows[0]["set"], int(rows[0]["planned"]), rows
+        if row.get("decision") not in DECISIONS or str(row.get("id")) not in ids:
+            raise InputError(
+                f"{row.get('id')}: unknown decision {row.get('decision')!r}: choose one of "
+                f"{', '.join(DECISIONS)}",
+                path=str(path),
+            )
+    return planned, {str(row["id"]): row for row in rows}
 
 
 def _edited(sample: Sample, decision: Mapping[str, Any]) -> Sample:

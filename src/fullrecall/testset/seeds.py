@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from fullrecall.corpus import Document
+from fullrecall.testset import duplicates
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vocabulary import STOP_WORDS, content_words, words
 
@@ -29,9 +30,6 @@ _CANDIDATES = 5_000
 """Passages that are kept, at least; more where many questions are wanted."""
 
 _PER_SEED = 20
-_SAME = 0.95
-"""Passages of a higher cosine are one."""
-
 _LARGEST_SHARE = 0.1
 """Of all seeds, at most so many are of one document."""
 
@@ -60,6 +58,10 @@ class Passage(NamedTuple):
     def end(self) -> int:
         """Where it ends in the document, exclusive."""
         return self.start + len(self.text)
+
+    def meets(self, other: Passage) -> bool:
+        """Return whether both have words of a document in common."""
+        return self.source == other.source and self.start < other.end and other.start < self.end
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,13 @@ class Collection:
                 passages_seen += 1
         kept.sort(key=lambda item: item[0])
         chosen = [passage for _, passage in kept]
-        vectors = hashed([passage.text for passage in chosen])
-        unlike = _distinct(vectors)
-        return cls([chosen[at] for at in unlike], vectors[unlike], count)
+        again = {
+            number
+            for group in duplicates.groups([passage.text for passage in chosen])
+            for number in group[1:]
+        }
+        unlike = [passage for number, passage in enumerate(chosen) if number not in again]
+        return cls(unlike, hashed([passage.text for passage in unlike]), count)
 
     def singles(self, n: int, *, seed: int) -> Iterator[Seed]:
         """Yield the passages, first a random one of each of `n` clusters, then a second of each.
@@ -241,22 +247,6 @@ def _names(text: str) -> Iterator[str]:
         name = match[0].partition(" ")[2] if begins else match[0]
         if len(name) > 2 and name.casefold() not in STOP_WORDS:  # noqa: PLR2004 - initials
             yield name
-
-
-def _distinct(vectors: Any) -> list[int]:
-    """Return the rows that are not nearly equal to an earlier one."""
-    kept: list[int] = []
-    same = [False] * len(vectors)
-    step = 512
-    for start in range(0, len(vectors), step):
-        near = vectors[start : start + step] @ vectors.T > _SAME
-        for row, alike in enumerate(near, start=start):
-            if same[row]:
-                continue
-            kept.append(row)
-            for other in alike.nonzero()[0]:
-                same[other] = same[other] or other > row
-    return kept
 
 
 def _clusters(vectors: Any, k: int, seed: int) -> list[list[int]]:

@@ -13,16 +13,7 @@ from fullrecall.judges.replies import json_values
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.testset import instructions
 from fullrecall.testset.content import REJECTED_RUN, longest_run, other_script, pointing
-from fullrecall.testset.draft import (
-    ABSTAINS,
-    KINDS,
-    Backed,
-    Defect,
-    Draft,
-    QuestionKind,
-    Quote,
-    Rejection,
-)
+from fullrecall.testset.draft import ABSTAINS, KINDS, Backed, Defect, Draft, QuestionKind, Rejection
 from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.vocabulary import words
 
@@ -107,7 +98,7 @@ class Check:
         return None
 
 
-def _of_answer(draft: Draft, verdict: Verdict, evidence: Sequence[Quote]) -> Rejection | None:
+def _of_answer(draft: Draft, verdict: Verdict, evidence: Sequence[Passage]) -> Rejection | None:
     """Compare the model's own answer with the draft's: their quotes must meet, and numbers."""
     meet = any(quote.meets(backed.quote) for quote in evidence for backed in draft.claims)
     ours, theirs = (set(_NUMBER.findall(text)) for text in (draft.answer, verdict["answer"]))
@@ -116,7 +107,7 @@ def _of_answer(draft: Draft, verdict: Verdict, evidence: Sequence[Quote]) -> Rej
     return None
 
 
-def located(quoted: object, number: object, passages: Sequence[Passage]) -> Quote | None:
+def located(quoted: object, number: object, passages: Sequence[Passage]) -> Passage | None:
     """Return where a quote stands in the passage of a 1-based number; None where it does not.
 
     Of a single passage the number says nothing.
@@ -131,8 +122,8 @@ def located(quoted: object, number: object, passages: Sequence[Passage]) -> Quot
     span = locate(quoted, passage.text)
     if span is None:
         return None
-    start, end = passage.start + span.start, passage.start + span.end
-    return Quote(passage.source, start, end, passage.text[span.start : span.end])
+    text = passage.text[span.start : span.end]
+    return Passage(passage.source, passage.start + span.start, text)
 
 
 def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
