@@ -8,14 +8,13 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.testset.additions import unjudged
-    from fullrecall.testset.audit import Audit, Issue, check
+    from fullrecall.testset.audit import Audit, check
     from fullrecall.testset.completed import CompletedSet
     from fullrecall.testset.completion import complete
     from fullrecall.testset.content import Problem
-    from fullrecall.testset.draft import Defect, Draft
-    from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
+    from fullrecall.testset.draft import Defect
+    from fullrecall.testset.following import Followed, LabelStatus, anchor, follow
     from fullrecall.testset.generation import TestSet, generate
-    from fullrecall.testset.pair_labels import PairToLabel
     from fullrecall.testset.review import (
         Review,
         apply_review,
@@ -28,12 +27,8 @@ __all__ = [
     "Audit",
     "CompletedSet",
     "Defect",
-    "Draft",
     "Followed",
-    "FollowedLabel",
-    "Issue",
     "LabelStatus",
-    "PairToLabel",
     "Problem",
     "Review",
     "TestSet",
@@ -53,14 +48,10 @@ _MODULES = {
     "follow": "following",
     "anchor": "following",
     "LabelStatus": "following",
-    "FollowedLabel": "following",
     "Followed": "following",
     "Audit": "audit",
     "CompletedSet": "completed",
     "Defect": "draft",
-    "Draft": "draft",
-    "Issue": "audit",
-    "PairToLabel": "pair_labels",
     "Problem": "content",
     "Review": "review",
     "TestSet": "generation",
