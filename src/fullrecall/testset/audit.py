@@ -13,18 +13,20 @@ from fullrecall.context import Context
 from fullrecall.corpus import Document
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.judges.judge import Judge
+from fullrecall.judges.judge import Flow, Judge
 from fullrecall.models.chat import ChatModel
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of
 from fullrecall.results.special import binomial_tail
 from fullrecall.run.budget import models_of
 from fullrecall.sample import Sample
-from fullrecall.testset import content, duplicates, reading
+from fullrecall.testset import content, duplicates
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Found, Problem, names_in
-from fullrecall.testset.execution import ModelOptions, carried_out, check_options
+from fullrecall.testset.draft import Backed, Defect, Draft, Rejection
+from fullrecall.testset.execution import ModelOptions, Plan, carried_out, check_options
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.seeds import Passage
+from fullrecall.testset.verification import Check
 from fullrecall.testset.vocabulary import words
 
 _AROUND = 1_000
@@ -32,6 +34,9 @@ _AROUND = 1_000
 
 _MOST_READ = 20_000
 """Characters of a whole document that a model reads."""
+
+_FIRST_READ = 5
+"""Samples that a model reads first: if it decides on none of them it is asked no more."""
 
 _CROWDED = 0.1
 _FEWEST_TO_CROWD = 20
@@ -305,9 +310,42 @@ def _judged(
     if not models:
         raise ParameterError("judge: expected a model, or a judge with one")
     passages = [corpus.passages(sample, _MOST_READ) for sample in samples]
-    defects, _ = carried_out(reading.plan(models[0], samples, passages), models, options)
+    defects, _ = carried_out(_reading(models[0], samples, passages), models, options)
     for at, (defect, detail) in defects:
         yield Issue(Problem[defect.name], samples[at].id or f"#{at + 1}", detail)
+
+
+def _reading(
+    model: ChatModel, samples: Sequence[Sample], passages: Sequence[Sequence[Passage]]
+) -> Plan[Any, list[tuple[int, Rejection]]]:
+    """Read each sample that has a question and a text; return what is wrong with which."""
+    numbers = [at for at, sample in enumerate(samples) if sample.user_input and passages[at]]
+    findings: list[tuple[int, Rejection]] = []
+    for batch in (numbers[:_FIRST_READ], numbers[_FIRST_READ:]):
+        outcomes = yield [_reading_of(model, samples[at], passages[at]) for at in batch]
+        rejections = [
+            Rejection(Defect.UNCHECKED, outcome.problem) if outcome.problem else outcome.value
+            for outcome in outcomes
+        ]
+        findings += [(at, own) for at, own in zip(batch, rejections, strict=True) if own]
+        if all(own is not None and own.defect is Defect.UNCHECKED for own in rejections):
+            break
+    return findings
+
+
+def _reading_of(
+    model: ChatModel, sample: Sample, passages: Sequence[Passage]
+) -> Flow[Rejection | None]:
+    """Return what is wrong with a sample."""
+    groups, claims = sample.reference_contexts or (), sample.reference_claims or ()
+    backed = [
+        Backed(claim.text, Passage(first.source or "", first.start or 0, first.text))
+        for claim, (first, *_) in zip(claims, groups, strict=False)
+        if first.text and len(groups) == len(claims)
+    ]
+    draft = Draft(sample.user_input or "", "one_fact", sample.reference or "", tuple(backed))
+    (checked,) = yield from Check([draft], passages).flow(model)
+    return checked.rejection
 
 
 class _Measured(NamedTuple):

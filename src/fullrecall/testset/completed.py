@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+from fullrecall.calibration import sheet
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.parameters import check_k
+from fullrecall.read.sheets import sheet_rows
 from fullrecall.sample import Sample
-from fullrecall.testset import pair_labels
 from fullrecall.testset.additions import RecallAtK, extended, recall_of
 from fullrecall.testset.completeness import (
     KINDS,
@@ -28,7 +29,6 @@ from fullrecall.testset.completeness import (
     strata_of,
     with_textless,
 )
-from fullrecall.testset.pair_labels import PairLabels, PairToLabel
 from fullrecall.testset.pool import Pair, Pool
 from fullrecall.usage import Spent
 
@@ -36,6 +36,26 @@ RIGHT = 0.8
 """Fewer right finds than this, by people's labels, and only confirmed ones are added."""
 
 _K = 10
+_WORDS = {"relevant": True, "not_relevant": False}
+
+
+@dataclass(frozen=True)
+class PairToLabel:
+    """One question and one context; `label` is to be filled in with `relevant` or `not_relevant`.
+
+    A context is relevant if it states what the question needs, with claims: at least one of them.
+    `item` identifies the pair.
+    """
+
+    item: str
+    question: str
+    context: str
+    claims: str = ""
+    label: str = ""
+
+
+PairLabels: TypeAlias = str | Path | Mapping[str, Any] | Iterable[PairToLabel]
+"""The file that `CompletedSet.to_label` wrote, a mapping from items to labels, or pairs."""
 
 
 class Estimate(NamedTuple):
@@ -109,12 +129,14 @@ class CompletedSet:
                 self.parsed[pair.question].user_input or "",
                 pair.context.label,
                 "\n".join(f"- {claim}" for claim in self.pool.targets[pair.question].claims),
-                pair_labels.word_of(labels.get(pair.item)),
+                _word_of(labels.get(pair.item)),
             )
             for pair in sorted(chosen, key=lambda pair: pair.item)  # which tells no verdict
         ]
         if path is not None:
-            pair_labels.write(pairs, path)
+            head = ("label", "question", "claims", "context", "item")
+            cells = ([getattr(pair, name) for name in head] for pair in pairs)
+            sheet.write(path, [head, *cells], map(asdict, pairs))
         return pairs
 
     def with_labels(
@@ -131,7 +153,7 @@ class CompletedSet:
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"error must be from 0 to 0.3, got {error!r}")
-        both = [pair_labels.read(labels), pair_labels.read(second)]
+        both = [_read(labels), _read(second)]
         for read in both:
             foreign = read.keys() - {pair.item for pair in self.judged}
             if foreign:
@@ -349,3 +371,47 @@ class CompletedSet:
 
 def _range(share: Share) -> str:
     return f"[{share.low:.0%}, {share.high:.0%}]"
+
+
+def _word_of(label: bool | None) -> str:  # noqa: FBT001 - a label
+    """Return a label as people write it; None is one that is not filled in."""
+    return next((word for word, relevant in _WORDS.items() if relevant is label), "")
+
+
+def _read(labels: PairLabels) -> dict[str, bool]:
+    """Return labels by their item: True for relevant. Pairs without a label are left out.
+
+    Raises `InputError` for a label that is neither, with its line.
+    """
+    label_by_item: dict[str, bool] = {}
+    for line, item, label in _rows(labels):
+        verdict = _label(label, line)
+        if verdict is not None and label_by_item.setdefault(item, verdict) != verdict:
+            raise InputError(f"item {item} has two labels: keep one", line=line)
+    return label_by_item
+
+
+def _rows(labels: PairLabels) -> Iterator[tuple[int, str, Any]]:
+    if isinstance(labels, Mapping):
+        for line, (item, label) in enumerate(labels.items(), start=1):
+            yield line, str(item), label
+    elif isinstance(labels, (str, Path)):
+        try:
+            for line, row in sheet_rows(labels, (("label",), ("item",))):
+                yield line, str(row.get("item")), row.get("label")
+        except InputError as error:
+            raise error.at(path=str(labels)) from None
+    else:
+        for line, pair in enumerate(labels, start=1):
+            yield line, pair.item, pair.label
+
+
+def _label(label: Any, line: int) -> bool | None:
+    if isinstance(label, bool) or label is None:
+        return label
+    normalized = str(label).strip().lower().replace(" ", "_")
+    if not normalized:
+        return None
+    if normalized not in _WORDS:
+        raise InputError(f"unknown label {label!r}: choose one of {', '.join(_WORDS)}", line=line)
+    return _WORDS[normalized]

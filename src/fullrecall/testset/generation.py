@@ -21,7 +21,7 @@ from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of, is_page
 from fullrecall.sample import Sample
 from fullrecall.testset import instructions
-from fullrecall.testset.draft import KINDS, Backed, Defect, Draft, QuestionKind, Rejection
+from fullrecall.testset.draft import KINDS, Defect, Draft, QuestionKind, Rejection
 from fullrecall.testset.duplicates import Questions
 from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out, check_options
 from fullrecall.testset.following import anchor
@@ -338,26 +338,22 @@ class _Generation:
         ]
 
     def _take(self, outcome: Outcome[list[Draft]]) -> None:
-        """Take the drafts of a seed: no question twice, two at most, what is most wanted first."""
+        """Take the drafts of a seed: no question twice, what is most wanted first."""
         if outcome.value is None:
             self.problems[outcome.problem] += 1
             return
         drafts = list(outcome.value)
         good = [at for at, draft in enumerate(drafts) if draft.rejection is None]
-        good.sort(key=lambda at: self._filled(drafts[at].kind))
-        kept = 0
+        kinds = [draft.kind for draft in drafts]
+        good.sort(key=lambda at: self.accepted[kinds[at]] / self.shares.get(kinds[at], 1e-9))
         for at in good:
-            if kept >= PER_SEED or self.accepted.total() >= self.n:
+            if self.accepted.total() >= self.n:
                 drafts[at] = replace(drafts[at], rejection=Rejection(Defect.SURPLUS))
             elif (same := self.earlier_questions.match(drafts[at].question)) is not None:
                 drafts[at] = replace(drafts[at], rejection=Rejection(Defect.DUPLICATE, same))
             else:
-                kept += 1
                 self.accepted[drafts[at].kind] += 1
         self.drafts += drafts
-
-    def _filled(self, kind: QuestionKind) -> float:
-        return self.accepted[kind] / self.shares.get(kind, 1e-9)
 
     def _ranked(self, draft: Draft) -> Draft:
         if draft.rejection is not None or not draft.claims:
@@ -377,27 +373,27 @@ class _Generation:
         quotes = {backed.quote for at in good for backed in self.drafts[at].claims}
         places_of = _occurrences(quotes, self.documents)
         elsewhere = [at for at in good if any(places_of[b.quote] for b in self.drafts[at].claims)]
+        for at in elsewhere:
+            draft = self.drafts[at]
+            many = 1 + max(len(places_of[backed.quote]) for backed in draft.claims)
+            flags = (*draft.flags, f"its quote stands in {many} places")
+            self.drafts[at] = replace(draft, flags=flags)
         outcomes = yield [self._confirmed(self.drafts[at], places_of) for at in elsewhere]
         for at, outcome in zip(elsewhere, outcomes, strict=True):
-            draft, kept = self.drafts[at], outcome.value or {}
-            claims = (Backed(b.claim, b.quote, kept.get(b, ())) for b in draft.claims)
-            many = max(len(places_of[b.quote]) for b in draft.claims)
-            flags = (*draft.flags, f"its quote stands in {many + 1} places")
-            self.drafts[at] = replace(draft, claims=tuple(claims), flags=flags)
+            self.drafts[at] = outcome.value or self.drafts[at]
 
-    def _confirmed(
-        self, draft: Draft, places_of: Mapping[Passage, Sequence[Place]]
-    ) -> Flow[dict[Backed, tuple[Passage, ...]]]:
-        """Return the other places that state a draft's claims about what its question asks."""
+    def _confirmed(self, draft: Draft, places_of: Mapping[Passage, Sequence[Place]]) -> Flow[Draft]:
+        """Return a draft with the other places that state its claims about what it asks."""
         pairs = [(b, place) for b in draft.claims for place in places_of[b.quote][:_MOST_PLACES]]
-        statements = [(b.claim, place.around) for b, place in pairs]
+        statements = [(backed.claim, place.around) for backed, place in pairs]
         request = instructions.elsewhere(draft.question, statements)
         verdicts = yield from same_verdicts(self.checker, request, len(pairs))
-        kept: dict[Backed, tuple[Passage, ...]] = {}
-        for number, (backed, place) in enumerate(pairs, start=1):
-            if verdicts.get(number):
-                kept[backed] = (*kept.get(backed, ()), place.quote)
-        return kept
+        same = [pair for number, pair in enumerate(pairs, start=1) if verdicts.get(number)]
+        claims = [
+            backed._replace(elsewhere=tuple(place.quote for b, place in same if b == backed))
+            for backed in draft.claims
+        ]
+        return replace(draft, claims=tuple(claims))
 
 
 def _questions(text: str) -> list[Mapping[str, Any]]:

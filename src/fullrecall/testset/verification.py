@@ -209,8 +209,8 @@ def _inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) 
     sources = tuple(dict.fromkeys(passage.source for passage in seed.passages))
     draft = Draft(_text(item, "question"), kind, _text(item, "answer"), (), sources)
     claims: Any = item.get("claims")
-    if problem := _form(draft, claims):
-        return replace(draft, rejection=Rejection(Defect.FORM, problem))
+    if not _is_whole(draft, claims):
+        return replace(draft, rejection=Rejection(Defect.FORM))
     if kind == "unanswerable":
         draft = replace(draft, answer=ABSTAINS)
     else:
@@ -231,18 +231,14 @@ def _text(item: Mapping[str, Any], name: str) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
-def _form(draft: Draft, claims: Any) -> str:
-    """Return what the draft lacks; empty where it lacks nothing."""
-    count = len(words(draft.question))
-    if not 2 <= count <= _LONGEST_QUESTION:  # noqa: PLR2004 - one word asks nothing
-        return f"a question of {count} words"
+def _is_whole(draft: Draft, claims: Any) -> bool:
+    """Return whether a draft has all that one of its kind has."""
+    if not 2 <= len(words(draft.question)) <= _LONGEST_QUESTION:  # noqa: PLR2004 - one asks nothing
+        return False
     if draft.kind == "unanswerable":
-        return "an unanswerable question with an answer" if draft.answer or claims else ""
-    if not draft.answer:
-        return "no answer"
+        return not draft.answer and not claims
     whole = isinstance(claims, list) and all(isinstance(claim, Mapping) for claim in claims)
-    has_claims = whole and claims and all(_text(claim, "claim") for claim in claims)
-    return "" if has_claims else "no claims"
+    return bool(draft.answer and whole and claims and all(_text(c, "claim") for c in claims))
 
 
 def _of_words(draft: Draft, seed: Seed) -> Rejection | None:
