@@ -377,8 +377,9 @@ def test_the_plan_is_shown_before_the_first_request(author: Any, documents: dict
     """What it raises ends the run with nothing spent; what was planned is about what is sent."""
     seen: list[Any] = []
 
-    def stop(calls: int, tokens: int) -> None:
-        seen.append((calls, tokens, len(author.model.requests)))
+    def stop(plan: str) -> None:
+        calls, tokens = re.findall(r"\d[\d,]*", plan)
+        seen.append((int(calls), int(tokens.replace(",", "")), len(author.model.requests)))
         raise RuntimeError("too much")
 
     with pytest.raises(RuntimeError, match="too much"):

@@ -88,9 +88,7 @@ def generate(
         kinds=_kinds(kind) if kind else dict(DEFAULT_KINDS),
         checker=_model(checker, base_url, "--checker") if checker else None,
         queries=_queries(queries) if queries else (),
-        on_plan=lambda calls, tokens: _say(
-            f"Plan: about {calls:,} calls and {tokens:,} tokens, if all drafts are accepted"
-        ),
+        on_plan=lambda plan: _say(f"Plan: {plan}"),
         budget=_budget(budget_calls),
         **settings,
     )

@@ -60,9 +60,9 @@ _AROUND = 600
 """Characters on each side of a quote that say what it is about."""
 
 
-OnPlan: TypeAlias = Callable[[int, int], object]
-"""Called before the first request with the calls and the tokens of a run, about: if all drafts are
-accepted, and no reply is asked again. What it raises ends the run before anything is spent."""
+OnPlan: TypeAlias = Callable[[str], object]
+"""Called before the first request with what the run is going to send, about. What it raises ends
+the run before anything is spent."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def generate(
     - `checker`: the model that checks; another than the one that writes is better.
     - `queries`: what your users ask, as many as you have: passages that these find come first, and
       their style is followed.
-    - `on_plan`: called before anything is sent, with about how many calls and tokens it will be.
+    - `on_plan`: called before anything is sent, with a sentence: about how many calls and tokens.
     - `options`: those of `evaluate`: `store`, `budget`, `max_concurrency`, `deadline`, …
 
     Raises `ParameterError` for arguments out of range, and `InputError` for documents that
@@ -219,7 +219,7 @@ class _Generation:
             )
         self._ranking = Ranking(passage.text for passage in collection.passages)
         if on_plan is not None:
-            on_plan(*self._forecast())
+            on_plan(self._forecast())
         stopped = yield from self._written()
         yield from self._elsewhere()
         made_by = {
@@ -238,14 +238,14 @@ class _Generation:
         texts = {document.id: document.text for document in self.documents if document.id in named}
         return TestSet(tuple(self.drafts), made_by, stopped, dict(self.problems), texts=texts)
 
-    def _forecast(self) -> tuple[int, int]:
-        """Return the calls and tokens if every draft is accepted: two calls for two questions."""
+    def _forecast(self) -> str:
+        """Return what the run sends if no reply is asked again: two calls for two questions."""
         seeds = ceil(self.n / PER_SEED)
         passages = self._collection.passages
         mean = sum(len(passage.text) for passage in passages) / len(passages)
         question_tokens = 2 * (mean + instructions.LENGTH / 2)
         tokens = seeds * round(question_tokens / _TOKEN) + self.n * _REPLY_TOKENS
-        return 2 * seeds, tokens
+        return f"about {2 * seeds:,} calls and {tokens:,} tokens, if all drafts are accepted"
 
     def _backed_ones(self) -> list[int]:
         """Return the numbers of the accepted drafts with claims."""
