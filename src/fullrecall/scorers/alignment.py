@@ -6,25 +6,13 @@ border is no loss. Offsets are in the text without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from itertools import count
 from typing import NamedTuple, TypeAlias
 
 Interval: TypeAlias = tuple[int, int]
 """A half-open range of characters."""
-
-
-MOST_PLACES = 64
-"""In how many places of a context a block is looked at: rows of dots stand in thousands."""
-
-
-_FEW_BLOCKS = 128
-"""From more blocks on, one pass over a context is faster than a search for each."""
-
-_FIRST_STEP = 16
-"""Characters that are compared at first where a run is grown; then twice as many."""
 
 
 class Overlap(NamedTuple):
@@ -38,66 +26,32 @@ class Overlap(NamedTuple):
     edges: tuple[Interval, ...] = ()
 
 
-class Blocks:
-    """The blocks of references that are looked for in contexts, which all of them share.
+class Windows:
+    """All stretches of a context that references are looked up in, for all of them at once.
 
-    Every common run of `min_run` characters holds a whole block of half that length that starts
-    at a multiple of it in its reference, so that only these are looked up.
+    A run of `min_run` characters of a reference holds a whole block of half that length that
+    starts at a multiple of it: where no such block is in the context, no run is.
     """
 
-    def __init__(self, references: Iterable[str], min_run: int) -> None:
-        self.size = max(1, min_run // 2)
-        self._references = references
-
-    @cached_property
-    def by_reference(self) -> Mapping[str, Sequence[str]]:
-        """The blocks of each reference, in order."""
-        size = self.size
-        return {
-            text: [text[start : start + size] for start in range(0, len(text) - size + 1, size)]
-            for text in self._references
-        }
-
-    @cached_property
-    def all(self) -> AbstractSet[str]:
-        """The blocks of all references."""
-        return set().union(*self.by_reference.values())
-
-
-class Places:
-    """Where the blocks of references stand in one context."""
-
-    def __init__(self, context: str, blocks: Blocks) -> None:
+    def __init__(self, context: str, min_run: int) -> None:
         self.context = context
-        self.blocks = blocks
+        self.min_run = min_run
+        self.block = max(1, min_run // 2)
 
     @cached_property
-    def starts(self) -> Mapping[str, Sequence[int]]:
-        """Where each block starts that is there."""
-        return places(self.blocks.all, self.context)
+    def blocks(self) -> AbstractSet[str]:
+        """Its stretches of a block's length."""
+        return windows(self.context, self.block)
+
+    @cached_property
+    def runs(self) -> AbstractSet[str]:
+        """Its stretches of `min_run` characters."""
+        return windows(self.context, self.min_run)
 
 
-def places(blocks: AbstractSet[str], text: str) -> dict[str, list[int]]:
-    """Return where each of some blocks of one length starts, the first `MOST_PLACES` of each.
-
-    A few are looked for one by one. Of many, the text's windows are looked up among them instead,
-    in one pass, which takes the same time however many there are.
-    """
-    starts: dict[str, list[int]] = {}
-    if len(blocks) <= _FEW_BLOCKS:
-        for block in blocks:
-            at = text.find(block)
-            if at >= 0:
-                there = starts[block] = [at]
-                while len(there) < MOST_PLACES and (at := text.find(block, at + 1)) >= 0:
-                    there.append(at)
-        return starts
-    size = len(next(iter(blocks)))
-    for at in [n for n in range(len(text) - size + 1) if text[n : n + size] in blocks]:
-        there = starts.setdefault(text[at : at + size], [])
-        if len(there) < MOST_PLACES:
-            there.append(at)
-    return starts
+def windows(text: str, size: int) -> set[str]:
+    """Return all stretches of a text that have this length."""
+    return {text[start : start + size] for start in range(len(text) - size + 1)}
 
 
 def squeezed(text: str) -> str:
@@ -105,32 +59,41 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def overlap(reference: str, context: str, min_run: int, shared: Places | None = None) -> Overlap:
-    """Return which characters of `reference` occur in `context`; both are squeezed.
-
-    `shared` is made of the context for several references together, whose blocks are looked up
-    once.
+def overlap(reference: str, context: Windows) -> Overlap:
+    """Return which characters of `reference` occur in a context; both are squeezed.
 
     A character is covered if it lies in a common run of at least `min_run` characters, or if
     either text is whole inside the other. Where a chunk border may have cut the run (the
     reference's end stands at the context's start, or its start at the context's end) a third of
     that length is enough, and less is an edge.
     """
-    length = len(reference)
-    if not context or not reference:
+    text, min_run = context.context, context.min_run
+    if not text or not reference:
         return Overlap()
-    if reference in context:
-        return Overlap(runs=((0, length),))
-    if len(context) < min_run:
+    if reference in text:
+        return Overlap(runs=((0, len(reference)),))
+    if len(text) < min_run:
         # A chunk shorter than a run counts where it first stands: it is one occurrence.
-        at = reference.find(context)
+        at = reference.find(text)
         if at >= 0:
-            return Overlap(runs=((at, at + len(context)),))
-    cut = list(_cut_runs(reference, context, min_run))
+            return Overlap(runs=((at, at + len(text)),))
+    cut = list(_cut_runs(reference, text, min_run))
     enough = [run for run in cut if run[1] - run[0] >= min_run // 3]
-    shared = shared or Places(context, Blocks((reference,), min_run))
-    runs = union([*_runs(reference, shared, min_run), *enough])
+    runs = union([*_runs(reference, context), *enough])
     return Overlap(tuple(runs), tuple(edge for edge in cut if edge not in enough))
+
+
+def _runs(reference: str, context: Windows) -> Iterable[Interval]:
+    """Yield the stretches of `min_run` characters that both have, as ranges of `reference`."""
+    block, size = context.block, context.min_run
+    begun = 0  # stretches that start before are looked up
+    for at in range(0, len(reference) - block + 1, block):
+        if reference[at : at + block] not in context.blocks:
+            continue
+        for start in range(max(begun, at + block - size), min(at, len(reference) - size) + 1):
+            if reference[start : start + size] in context.runs:
+                yield start, start + size
+        begun = at + 1
 
 
 def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
@@ -155,91 +118,6 @@ def _shared(end: str, beginning: str) -> int:
             return len(end) - at
         at = end.find(beginning[0], at + 1)
     return 0
-
-
-def _runs(reference: str, shared: Places, min_run: int) -> Iterable[Interval]:
-    """Yield the maximal common runs of at least `min_run` characters, as ranges of `reference`.
-
-    Each block of the reference that occurs in the context is grown in both directions.
-    """
-    context, starts, size = shared.context, shared.starts, shared.blocks.size
-    blocks = shared.blocks.by_reference[reference]
-    if starts.keys().isdisjoint(blocks):
-        return
-    reached: dict[int, int] = {}  # diagonal -> where the last run on it ended
-    longest = (0, 0)
-    for start, block in zip(count(0, size), blocks, strict=False):
-        # Deep inside a run that is known, another run can add nothing that a block nearer to its
-        # ends would not find too.
-        end = start + size
-        if longest[0] + min_run <= start and end + min_run <= longest[1]:
-            continue
-        before, after = _around(reference, (start, end), longest, min_run)
-        for at in starts.get(block, ()):
-            diagonal = at - start
-            if reached.get(diagonal, -1) >= end:
-                continue
-            if not (
-                (before is not None and context.endswith(before, 0, at))
-                or (after is not None and context.startswith(after, at + size))
-            ):
-                continue
-            left, right = _maximal(reference, start, context, at, size)
-            reached[diagonal] = right
-            if right - left >= min_run:
-                yield left, right
-                if right - left > longest[1] - longest[0]:
-                    longest = (left, right)
-                    before, after = _around(reference, (start, end), longest, min_run)
-
-
-def _around(
-    reference: str, block: Interval, longest: Interval, min_run: int
-) -> tuple[str | None, str | None]:
-    """Return what stands before a block and after it: a run around it has one of them, or is idle.
-
-    Inside the longest run so far a run has to go beyond it; elsewhere it needs `min_run`
-    characters, of which half of those that the block lacks stand on one of its sides. None where
-    the reference does not have so many.
-    """
-    (start, end), (low, high) = block, longest
-    if not (low <= start and end <= high):
-        least = (min_run - (end - start) + 1) // 2
-        low, high = start - least + 1, end + least - 1
-    before = reference[low - 1 : start] if low > 0 else None
-    after = reference[end : high + 1] if high < len(reference) else None
-    return before, after
-
-
-def _maximal(reference: str, start: int, context: str, at: int, size: int) -> Interval:
-    """Return the maximal common run around `size` characters, as a range of `reference`."""
-    end, on = start + size, at + size
-
-    def same_before(n: int, step: int) -> bool:
-        return reference.endswith(context[at - n - step : at - n], 0, start - n)
-
-    def same_after(n: int, step: int) -> bool:
-        return reference.startswith(context[on + n : on + n + step], end + n)
-
-    before = _grown(min(start, at), same_before)
-    after = _grown(min(len(reference) - end, len(context) - on), same_after)
-    return start - before, end + after
-
-
-def _grown(most: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return how many characters are the same, at most `most`, in steps that double, then halve.
-
-    `is_same(n, step)` tells whether the `step` characters after the first `n` are.
-    """
-    same, step = 0, _FIRST_STEP
-    while same + step <= most and is_same(same, step):
-        same += step
-        step *= 2
-    while step > 1:  # what is left is shorter than this step
-        step //= 2
-        if same + step <= most and is_same(same, step):
-            same += step
-    return same
 
 
 def union(intervals: Iterable[Interval]) -> list[Interval]:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 
 from fullrecall.context import Context
-from fullrecall.scorers.alignment import (
-    MOST_PLACES,
-    Interval,
-    Overlap,
-    Places,
-    overlap,
-    places,
-    squeezed,
-)
+from fullrecall.scorers.alignment import Interval, Overlap, Windows, overlap, squeezed, windows
 
 
 @dataclass(frozen=True)
@@ -77,14 +68,14 @@ class Passage:
         by_place = self.source is not None and retrieved.source is not None
         return by_place or bool(self.characters and retrieved.characters)
 
-    def overlap(self, retrieved: Passage, min_run: int, shared: Places | None = None) -> Overlap:
+    def overlap(self, retrieved: Passage, min_run: int, shared: Windows | None = None) -> Overlap:
         """Return which characters of this passage `retrieved` holds.
 
         By offsets where both have them, then the same text elsewhere does not count; else by
         aligning the texts. `shared` is made of `retrieved`, for several passages together.
         """
         if self.source is None or retrieved.source is None:
-            return overlap(self.characters, retrieved.characters, min_run, shared)
+            return overlap(self.characters, shared or Windows(retrieved.characters, min_run))
         start = max(self.start, retrieved.start) - self.start
         end = min(self.end, retrieved.end) - self.start
         if self.source != retrieved.source or end <= start:
@@ -148,78 +139,28 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
     """Return for each passage the others that may be joined with it, and all that are.
 
     Two texts are joined only if one has the beginning of the other, `min_run` characters or all
-    of a shorter one, and they are the same from there to the end of either; two places only if
-    one starts inside the other.
+    of a shorter one; two places only if they are of one document.
     """
     near: list[set[int]] = [set() for _ in passages]
-    for first, second in (*_beginnings(passages, min_run), *_starts(passages)):
-        if first != second:
-            near[first].add(second)
-            near[second].add(first)
-    return near
-
-
-def _beginnings(passages: Sequence[Passage], min_run: int) -> Iterator[tuple[int, int]]:
-    """Yield pairs of texts of which the second begins in the first, as far as either goes."""
-    by_length: dict[int, dict[str, list[tuple[str, int]]]] = {}
-    texts = [
-        (passage.characters, n) for n, passage in enumerate(passages) if passage.source is None
-    ]
-    for text, number in texts:
-        begun = text[:min_run]
-        by_length.setdefault(len(begun), {}).setdefault(begun, []).append((text, number))
-    for of_one_length in by_length.values():
-        alike = {begun: _Alike(some) for begun, some in of_one_length.items()}
-        for text, number in texts:
-            for begun, starts in places(alike.keys(), text).items():
-                # Of text that repeats itself only the first places are known.
-                ends = [""] if len(starts) == MOST_PLACES else [text[at:] for at in starts]
-                for end in ends:
-                    yield from ((number, other) for other in alike[begun].agreeing(end))
-
-
-class _Alike:
-    """Texts that begin alike, found by how they go on without a look at each of them."""
-
-    def __init__(self, texts: Iterable[tuple[str, int]]) -> None:
-        self._texts = sorted(texts)
-        # For each text, the index of the longest of the others that is its beginning, or -1.
-        self._shorter: list[int] = []
-        for row, (text, _) in enumerate(self._texts):
-            self._shorter.append(self._beginning(text, row - 1))
-
-    def agreeing(self, text: str) -> Iterator[int]:
-        """Yield the numbers of those that begin with `text`, or are its beginning."""
-        first = bisect_left(self._texts, (text, -1))
-        for longer, number in islice(self._texts, first, None):
-            if not longer.startswith(text):
-                break
-            yield number
-        row = self._beginning(text, first - 1)
-        while row >= 0:
-            yield self._texts[row][1]
-            row = self._shorter[row]
-
-    def _beginning(self, text: str, row: int) -> int:
-        """Return the index of the longest that is the beginning of `text`, from this one down."""
-        while row >= 0 and not text.startswith(self._texts[row][0]):
-            row = self._shorter[row]
-        return row
-
-
-def _starts(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of passages, as indices, of which the second starts inside the first."""
-    by_source: dict[str, list[tuple[int, int]]] = {}
+    of_source: defaultdict[str, set[int]] = defaultdict(set)
+    of_beginning: defaultdict[str, set[int]] = defaultdict(set)
     for number, passage in enumerate(passages):
         if passage.source is not None:
-            by_source.setdefault(passage.source, []).append((passage.start, number))
-    for starts in by_source.values():
-        starts.sort()
-        for position, (_, number) in enumerate(starts):
-            for start, other in islice(starts, position, None):
-                if start >= passages[number].end:
-                    break
-                yield number, other
+            of_source[passage.source].add(number)
+        else:
+            of_beginning[passage.characters[:min_run]].add(number)
+    for numbers in of_source.values():
+        for number in numbers:
+            near[number] |= numbers
+    lengths = {len(beginning) for beginning in of_beginning}
+    for number, passage in enumerate(passages):
+        if passage.source is None:
+            for length in lengths:
+                for begun in windows(passage.characters, length) & of_beginning.keys():
+                    near[number] |= of_beginning[begun]
+                    for other in of_beginning[begun]:
+                        near[other].add(number)
+    return near
 
 
 def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.sample import Sample
-from fullrecall.scorers.alignment import Blocks, Interval, Overlap, Places, covered, total, within
+from fullrecall.scorers.alignment import Interval, Overlap, Windows, covered, total, within
 from fullrecall.scorers.passages import Passage, merged
 from fullrecall.scorers.scorer import DeterministicScorer, Found, Unmeasured, require_retrieval
 from fullrecall.scorers.text import reference_groups
@@ -62,14 +61,13 @@ class SpanRecall(DeterministicScorer):
         targets = [*((passage,) for passage in single), *(g for g in groups if len(g) > 1)]
         for target in targets:
             _check_comparable(target, retrieved)
-        blocks = Blocks(
-            (passage.characters for group in targets for passage in group), self.min_run
-        )
-        listed = [_Listed(n, passage, blocks) for n, passage in enumerate(retrieved, start=1)]
         # An exact duplicate brings nothing a second time.
-        once = list({context.passage: context for context in reversed(listed)}.values())[::-1]
-        findings = [self._finding(target, once) for target in targets]
-        return Found(findings, len(retrieved))
+        listed: dict[Passage, _Listed] = {}
+        for rank, passage in enumerate(retrieved, start=1):
+            stretches = Windows(passage.characters, self.min_run)
+            listed.setdefault(passage, _Listed(rank, passage, stretches))
+        once = list(listed.values())
+        return Found([self._finding(target, once) for target in targets], len(retrieved))
 
     def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[_Listed]) -> Finding:
         """Return the finding of an any-of group: at each rank, the alternative covered best."""
@@ -95,7 +93,7 @@ class SpanRecall(DeterministicScorer):
         parts: dict[int, Overlap] = {}
         steps: list[Step] = []
         for context in retrieved:
-            part = passage.overlap(context.passage, self.min_run, context.places)
+            part = passage.overlap(context.passage, self.min_run, context.windows)
             if not part.runs and not part.edges:
                 continue
             rank = context.rank
@@ -114,17 +112,12 @@ class SpanRecall(DeterministicScorer):
         return Finding(target, tuple(steps), ranks, evidence)
 
 
-@dataclass(frozen=True)
-class _Listed:
-    """A retrieved context at its rank; `places` are shared by all references."""
+class _Listed(NamedTuple):
+    """A retrieved context at its rank, with its stretches, which all references share."""
 
     rank: int
     passage: Passage
-    blocks: Blocks
-
-    @cached_property
-    def places(self) -> Places:
-        return Places(self.passage.characters, self.blocks)
+    windows: Windows
 
 
 def _evidence(rank: int, interval: Interval) -> Evidence:
