@@ -40,16 +40,13 @@ class ClaimRecall(JudgedScorer):
     split: Split = "judge"
 
     kind: ClassVar[str] = "claim_recall"
+    labels: ClassVar[Collection[str]] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.split not in get_args(Split):
             choices = ", ".join(map(repr, get_args(Split)))
             raise ParameterError(f"split must be one of {choices}, got {self.split!r}")
-
-    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
-        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
-        return ()
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)

@@ -18,7 +18,7 @@ from fullrecall.errors import FullrecallError, JudgeError, ReportError
 from fullrecall.findings import Evidence, Finding, Part
 from fullrecall.identifiers import shown
 from fullrecall.judges.flow import Done, advance
-from fullrecall.judges.judge import LABELS, Citation, Flow, Kind, Relation, Verdict
+from fullrecall.judges.judge import LABELS, Citation, Flow, Verdict
 from fullrecall.judges.panel import median
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
@@ -152,34 +152,23 @@ class RecordedJudge:
         self._unmeasured = dict(saved.unmeasured)
         self._index_of_rank = scorer.index_of_rank(sample)
 
-    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:  # noqa: ARG002
+    def split(self, text: str, **_: object) -> Flow[Sequence[str]]:  # noqa: ARG002 - protocol
         """Return the targets that were judged."""
-        return _replied(self._labels())
+        self._check_answered()
+        return _replied([*self._findings, *self._unmeasured])
 
     def attribute(
         self,
         targets: Sequence[str],
         contexts: Sequence[str],  # noqa: ARG002 - protocol
-        *,
-        question: str | None = None,  # noqa: ARG002 - protocol
-        relation: Relation = "claim",  # noqa: ARG002 - protocol
+        **_: object,
     ) -> Flow[Sequence[Verdict]]:
         """Return the verdict on each target."""
         return _replied(self._verdicts(targets))
 
-    def relevance(
-        self,
-        contexts: Sequence[str],
-        *,
-        question: str | None,  # noqa: ARG002 - protocol
-        reference: str | None,  # noqa: ARG002 - protocol
-    ) -> Flow[Sequence[Verdict]]:
+    def relevance(self, contexts: Sequence[str], **_: object) -> Flow[Sequence[Verdict]]:
         """Return the verdict on each context."""
         return _replied(self._verdicts(contexts))
-
-    def _labels(self) -> list[str]:
-        self._check_answered()
-        return [*self._findings, *self._unmeasured]
 
     def _verdicts(self, targets: Sequence[str]) -> list[Verdict]:
         self._check_answered()

@@ -34,10 +34,7 @@ class IdRecall(DeterministicScorer):
     """
 
     kind: ClassVar[str] = "id_recall"
-
-    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
-        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
-        return ("reference_context_ids",)
+    labels: ClassVar[Collection[str]] = ("reference_context_ids",)
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)

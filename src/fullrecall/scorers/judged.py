@@ -127,16 +127,13 @@ class JudgedScorer(FindingScorer):
                 if value != own.default:
                     raise ParameterError(f"{own.name}={value!r} needs a judge: pass judge=…")
 
-    @property
-    def _asked_judge(self) -> Judge:
-        from fullrecall.judges.local import LexicalJudge
-
-        return self._asked_with_quotes if self.judge is not None else LexicalJudge()
-
     @cached_property
-    def _asked_with_quotes(self) -> Judge:
-        """The judge given, asking once more for quotes where evidence is required."""
-        assert self.judge is not None  # noqa: S101 - asked of a given one only
+    def _asked_judge(self) -> Judge:
+        """The judge, the built-in one by default; asking once more for quotes where required."""
+        if self.judge is None:
+            from fullrecall.judges.local import LexicalJudge
+
+            return LexicalJudge()
         return requiring_quotes(self.judge) if self.require_evidence else self.judge
 
     def _attributed(
@@ -339,18 +336,16 @@ def _contested_note(contested: Sequence[Verdict]) -> str:
 
 
 def _check_judge(judge: object) -> None:
-    if isinstance(judge, type):
-        raise ParameterError(f"judge must be an instance, got the class {judge.__name__}")
-    if isinstance(judge, ChatModel):
+    if isinstance(judge, ChatModel) and not isinstance(judge, type):
         raise ParameterError(
             f"a chat model is not a judge: wrap it, LLMJudge({type(judge).__name__}…)"
         )
-    for method in ("split", "attribute", "relevance"):
-        if not callable(getattr(judge, method, None)) or isinstance(judge, str):
-            raise ParameterError(
-                "judge must have split, attribute, and relevance, as LLMJudge(model) does, "
-                f"got {judge!r}"
-            )
+    methods = [getattr(judge, name, None) for name in ("split", "attribute", "relevance")]
+    if isinstance(judge, (type, str)) or not all(map(callable, methods)):
+        raise ParameterError(
+            "judge must be an instance with split, attribute, and relevance, as LLMJudge(model) "
+            f"is, got {judge!r}"
+        )
 
 
 class Contexts:
@@ -408,18 +403,13 @@ class Contexts:
     def _looked_up(
         self, citation: Citation, verdict: Verdict, target: Target, aim: Aim
     ) -> Evidence:
-        index, quote = citation
+        rank, quote = self.rank(citation.context), citation.quote
         parts = self._quotes.located(citation)
         if not parts:
-            return Evidence(self.rank(index), quote=quote, verified=False)
+            return Evidence(rank, quote=quote, verified=False)
         verified = verdict.verified
         if verified is None:
             verified = not self._quotes.objection(citation, verdict, target.label, aim)
-        return Evidence(
-            self.rank(index),
-            parts[0].start,
-            parts[-1].end,
-            similarity=min(part.similarity for part in parts),
-            quote=quote,
-            verified=verified,
-        )
+        similarity = min(part.similarity for part in parts)
+        span = parts[0].start, parts[-1].end
+        return Evidence(rank, *span, similarity=similarity, quote=quote, verified=verified)

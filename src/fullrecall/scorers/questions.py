@@ -23,10 +23,7 @@ class QuestionRecall(JudgedScorer):
     """
 
     kind: ClassVar[str] = "question_recall"
-
-    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
-        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
-        return ()
+    labels: ClassVar[Collection[str]] = ()
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)

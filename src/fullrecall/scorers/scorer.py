@@ -83,6 +83,10 @@ class FindingScorer(Constructed, ABC):
     headline: ClassVar[Measure] = Recall
     """The measure that `Result.score` is."""
 
+    labels: ClassVar[Collection[str]] = LABELS
+    """Which of "reference_context_ids" and "reference_contexts" a score depends on: where one of
+    these is stale, `evaluate(corpus=…)` does not score the sample."""
+
     def __post_init__(self) -> None:
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise ParameterError(f"name must be a str that is not blank, got {self.name!r}")
@@ -100,12 +104,8 @@ class FindingScorer(Constructed, ABC):
         """Return the same as `score`, without blocking the event loop."""
 
     def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - others look at it
-        """Return which of "reference_context_ids" and "reference_contexts" a score depends on.
-
-        Where one of these is stale, `evaluate(corpus=…)` does not score the sample. Both, unless
-        a scorer says otherwise.
-        """
-        return LABELS
+        """Return those of `labels` that the score of a sample depends on; all, by default."""
+        return self.labels
 
     @property
     def method(self) -> Method:

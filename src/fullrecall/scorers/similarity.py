@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from operator import mul
 from typing import Any, TypeAlias
@@ -24,19 +24,6 @@ _DISTANCES: Mapping[str, str] = {
     "jaro": "Jaro",
     "jaro_winkler": "JaroWinkler",
 }
-_FUZZ = (
-    "ratio",
-    "partial_ratio",
-    "token_sort_ratio",
-    "token_set_ratio",
-    "token_ratio",
-    "partial_token_sort_ratio",
-    "partial_token_set_ratio",
-    "partial_token_ratio",
-    "WRatio",
-    "QRatio",
-)
-
 _COUNTED = ("levenshtein", "indel", "damerau_levenshtein", "osa", "lcs", "hamming")
 """What counts edits in whole numbers: many at once are then the same to the last bit as one."""
 
@@ -149,22 +136,29 @@ def _parts(work: Sequence[int]) -> Iterator[slice]:
         yield slice(start, len(work))
 
 
+@cache
+def _by_name() -> Mapping[str, Any]:
+    """Return RapidFuzz's similarities: normalized ones of distances, and what `fuzz` has."""
+    from rapidfuzz import distance, fuzz
+
+    distances = {
+        name: getattr(distance, kind).normalized_similarity for name, kind in _DISTANCES.items()
+    }
+    return distances | {
+        name: ratio for name, ratio in vars(fuzz).items() if hasattr(ratio, "_RF_ScorerPy")
+    }
+
+
 def is_name(name: str) -> bool:
     """Return whether a similarity has this name; all others are functions that are passed."""
-    return name in _DISTANCES or name in _FUZZ
+    return name in _by_name()
 
 
 def _named(name: str) -> object:
-    import rapidfuzz
-
-    if name in _DISTANCES:
-        return getattr(rapidfuzz.distance, _DISTANCES[name]).normalized_similarity
-    if name in _FUZZ:
-        return getattr(rapidfuzz.fuzz, name)
-    raise ParameterError(
-        f"no similarity {name!r}: choose one of {', '.join((*_DISTANCES, *_FUZZ))}, "
-        "or pass a callable"
-    )
+    if not is_name(name):
+        names = ", ".join(_by_name())
+        raise ParameterError(f"no similarity {name!r}: choose one of {names}, or pass a callable")
+    return _by_name()[name]
 
 
 def _checked(function: Similarity) -> Similarity:

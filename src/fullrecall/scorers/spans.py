@@ -38,6 +38,7 @@ class SpanRecall(DeterministicScorer):
     min_run: int = 32
 
     kind: ClassVar[str] = "span_recall"
+    labels: ClassVar[Collection[str]] = ("reference_contexts",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -45,10 +46,6 @@ class SpanRecall(DeterministicScorer):
             raise ParameterError(
                 f"min_run must be a whole number of at least 1, got {self.min_run!r}"
             )
-
-    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
-        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
-        return ("reference_contexts",)
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)

@@ -53,6 +53,7 @@ class TextRecall(DeterministicScorer):
     comparison: Comparison = "ge"
 
     kind: ClassVar[str] = "text_recall"
+    labels: ClassVar[Collection[str]] = ("reference_contexts",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,10 +65,6 @@ class TextRecall(DeterministicScorer):
     def __getstate__(self) -> dict[str, object]:
         # What is cached has functions that may not pickle: workers make their own.
         return {name: value for name, value in self.__dict__.items() if name != "bounded"}
-
-    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
-        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
-        return ("reference_contexts",)
 
     @cached_property
     def bounded(self) -> BoundedSimilarity:
