@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from fullrecall.context import Context
@@ -258,35 +257,15 @@ class Baseline:
         own = self.k if isinstance(self.k, int) else None
         return own or max((len(contexts or ()) for contexts in self.lists), default=0) or 1
 
-    @cached_property
-    def _sizes(self) -> list[int | None]:
-        """The characters of each of the lists; see `_size`."""
-        return list(map(_size, self.lists))
-
     def _cost(self, lists: Iterable[Sequence[Context] | None]) -> Cost:
         """Return the contexts before and after, over the rows whose list after is known."""
-        rows, before, after = 0, [0, 0], [0, 0]
-        has_sizes = True
-        for recorded, size, contexts in zip(self.lists, self._sizes, lists, strict=True):
-            if recorded is None or contexts is None:
-                continue
-            rows += 1
-            before[0] += len(recorded)
-            after[0] += len(contexts)
-            new_size = size if contexts is recorded else _size(contexts)
-            if size is None or new_size is None:
-                has_sizes = False
-            else:
-                before[1] += size
-                after[1] += new_size
-        rows = max(rows, 1)
-        tokens = rows * CHARACTERS_PER_TOKEN
-        return Cost(
-            before[0] / rows,
-            after[0] / rows,
-            before[1] / tokens if has_sizes else None,
-            after[1] / tokens if has_sizes else None,
-        )
+        pairs = [
+            (recorded, contexts)
+            for recorded, contexts in zip(self.lists, lists, strict=True)
+            if recorded is not None and contexts is not None
+        ]
+        before, after = zip(*pairs, strict=True) if pairs else ((), ())
+        return Cost(_mean(before, len), _mean(after, len), _tokens(before), _tokens(after))
 
 
 def _worth(change: Change) -> tuple[float, bool]:
@@ -314,12 +293,13 @@ def recall_at(k: Cut | None) -> Measure:
     return Recall if k is None else Recall @ k
 
 
-def _size(contexts: Sequence[Context] | None) -> int | None:
-    """Return how many characters contexts have; None where one has no text."""
-    try:
-        return sum(map(len, map(_text, contexts or ())))
-    except TypeError:  # None has no length
+def _mean(lists: Sequence[Sequence[Context]], size: Callable[[Sequence[Context]], float]) -> float:
+    return sum(map(size, lists)) / max(len(lists), 1)
+
+
+def _tokens(lists: Sequence[Sequence[Context]]) -> float | None:
+    """Return the mean tokens of lists; None where a text is not known."""
+    if any(context.text is None for contexts in lists for context in contexts):
         return None
-
-
-_text = attrgetter("text")
+    characters = _mean(lists, lambda contexts: sum(len(context.text or "") for context in contexts))
+    return characters / CHARACTERS_PER_TOKEN

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import methodcaller
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from fullrecall.calls import Stage, identity
 from fullrecall.context import Context
@@ -45,8 +46,7 @@ class Proposer:
         yield from self._larger_k()
         if self._baseline.rescored:
             yield from self._retrieving_more()
-            yield from self._keeping_more()
-            yield from self._skipping()
+            yield from self._by_stages()
             yield from self._fusing()
             yield from self._without_duplicates()
             yield from self._searching_exactly()
@@ -130,61 +130,45 @@ class Proposer:
                     depth=larger,
                 )
 
-    def _keeping_more(self) -> Iterator[Proposal]:
-        """Yield, for each stage on the way to the final list, that all it returned is kept."""
-        for name in self._stages(lambda pipeline, stage: pipeline.is_alone(stage)):
-            lists = self._lists(
-                lambda pipeline, contexts: _union(pipeline.final, contexts), name, cut=False
-            )
-            sizes = {len(p.contexts[name]) for p in self._pipelines if p and name in p.contexts}
-            number = f"all {sizes.pop()}" if len(sizes) == 1 else "all"
-            dropping = self._common(methodcaller("after", name))
-            yield Proposal(
-                ChangeKind.KEEP_MORE,
-                f"keep {number} contexts of {name} through {dropping}",
-                self._baseline.over(lists),
-                lists,
-                depth=max(len(contexts or ()) for contexts in lists),
-            )
-
-    def _skipping(self) -> Iterator[Proposal]:
-        """Yield, for each stage, that its list is the final one."""
-        for name in self._stages(lambda *_: True):
-            lists = self._lists(lambda _, contexts: contexts, name)
-            dropped = self._common(methodcaller("without", name))
-            yield Proposal(
-                ChangeKind.SKIP_STAGES,
-                f"leave out {dropped}: use {name} alone",
-                self._baseline.over(lists),
-                lists,
-            )
+    def _by_stages(self) -> Iterator[Proposal]:
+        """Yield for each stage that all it returned is kept, and that its list is the final one."""
+        baseline, pipelines = self._baseline, [each for each in self._pipelines if each is not None]
+        for name in dict.fromkeys(name for pipeline in pipelines for name in pipeline.stages):
+            having = [pipeline for pipeline in pipelines if name in pipeline.stages]
+            if any(pipeline.is_alone(name) for pipeline in having):
+                lists = self._lists(methodcaller("with_all_of", name), cut=False)
+                sizes = {len(pipeline.stages[name].contexts) for pipeline in having}
+                number = f"all {sizes.pop()}" if len(sizes) == 1 else "all"
+                dropping = _most_common(pipeline.after(name) for pipeline in pipelines)
+                yield Proposal(
+                    ChangeKind.KEEP_MORE,
+                    f"keep {number} contexts of {name} through {dropping}",
+                    baseline.over(lists),
+                    lists,
+                    depth=max(len(contexts or ()) for contexts in lists),
+                )
+            lists = self._lists(methodcaller("contexts_of", name))
+            dropped = _most_common(pipeline.without(name) for pipeline in pipelines)
+            action = f"leave out {dropped}: use {name} alone"
+            yield Proposal(ChangeKind.SKIP_STAGES, action, baseline.over(lists), lists)
 
     def _fusing(self) -> Iterator[Proposal]:
         """Yield the fusion of the first stages, and that of the final list with what it was."""
-        names = [*self._stages(lambda *_: True)]
-        starts = [*self._stages(lambda pipeline, stage: pipeline.is_first(stage))]
-        ends = [*self._stages(lambda _, stage: stage.into is None)]
-        options: dict[tuple[str, ...], str] = {}
+        pipelines = [each for each in self._pipelines if each is not None]
+        stages = [stage for pipeline in pipelines for stage in pipeline.stages.values()]
+        taken_from = {stage.into for stage in stages}
+        starts = list(dict.fromkeys(s.name for s in stages if s.name not in taken_from))
+        ends = list(dict.fromkeys(stage.name for stage in stages if stage.into is None))
+        options: list[tuple[list[str], str]] = []
         if len(starts) > 1:
-            options[tuple(starts)] = " and ".join(starts)
-        if len(ends) == 1 and names:
-            last = self._common(lambda pipeline: pipeline.last)
-            options[*ends, _FINAL] = f"{ends[0]} and {last}"
-        for parts, shown in options.items():
-            lists: list[Sequence[Context] | None] = []
-            for pipeline, recorded in zip(self._pipelines, self._baseline.lists, strict=True):
-                if pipeline is None or not any(name in pipeline.contexts for name in parts):
-                    lists.append(recorded)
-                    continue
-                lists_by_name = {**pipeline.contexts, _FINAL: pipeline.final}
-                fused = _fused([lists_by_name[name] for name in parts if name in lists_by_name])
-                lists.append(fused[: len(recorded or ())])
-            yield Proposal(
-                ChangeKind.FUSE_STAGES,
-                f"fuse {shown} by reciprocal rank",
-                self._baseline.over(lists),
-                lists,
-            )
+            options.append((starts, " and ".join(starts)))
+        if len(ends) == 1:
+            last = _most_common(pipeline.last for pipeline in pipelines)
+            options.append(([*ends, _FINAL], f"{ends[0]} and {last}"))
+        for parts, shown in options:
+            lists = self._lists(methodcaller("fused", parts))
+            action = f"fuse {shown} by reciprocal rank"
+            yield Proposal(ChangeKind.FUSE_STAGES, action, self._baseline.over(lists), lists)
 
     def _without_duplicates(self) -> Iterator[Proposal]:
         """Yield lists without repeated contexts, filled up with what stood behind them."""
@@ -234,114 +218,91 @@ class Proposer:
         )
 
     def _lists(
-        self,
-        make: Callable[[_Pipeline, Sequence[Context]], Sequence[Context]],
-        name: str,
-        *,
-        cut: bool = True,
+        self, make: Callable[[_Pipeline], Sequence[Context] | None], *, cut: bool = True
     ) -> Lists:
-        """Return the list that `make` makes of a stage's contexts, as many as there were."""
+        """Return the lists that `make` makes of pipelines, as many as there were if `cut`."""
         lists: list[Sequence[Context] | None] = []
         for pipeline, recorded in zip(self._pipelines, self._baseline.lists, strict=True):
-            if pipeline is None or name not in pipeline.contexts or recorded is None:
+            contexts = None if pipeline is None or recorded is None else make(pipeline)
+            if contexts is None or recorded is None:
                 lists.append(recorded)
-                continue
-            contexts = make(pipeline, pipeline.contexts[name])
-            lists.append(contexts[: len(recorded)] if cut else contexts)
+            else:
+                lists.append(contexts[: len(recorded)] if cut else contexts)
         return lists
-
-    def _stages(self, is_chosen: Callable[[_Pipeline, Stage], bool]) -> list[str]:
-        """Return the names of the stages that are `wanted`, in the order of the pipeline."""
-        return list(
-            dict.fromkeys(
-                stage.name
-                for pipeline in self._pipelines
-                if pipeline is not None
-                for stage in pipeline.stages
-                if is_chosen(pipeline, stage)
-            )
-        )
-
-    def _common(self, name: Callable[[_Pipeline], str]) -> str:
-        """Return what the pipelines call something; most have one form."""
-        names = [name(pipeline) for pipeline in self._pipelines if pipeline is not None]
-        return max(dict.fromkeys(names), key=names.count)
 
 
 _FINAL = ""
 
 
-class _Pipeline:
-    """The stages of one row, and the final list that they ended with."""
+class _Pipeline(NamedTuple):
+    """The stages of one row by their names, the final list, and what the list came from."""
 
-    def __init__(self, stages: Sequence[Stage], final: Sequence[Context], last: str) -> None:
-        self.stages = stages
-        self.final = final
-        self.last = last
-        self.contexts = {stage.name: stage.contexts for stage in stages}
-        self._into = {stage.name: stage.into for stage in stages}
+    stages: Mapping[str, Stage]
+    final: Sequence[Context]
+    last: str
 
     @classmethod
     def of(cls, row: Row) -> _Pipeline | None:
         """Return the pipeline of a row; None without stages, or where several calls were united."""
         record = row.sample.retrieval
-        if record is None or not record.calls or not record.ranked or record.contexts is None:
-            return None
-        stages = record.stages
-        if not stages:
+        if record is None or not record.stages or not record.ranked or record.contexts is None:
             return None
         answered = [call for call in record.calls if call.contexts is not None]
         answer = answered[0] if len(answered) == 1 else None
         is_last = answer is not None and record.contexts in (answer.contexts, answer.ranked)
         last = answer.source if answer is not None and is_last else "the last step"
-        return cls(stages, record.contexts, last)
+        return cls({stage.name: stage for stage in record.stages}, record.contexts, last)
 
-    def is_first(self, stage: Stage) -> bool:
-        """Whether no stage went into this one."""
-        return stage.name not in self._into.values()
+    def contexts_of(self, name: str) -> Sequence[Context] | None:
+        """Return what a stage returned, or the final list; None where there is no such stage."""
+        if name == _FINAL:
+            return self.final
+        return self.stages[name].contexts if name in self.stages else None
 
-    def is_alone(self, stage: Stage) -> bool:
+    def with_all_of(self, name: str) -> Sequence[Context] | None:
+        """Return the final list with the rest of what a stage returned behind it."""
+        contexts = self.contexts_of(name)
+        return None if contexts is None else _union(self.final, contexts)
+
+    def fused(self, names: Sequence[str]) -> Sequence[Context] | None:
+        """Return the contexts of several stages by the sum of their reciprocal ranks."""
+        if self.stages.keys().isdisjoint(names):
+            return None
+        worth: dict[object, float] = {}
+        context_of: dict[object, Context] = {}
+        for name in names:
+            for rank, context in enumerate(_union(self.contexts_of(name) or (), ()), start=1):
+                key = identity(context)
+                context_of.setdefault(key, context)
+                worth[key] = worth.get(key, 0.0) + 1 / (RANK_CONSTANT + rank)
+        return sorted(context_of.values(), key=lambda context: -worth[identity(context)])
+
+    def is_alone(self, name: str) -> bool:
         """Whether nothing else went into the stages after this one, nor into the final list."""
-        beside = [other.into for other in self.stages]
-        return beside.count(stage.into) == 1 and all(
-            beside.count(self._into[name]) == 1 for name in self._below(stage.name)
-        )
+        beside = [stage.into for stage in self.stages.values()]
+        return all(beside.count(self.stages[each].into) == 1 for each in [name, *self._below(name)])
 
     def after(self, name: str) -> str:
         """Return the names of the steps between a stage and the final list."""
-        steps = [*self._below(name), self.last]
-        return " and ".join(dict.fromkeys(steps))
+        return " and ".join(dict.fromkeys([*self._below(name), self.last]))
 
     def without(self, name: str) -> str:
         """Return the names of all steps but those that a stage's list came from."""
-        sources, grown = {name}, True
-        while grown:
-            more = {stage for stage, into in self._into.items() if into in sources} - sources
-            grown = bool(more)
-            sources |= more
-        others = [stage.name for stage in self.stages if stage.name not in sources]
+        others = [each for each in self.stages if name not in (each, *self._below(each))]
         return " and ".join(dict.fromkeys([*others, self.last]))
 
     def _below(self, name: str) -> list[str]:
         """Return the stages that a stage's list went into, one after another."""
         below: list[str] = []
-        into = self._into.get(name)
-        while into is not None:
+        while name in self.stages and (into := self.stages[name].into) is not None:
             below.append(into)
-            into = self._into.get(into)
+            name = into
         return below
 
 
-def _fused(lists: Sequence[Sequence[Context]]) -> list[Context]:
-    """Return the contexts of several lists by the sum of their reciprocal ranks."""
-    worth: dict[object, float] = {}
-    context_of: dict[object, Context] = {}
-    for contexts in lists:
-        for rank, context in enumerate(_union(contexts, ()), start=1):
-            key = identity(context)
-            context_of.setdefault(key, context)
-            worth[key] = worth.get(key, 0.0) + 1 / (RANK_CONSTANT + rank)
-    return sorted(context_of.values(), key=lambda context: -worth[identity(context)])
+def _most_common(names: Iterable[str]) -> str:
+    """Return what most pipelines call something; nearly all have one form."""
+    return Counter(names).most_common(1)[0][0]
 
 
 def _union(first: Sequence[Context], second: Sequence[Context]) -> list[Context]:

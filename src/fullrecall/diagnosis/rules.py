@@ -22,6 +22,7 @@ from fullrecall.measures import Budget
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import rank_at
+from fullrecall.views.text import one_line
 
 _ABSTENTION = re.compile(
     r"^(?:[\w ,]* )?(?:documents?|contexts?|passages?|texts?|sources?|excerpts?)"
@@ -58,9 +59,8 @@ def reference_abstains(case: Case) -> Explained | None:
     """The reference says that there is no answer."""
     if not case.judged or _ABSTENTION.search(case.finding.target.label) is None:
         return None
-    return Explained(
-        Cause.REFERENCE_ABSTAINS, "it says that there is no answer, which no context supports"
-    )
+    detail = "it says that there is no answer, which no context supports"
+    return Explained(Cause.REFERENCE_ABSTAINS, detail)
 
 
 def ranked_too_low(case: Case) -> Explained | None:
@@ -92,48 +92,33 @@ def beyond_budget(finding: Finding, sample: Sample, budget: Budget) -> Explained
     return Explained(Cause.BEYOND_K, detail, rank)
 
 
-def contradicted(case: Case) -> Explained | None:
-    """A judge found the opposite stated."""
-    if not case.judged or case.finding.verdict != "contradicted":
-        return None
-    cited = [item.rank for item in case.finding.evidence if case.k is None or item.rank <= case.k]
-    where = f"the context at rank {min(cited)}" if cited else "what was retrieved"
-    detail = f"the judge finds the opposite stated in {where}"
-    return Explained(Cause.CONTRADICTED, detail, min(cited, default=None))
-
-
-def judged_unsupported(case: Case) -> Explained | None:
-    """A judge denied what was there."""
+def denied(case: Case) -> Explained | None:
+    """A judge found the opposite stated, a part of it, or nothing of what was there."""
     if not case.judged:
         return None
-    cited = [item for item in case.finding.evidence if case.k is None or item.rank <= case.k]
-    false = [item for item in cited if item.verified is False]
-    if cited and len(false) == len(cited):
-        rank = false[0].rank
-        return Explained(
-            Cause.JUDGED_UNSUPPORTED,
-            f"the judge cites the context at rank {rank}, and its quote does not stand there",
-            rank,
-        )
-    if case.finding.verdict == "partial":
+    k, verdict = case.k, case.finding.verdict
+    cited = [item for item in case.finding.evidence if k is None or item.rank <= k]
+    if verdict == "contradicted":
+        at = min((item.rank for item in cited), default=None)
+        where = "what was retrieved" if at is None else f"the context at rank {at}"
+        return Explained(Cause.CONTRADICTED, f"the judge finds the opposite stated in {where}", at)
+    if cited and all(item.verified is False for item in cited):
+        at = cited[0].rank
+        detail = f"the judge cites the context at rank {at}, and its quote does not stand there"
+        return Explained(Cause.JUDGED_UNSUPPORTED, detail, at)
+    if verdict == "partial":
         detail = "the judge finds it supported in part only"
         return Explained(Cause.PARTLY_SUPPORTED, detail, cited[0].rank if cited else None)
     claim = case.finding.target.any_of[0]
     for rank, context in enumerate(case.within_k, start=1):
         if context.text and locate(claim, context.text, least=1.0) is not None:
-            return Explained(
-                Cause.JUDGED_UNSUPPORTED,
-                f"the context at rank {rank} has it verbatim; verdict: not supported",
-                rank,
-            )
+            detail = f"the context at rank {rank} has it verbatim; verdict: not supported"
+            return Explained(Cause.JUDGED_UNSUPPORTED, detail, rank)
     at = case.item.rank_in(case.within_k)
-    if at is None:
-        return None
-    return Explained(
-        Cause.JUDGED_UNSUPPORTED,
-        f"the reference context that supports it was retrieved at rank {at}, and the judge said no",
-        at,
+    detail = (
+        f"the reference context that supports it was retrieved at rank {at}, and the judge said no"
     )
+    return None if at is None else Explained(Cause.JUDGED_UNSUPPORTED, detail, at)
 
 
 def other_id(case: Case) -> Explained | None:
@@ -267,7 +252,7 @@ def split_across_chunks(case: Case) -> Explained | None:
     missing = [each for each in held if not any(_same(each, c) for c in case.within_k)]
     share = item.share_of(here.values())
     retrieved = f"{share:.0%} of it was retrieved (rank {ranks})" if here else "no part was"
-    names = ", ".join(repr(context.id or _short(context.label)) for context in missing[:3])
+    names = ", ".join(repr(context.id or one_line(context.label, 60)) for context in missing[:3])
     rest = f"; not retrieved: {names}" if missing else ""
     return Explained(
         Cause.SPLIT_ACROSS_CHUNKS,
@@ -313,10 +298,9 @@ def failed_call(case: Case) -> Explained | None:
     """One of the calls of the retriever failed."""
     record = case.examined.row.sample.retrieval
     failed = failures(record.calls) if record is not None else []
-    if not failed:
-        return None
     reasons = "; ".join(dict.fromkeys(f"{call.source}: {call.error}" for call in failed))
-    return Explained(Cause.FAILED_CALL, f"{counted(len(failed), 'call')} failed ({reasons})")
+    detail = f"{counted(len(failed), 'call')} failed ({reasons})"
+    return Explained(Cause.FAILED_CALL, detail) if failed else None
 
 
 def nothing_retrieved(case: Case) -> Explained | None:
@@ -330,41 +314,21 @@ def nothing_retrieved(case: Case) -> Explained | None:
     return Explained(Cause.NOTHING_RETRIEVED, detail, rank)
 
 
-def lost_by_index(case: Case) -> Explained | None:
-    """An exact search has it within what counts: the index or a filter lost it."""
-    rank = case.exact_rank
-    counts = len(case.examined.retrieved) if case.k is None else case.k
-    if rank is None or rank > counts:
-        return None
-    deeper = case.deep_rank
-    if case.examined.problem:
-        return None
-    where = "does not return it" if deeper is None else f"has it at rank {deeper}"
-    detail = f"exact search has it at rank {rank}; the retriever {where}"
-    return Explained(Cause.LOST_BY_INDEX, detail, deeper)
-
-
-def found_deeper(case: Case) -> Explained | None:
-    """The retriever returns it when it is asked for more."""
-    rank = case.deep_rank
-    if rank is None:
-        return None
-    return Explained(
-        Cause.BEYOND_K, f"at rank {rank} when retrieving {case.examined.search.deep_k}", rank
-    )
-
-
-def ranked_low(case: Case) -> Explained | None:
-    """An exact search has it too far down as well."""
-    rank = case.exact_rank
-    if rank is None:
-        return None
-    return Explained(Cause.BEYOND_K, f"exact search ranks it low, too: at rank {rank}", rank)
-
-
-def search_failed(case: Case) -> Explained | None:
-    """The search that would have shown its rank failed: its cause is unknown."""
-    problem = case.examined.problem
+def searched(case: Case) -> Explained | None:
+    """A search tells its rank: the index or a filter lost it, or it is ranked low; or it failed."""
+    examined, exact = case.examined, case.exact_rank
+    deeper, problem = case.deep_rank, case.examined.problem
+    counts = len(examined.retrieved) if case.k is None else case.k
+    if exact is not None and exact <= counts and not problem:
+        where = "does not return it" if deeper is None else f"has it at rank {deeper}"
+        detail = f"exact search has it at rank {exact}; the retriever {where}"
+        return Explained(Cause.LOST_BY_INDEX, detail, deeper)
+    if deeper is not None:
+        detail = f"at rank {deeper} when retrieving {examined.search.deep_k}"
+        return Explained(Cause.BEYOND_K, detail, deeper)
+    if exact is not None:
+        detail = f"exact search ranks it low, too: at rank {exact}"
+        return Explained(Cause.BEYOND_K, detail, exact)
     return Explained(Cause.FAILED_CALL, problem) if problem else None
 
 
@@ -410,8 +374,7 @@ def unknown(case: Case) -> Explained:
 RULES: tuple[Rule, ...] = (
     reference_abstains,
     ranked_too_low,
-    contradicted,
-    judged_unsupported,
+    denied,
     other_id,
     dropped_by_stage,
     text_differs,
@@ -421,10 +384,7 @@ RULES: tuple[Rule, ...] = (
     not_in_corpus,
     failed_call,
     nothing_retrieved,
-    lost_by_index,
-    found_deeper,
-    ranked_low,
-    search_failed,
+    searched,
     lookalike,
     in_the_corpus,
 )
@@ -449,7 +409,3 @@ def _same(first: Context, other: Context) -> bool:
     if first.id is not None and other.id is not None:
         return first.id == other.id
     return first.text is not None and first.text == other.text
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:59]}…"  # noqa: PLR2004 - a line's worth
