@@ -66,7 +66,7 @@ class TestPairs:
         assert comparison.only_before == ("q4", "q5")
         assert comparison["id_recall"].main.samples == 4
         assert comparison["id_recall"].unpaired["only_before"] == 2
-        assert "2 only in the report before: q4, q5" in str(comparison)
+        assert "2 only in the report before: q4; q5" in str(comparison)
 
     def test_only_pairs_scored_in_both_count(self) -> None:
         """An unscored sample is no zero: the pair is left out of both means, and counted."""

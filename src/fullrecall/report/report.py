@@ -7,17 +7,25 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import numpy as np
+
 from fullrecall.dataframes import Backend, frame_of
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures
+from fullrecall.measures.budgets import Cut, Unit, check_cut
 from fullrecall.parameters import check_k
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.missed import Leaked, Missed, leaked, missed
+from fullrecall.results.named import index_of
 from fullrecall.results.origin import Origin
-from fullrecall.results.summary import Summary
+from fullrecall.results.slices import By, Slices, slices_of
+from fullrecall.results.smallest_k import SmallestK, smallest_k
+from fullrecall.results.summary import Summary, default_measures
+from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.row import Row
+from fullrecall.table.table import Rows, Table
 from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
@@ -25,20 +33,13 @@ if TYPE_CHECKING:
 
     from fullrecall.calibration import HumanLabels, ToLabel
     from fullrecall.diagnosis.diagnosis import Diagnosis
-    from fullrecall.measures.budgets import Cut, Unit
-    from fullrecall.results.slices import By, Slices
-    from fullrecall.results.smallest_k import SmallestK
     from fullrecall.retrieval import View
-    from fullrecall.table.lists import Floats, Integers
-    from fullrecall.table.table import Table
 
 
 class Report:
     """What `evaluate` returns. Iterate over it, or read `rows`, for the samples one by one."""
 
     def __init__(self, methods: Sequence[Method], *, table: Table | None = None) -> None:
-        from fullrecall.table.table import Table
-
         self.methods = tuple(methods)
         self.table = Table(methods) if table is None else table
         """The samples with their results, as columns."""
@@ -107,8 +108,6 @@ class Report:
 
         It lacks what this one lacks.
         """
-        import numpy as np
-
         numbers: Integers = np.fromiter(rows, np.int64)
         part = Report(self.methods, table=self.table.selected(numbers))
         part.stopped, part.origin = self.stopped, self.origin
@@ -140,9 +139,6 @@ class Report:
         if it is None; `score` may be left out where there is one. Raises `ReportError` for a field
         that no sample has.
         """
-        from fullrecall.results.named import index_of
-        from fullrecall.results.slices import slices_of
-
         index = index_of(self.methods, score)
         measure = measure or self.methods[index].headline
         return slices_of(self.table, by, index, measure, confidence)
@@ -160,8 +156,6 @@ class Report:
     @property
     def rows(self) -> Sequence[Row]:
         """The samples with their results: views, made when somebody looks."""
-        from fullrecall.table.table import Rows
-
         return Rows(self.table)
 
     @overload
@@ -176,9 +170,6 @@ class Report:
         of arrays by their names, such as `id_recall@5`. `score` may be left out where there is
         one. Raises `ReportError` for a score that the report does not have.
         """
-        from fullrecall.results.named import index_of
-        from fullrecall.results.summary import default_measures
-
         index, measures = index_of(self.methods, score), as_measures(measures)
         if len(measures) == 1:
             return self.table.values(index, measures[0])
@@ -236,8 +227,6 @@ class Report:
         Within `k` ranks or a budget such as `calls(2)`, in all that was retrieved if it is None.
         Only scored samples count: what was not measured was not missed.
         """
-        from fullrecall.measures.budgets import check_cut
-
         return list(missed(self.table, k if k is None else check_cut(k), score))
 
     def leaked(self, k: int | None = None) -> list[Leaked]:
@@ -286,17 +275,9 @@ class Report:
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
         out of range.
         """
-        from fullrecall.results.named import index_of
-        from fullrecall.results.smallest_k import smallest_k
-
+        index = index_of(self.methods, score)
         return smallest_k(
-            self.table,
-            index_of(self.methods, score),
-            target,
-            measure,
-            confidence=confidence,
-            unit=unit,
-            largest=largest,
+            self.table, index, target, measure, confidence, unit=unit, largest=largest
         )
 
     def to_label(

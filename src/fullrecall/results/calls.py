@@ -10,9 +10,10 @@ import numpy as np
 
 from fullrecall.measures import Measure, calls
 from fullrecall.measures.budgets import budgets_to
+from fullrecall.results.plain import plain_of
 from fullrecall.table import paid
 from fullrecall.table.costs import Costs
-from fullrecall.table.lists import Floats, Integers
+from fullrecall.table.lists import Integers
 from fullrecall.table.table import Table
 
 _MOST_CALLS = 30
@@ -54,37 +55,31 @@ class OverCalls:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        names = ("total", "most", "made", "idle", "tokens")
-        return {
-            "means": list(self.means),
-            "new_targets": list(self.new_targets),
-            "last_gain": self.last_gain,
-            **{name: getattr(self, name) for name in names},
-        }
+        names = ("means", "new_targets", "last_gain", "total", "most", "made", "idle", "tokens")
+        return plain_of(self, *names)
 
 
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     """Return a measure over the calls; None where no sample has several, or none has a value."""
     costs = [table.costs(owner) for owner in range(len(table.parts))]
-    calls_made = (
-        np.concatenate([cost.calls_made for cost in costs]) if costs else np.zeros(0, np.int64)
-    )
-    most = int(calls_made.max(initial=0))
-    if most < 2:  # noqa: PLR2004 - one call makes no curve
-        return None
-    columns = [table.values(score, measure @ calls(n)) for n in range(1, most + 1)[:_MOST_CALLS]]
-    whole = columns[-1] if most <= _MOST_CALLS else table.values(score, measure @ calls(most))
-    valued = ~np.isnan(whole)
+    made = np.concatenate([np.zeros(0, np.int64), *(cost.calls_made for cost in costs)])
+    most = int(made.max(initial=0))
+    numbers = [*range(1, most + 1)[:_MOST_CALLS], most]
+    values = np.array([table.values(score, measure @ calls(n)) for n in numbers if most > 1])
+    valued = ~np.isnan(values[-1]) if most > 1 else np.zeros(0, np.bool_)
     if not valued.any():
         return None
+    *means, total = map(float, values[:, valued].mean(axis=1))
+    before = np.vstack([np.zeros(len(made)), values[:-1]])
+    changed = np.where(values != before, np.array(numbers)[:, None], 0)
     curve = OverCalls(
         measure,
-        tuple(float(column[valued].mean()) for column in columns),
-        float(whole[valued].mean()),
-        tuple(_new_targets(table, score, costs, len(columns)).tolist()),
+        tuple(means),
+        total,
+        tuple(_new_targets(table, score, costs, len(means)).tolist()),
         most,
-        float(calls_made[valued].mean()),
-        float((calls_made - _last_changes([*columns, whole], most))[valued].mean()),
+        float(made[valued].mean()),
+        float((made - changed.max(axis=0))[valued].mean()),
         None,
     )
     share = None if curve.last_gain is None else _share_of_tokens(costs, curve.last_gain)
@@ -94,7 +89,7 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
 def over_tokens(table: Table, score: int, measure: Measure) -> dict[int, float]:
     """Return the mean of a measure within some budgets of tokens, ascending; empty if unknown."""
     tokens = [table.costs(owner).tokens for owner, part in enumerate(table.parts) if part.has_texts]
-    token_costs = np.concatenate(tokens) if tokens else np.zeros(0)
+    token_costs = np.concatenate([np.zeros(0), *tokens])
     token_costs = token_costs[~np.isnan(token_costs)]
     if not len(token_costs):
         return {}
@@ -107,17 +102,6 @@ def over_tokens(table: Table, score: int, measure: Measure) -> dict[int, float]:
         if not np.isnan(values).all():
             means[int(budget.amount)] = float(np.nanmean(values))
     return means
-
-
-def _last_changes(columns: list[Floats], most: int) -> Integers:
-    """Return the last call that changed the value of each row, 0 if none did."""
-    last = np.zeros(len(columns[0]), np.int64)
-    numbers = [*range(1, len(columns)), most]
-    before = np.zeros(len(columns[0]))
-    for number, values in zip(numbers, columns, strict=True):
-        last[values != before] = number
-        before = values
-    return last
 
 
 def _new_targets(table: Table, score: int, costs: list[Costs], count: int) -> Integers:

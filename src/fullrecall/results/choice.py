@@ -11,6 +11,7 @@ from typing import Any
 
 from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
+from fullrecall.results.plain import plain_of
 from fullrecall.results.question_cost import shown_seconds
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
 from fullrecall.views.shown import Shown
@@ -41,12 +42,7 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        p50, p95 = self.seconds or (None, None)
-        return {
-            **self.__dict__,
-            "interval": None if self.interval is None else self.interval._asdict(),
-            "seconds": {"p50": p50, "p95": p95},
-        }
+        return plain_of(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,13 +99,8 @@ class Choice(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "outcome": "cannot_tell" if self.winner is None else "chosen",
-            **self.__dict__,
-            "sentence": self.sentence,
-            "standings": [standing.to_dict() for standing in self.standings],
-            "notes": list(self.notes),
-        }
+        outcome = "cannot_tell" if self.winner is None else "chosen"
+        return {"outcome": outcome, "sentence": self.sentence, **plain_of(self)}
 
     @property
     def sheets(self) -> Sequence[Sheet]:

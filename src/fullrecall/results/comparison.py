@@ -22,6 +22,7 @@ from fullrecall.results.change import corrected
 from fullrecall.results.difference import Difference, difference
 from fullrecall.results.named import ByMeasure, ByName
 from fullrecall.results.pairs import ScorePairs, paired, same_methods
+from fullrecall.results.plain import plain, plain_of
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.summary import default_measures
 from fullrecall.results.totals import Totals
@@ -80,12 +81,8 @@ class ScoreComparison(ByMeasure[Difference]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "name": self.name,
-            "differences": [difference.to_dict() for difference in self.values()],
-            "unpaired": dict(self.unpaired),
-            "differing": self.differing,
-        }
+        differences = plain(tuple(self.values()))
+        return {**plain_of(self, "name", "unpaired", "differing"), "differences": differences}
 
 
 class ComparisonOptions(TypedDict, total=False):
@@ -235,19 +232,14 @@ class Comparison(Shown, ByName[ScoreComparison]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        before, after = (None if cost is None else cost.to_dict() for cost in self.costs)
+        names = ("paired_by", "only_before", "only_after", "unmatched", "confidence", "range")
+        before, after = self.costs
         return {
-            "paired_by": self.paired_by,
+            **plain_of(self, *names, "sentences"),
             "pairs": len(self.pairing.before),
-            "only_before": list(self.only_before),
-            "only_after": list(self.only_after),
-            "unmatched": list(self.unmatched),
             "corpora": {"before": self.before.corpus, "after": self.after.corpus},
-            "confidence": self.confidence,
-            "range": self.range,
-            "sentences": list(self.sentences),
-            "costs": {"before": before, "after": after},
-            "scores": [score.to_dict() for score in self],
+            "costs": plain({"before": before, "after": after}),
+            "scores": plain(tuple(self)),
         }
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:

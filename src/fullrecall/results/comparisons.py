@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from fullrecall.measures import Measure
 from fullrecall.report.report import Report, diagnosed
 from fullrecall.results.comparison import Comparison, ComparisonOptions, adjusted
 from fullrecall.results.difference import Difference
+from fullrecall.results.plain import plain_of
 from fullrecall.views.sheet import Sheet
 from fullrecall.views.shown import Shown
 
@@ -126,13 +127,9 @@ class Comparisons(Shown, Mapping[str, Report]):
         """Return the difference of each other report from the baseline, by name."""
         return {name: each[score][measure] for name, each in self.comparisons.items()}
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "baseline": self.baseline,
-            "confidence": self.confidence,
-            "comparisons": {name: each.to_dict() for name, each in self.comparisons.items()},
-        }
+        return plain_of(self, "baseline", "confidence", "comparisons")
 
     @property
     def rows(self) -> Iterator[tuple[Row | None, ...]]:

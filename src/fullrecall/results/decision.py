@@ -8,7 +8,7 @@ Holm's method.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil, floor
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from fullrecall.results.bounds import (
     mean_below,
     upper_bound,
 )
+from fullrecall.results.plain import plain_of
 from fullrecall.results.totals import Totals
 
 _ROUNDING = 1e-9
@@ -71,7 +72,7 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {**asdict(self), "outcome": str(self.outcome)}
+        return plain_of(self)
 
 
 class Side(NamedTuple):

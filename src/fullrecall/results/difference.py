@@ -13,6 +13,7 @@ from fullrecall.measures import Measure
 from fullrecall.results.bounds import Interval
 from fullrecall.results.change import Change, change
 from fullrecall.results.pairs import ScorePairs, changes, turned
+from fullrecall.results.plain import plain_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.lists import Floats, Integers
 
@@ -100,18 +101,9 @@ class Difference(Change):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        names = ("samples", "groups", "before", "after", "difference", "needed", "p", "p_adjusted")
-        counts = ("wins", "ties", "losses")
-        return {
-            "measure": self.measure.name,
-            "interval": None if self.interval is None else self.interval._asdict(),
-            "outcome": str(self.outcome),
-            **{name: getattr(self, name) for name in (*names, *counts)},
-            "flips": [
-                {**flip._asdict(), "gained": list(flip.gained), "lost": list(flip.lost)}
-                for flip in self.flips
-            ],
-        }
+        names = ("measure", "samples", "groups", "before", "after", "difference", "interval")
+        more = ("outcome", "needed", "p", "p_adjusted", "wins", "ties", "losses", "flips")
+        return plain_of(self, *names, *more)
 
 
 def difference(

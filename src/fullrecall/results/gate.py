@@ -23,6 +23,7 @@ from fullrecall.results.comparison import Comparison
 from fullrecall.results.comparisons import compare
 from fullrecall.results.decision import Check, Outcome, Question, Side, Strictness
 from fullrecall.results.named import index_of
+from fullrecall.results.plain import plain_of
 from fullrecall.results.slices import parted
 
 Rule: TypeAlias = Threshold | Measure
@@ -221,12 +222,7 @@ class GateResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "outcome": str(self.outcome),
-            "sentence": self.sentence,
-            "drift": list(self.drift),
-            "checks": [check.to_dict() for check in self.checks],
-        }
+        return plain_of(self, "outcome", "sentence", "drift", "checks")
 
     def to_markdown(self) -> str:
         """Return a table in GitHub's Markdown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import ceil, isnan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
@@ -52,11 +52,6 @@ class QuestionCost(NamedTuple):
 
     def __str__(self) -> str:
         return ", ".join(_parts(self))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        seconds = None if self.seconds is None else self.seconds._asdict()
-        return {**self._asdict(), "seconds": seconds}
 
 
 def shown_seconds(seconds: float) -> str:

@@ -18,6 +18,7 @@ from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
 from fullrecall.results.bounds import Interval
 from fullrecall.results.named import ByName
+from fullrecall.results.plain import plain, plain_of
 from fullrecall.results.totals import Totals
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
@@ -64,16 +65,8 @@ class Slices(Shown, ByName[Slice]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "by": self.by,
-            "label": self.label,
-            "confidence": self.confidence,
-            "without": self.without,
-            "slices": [
-                {**subset._asdict(), "interval": subset.interval and subset.interval._asdict()}
-                for subset in self
-            ],
-        }
+        names = ("by", "label", "confidence", "without")
+        return {**plain_of(self, *names), "slices": plain(tuple(self))}
 
     def __str__(self) -> str:
         return super().__str__().rstrip("\n")

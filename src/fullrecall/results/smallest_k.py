@@ -33,6 +33,7 @@ from fullrecall.results.bounds import (
     mean_above,
 )
 from fullrecall.results.decision import rounded_down
+from fullrecall.results.plain import plain_of
 from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.lists import row_sums
@@ -92,10 +93,8 @@ class SmallestK(Shown):
     tested: tuple[Tested, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; a budget is a text such as "3calls"."""
-        cuts = {name: _plain(getattr(self, name)) for name in ("k", "largest", "at")}
-        tested = [{**each._asdict(), "k": _plain(each.k)} for each in self.tested]
-        return {**self.__dict__, **cuts, "measure": self.measure.name, "tested": tested}
+        """Return plain JSON values."""
+        return plain_of(self)
 
     def __str__(self) -> str:
         return self.reason
@@ -116,8 +115,8 @@ def smallest_k(
     score: int,
     target: float,
     measure: Measure = Recall,
-    *,
     confidence: float = CONFIDENCE,
+    *,
     unit: Unit | None = None,
     largest: float | None = None,
 ) -> SmallestK:
@@ -234,10 +233,6 @@ def _cuts(table: Table, score: int, unit: Unit | None, largest: float | None) ->
         return [*budgets_to(unit, np.nanmax(np.concatenate(spent)))]
     budget = {"calls": calls, "tokens": tokens, "seconds": seconds}[unit](whole)
     return [*(each for each in budgets_to(unit, largest) if each.amount < largest), budget]
-
-
-def _plain(k: Cut | None) -> int | str | None:
-    return str(k) if isinstance(k, Budget) else k
 
 
 def _words(k: Cut) -> str:

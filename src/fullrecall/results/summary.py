@@ -21,6 +21,7 @@ from fullrecall.results.bounds import CONFIDENCE, Interval
 from fullrecall.results.calls import OverCalls, over_calls
 from fullrecall.results.missed import leaked
 from fullrecall.results.named import ByMeasure, ByName
+from fullrecall.results.plain import plain, plain_of
 from fullrecall.results.question_cost import QuestionCost, question_cost
 from fullrecall.results.totals import Totals
 from fullrecall.rewrites import Rewrite, rewrites
@@ -87,13 +88,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "mean": self.mean,
-            "interval": None if self.interval is None else self.interval._asdict(),
-            "samples": self.samples,
-            "groups": self.groups,
-            "undefined": self.undefined,
-        }
+        return plain_of(self, "mean", "interval", "samples", "groups", "undefined")
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,18 +149,10 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "name": self.name,
-            "scored": self.scored,
-            "undefined": self.undefined,
-            "unscored": self.unscored,
-            "bounds": None if self.bounds is None else list(self.bounds),
-            "measures": {measure.name: estimate.to_dict() for measure, estimate in self.items()},
-            "reasons": dict(self.reasons),
-            **({} if self.unverified is None else {"unverified": self.unverified}),
-            **({} if self.rewrite is None else {"rewrite": self.rewrite.sentence}),
-            **({} if self.over_calls is None else {"over_calls": self.over_calls.to_dict()}),
-        }
+        names = ("name", "scored", "undefined", "unscored", "bounds", "reasons", "unverified")
+        rewrite = None if self.rewrite is None else self.rewrite.sentence
+        more = {"measures": plain(self.measured), "rewrite": rewrite}
+        return {**plain_of(self, *names, "over_calls"), **more}
 
 
 class Summary(Shown, ByName[ScoreSummary]):
@@ -213,22 +200,12 @@ class Summary(Shown, ByName[ScoreSummary]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
+        names = ("samples", "stopped", "united", "failed_calls", "cost", "funnel", "unanswerable")
         return {
-            "samples": self.samples,
+            **plain_of(self, *names, "empty", "tokenizers"),
             "complete": self.stopped is None,
-            "stopped": self.stopped,
             "confidence": CONFIDENCE,
-            "united": self.united,
-            "failed_calls": self.failed_calls,
-            "cost": None if self.cost is None else self.cost.to_dict(),
-            **({} if self.funnel is None else {"funnel": self.funnel.to_dict()}),
-            **(
-                {"unanswerable": self.unanswerable, "empty": self.empty}
-                if self.unanswerable
-                else {}
-            ),
-            **({"tokenizers": list(self.tokenizers)} if self.tokenizers else {}),
-            "scores": [score.to_dict() for score in self],
+            "scores": plain(tuple(self)),
         }
 
     @property

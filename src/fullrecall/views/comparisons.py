@@ -76,42 +76,38 @@ def comparison_sentences(comparison: Comparison) -> list[str]:
 
 def comparison_sheet(comparison: Comparison) -> Sheet:
     """Return a comparison: for each measure the means, their difference, its interval, p."""
-    # p-values are adjusted where several measures were asked for.
-    asked = [each for score in comparison for each in score.values() if each.p_adjusted is not None]
-    several = len(asked) > 1
     sections = [
         Section(
             score.name,
             [
-                Line(label, difference_cells(score[measure], several=several))
+                Line(label, difference_cells(score[measure]))
                 for label, (measure,) in measure_lines([score])
                 if measure is not None and score[measure].difference is not None
             ],
         )
         for score in comparison
     ]
-    heads = difference_heads(comparison.confidence, several=several)
+    heads = difference_heads(comparison.confidence)
     lead = comparison_sentences(comparison)
     return Sheet(heads, sections, comparison_notes(comparison), lead=lead)
 
 
-def difference_heads(confidence: float, *, several: bool) -> list[str]:
+def difference_heads(confidence: float) -> list[str]:
     """Return the heads of `difference_cells`."""
-    heads = ["before", "after", "difference", f"{100 * confidence:g}% interval", "p"]
-    return [*heads, *["p (Holm)"] * several, "better/\nsame/worse"]
+    interval = f"{100 * confidence:g}% interval"
+    return ["before", "after", "difference", interval, "p", "better/\nsame/worse"]
 
 
-def difference_cells(compared: Difference, *, several: bool) -> list[Cell]:
-    """Return what one line of a comparison shows of a difference; `several` adds Holm's p."""
-    counts = f"{compared.wins:,}/{compared.ties:,}/{compared.losses:,}"
+def difference_cells(compared: Difference) -> list[Cell]:
+    """Return what one line of a comparison shows of a difference: its p is what decides."""
+    p = compared.p if compared.p_adjusted is None else compared.p_adjusted
     return [
         Cell(shown(compared.before)),
         Cell(shown(compared.after)),
         Cell(signed(compared.difference), "strong"),
         Cell(signed_between(compared.interval)),
-        Cell(chance(compared.p)),
-        *[Cell(chance(compared.p_adjusted))] * several,
-        Cell(counts),
+        Cell(chance(p)),
+        Cell(f"{compared.wins:,}/{compared.ties:,}/{compared.losses:,}"),
     ]
 
 
@@ -134,9 +130,8 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         notes += _score_notes(score)
     for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):
         if labels:
-            first = one_line(", ".join(labels[:_NAMED]), 120)
-            more = f", … and {len(labels) - _NAMED:,} more" if len(labels) > _NAMED else ""
-            notes.append(f"{len(labels):,} only in the report {which}: {first}{more}")
+            first = first_of(labels, _NAMED, 40)
+            notes.append(f"{len(labels):,} only in the report {which}: {first}")
     if comparison.unmatched:
         notes.append(f"scored in one report only: {', '.join(comparison.unmatched)}")
     return notes
@@ -172,21 +167,15 @@ def flips_sheet(score: ScoreComparison, limit: int) -> Sheet:
     changed = score.main.flips if limit else ()
     most = "largest change" if limit == 1 else f"{limit:,} largest changes"
     first = f", the {most}" if len(changed) > limit else ""
-    lines = [
-        Line(
-            one_line(flip.sample, 60),
-            [
-                one_line(flip.question or "", 200),
-                Cell(
-                    f"{shown(flip.before)} → {shown(flip.after)}",
-                    "good" if flip.change > 0 else "bad",
-                ),
-                first_of(flip.gained, _NAMED, 120),
-                first_of(flip.lost, _NAMED, 120),
-            ],
-        )
-        for flip in changed[:limit]
-    ]
+    lines = []
+    for flip in changed[:limit]:
+        values = f"{shown(flip.before)} → {shown(flip.after)}"
+        cells: list[CellLike] = [
+            one_line(flip.question or "", 200),
+            Cell(values, "good" if flip.change > 0 else "bad"),
+            *(first_of(labels, _NAMED, 120) for labels in (flip.gained, flip.lost)),
+        ]
+        lines.append(Line(one_line(flip.sample, 60), cells))
     label = score.method.label(score.main.measure)
     return Sheet(
         ["question", "score", "found now", "lost"],

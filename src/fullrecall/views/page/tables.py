@@ -115,10 +115,8 @@ def _changes_sheet(subject: Subject) -> Sheet:
         for column, measure in zip(subject.columns, choice.measures, strict=True)
         for each in subject.changes(column.method.name, measure)
     ]
-    adjusted = sum(each.p_adjusted is not None for each in differences) > 1
-    several = adjusted or len(subject.names) > 2  # noqa: PLR2004 - before and after
     end = _end(differences)
-    _, _, _, percent, *counts = difference_heads(subject.confidence, several=several)
+    _, _, _, percent, *counts = difference_heads(subject.confidence)
     heads = ["Difference", f"-{end:g} to +{end:g}", percent, "Before", "After", *counts]
     heads.append("Compared")
     sections = [
@@ -138,7 +136,7 @@ def _changes_sheet(subject: Subject) -> Sheet:
 def _change_lines(
     subject: Subject, column: Column, measure: Measure, heads: Sequence[str], end: float
 ) -> Iterator[Line]:
-    label, several = _label(column, measure), len(subject.names) > 2  # noqa: PLR2004 - see above
+    label, several = _label(column, measure), len(subject.names) > 2  # noqa: PLR2004 - before and after
     if several:
         mean = next(iter(subject.reports.values())).summary(measure)[column.method.name][measure]
         cells = [Cell(""), Cell("", bar=Bar(-end, end, None, None)), *[Cell("")] * (len(heads) - 2)]
@@ -148,9 +146,7 @@ def _change_lines(
     for name, change in zip(
         subject.names[1:], subject.changes(column.method.name, measure), strict=True
     ):
-        before, after, difference, interval, *others = difference_cells(
-            change, several="p (Holm)" in heads
-        )
+        before, after, difference, interval, *others = difference_cells(change)
         axis = Cell("", bar=_bar(change.difference, change.interval, -end, end))
         compared = Cell(f"{change.samples:,}")
         cells = [difference, axis, interval, before, after, *others, compared]
@@ -228,7 +224,7 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Sequence[Difference]]) ->
         cells = [_figure_cell(figures.get(k)) for k in drawn.ks]
         lines.append(Line(Cell(line.curve.name, letter=line.curve.letter), cells))
     if changes:
-        differences = [difference_cells(changes[k][-1], several=False) for k in drawn.ks]
+        differences = [difference_cells(changes[k][-1]) for k in drawn.ks]
         cells = [each[2]._replace(small=each[3].text) for each in differences]
         lines.append(Line("difference", cells))
     corner = f"at {drawn.counted.partition(',')[0]}"
