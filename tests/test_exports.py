@@ -408,7 +408,7 @@ class TestComparison:
         assert text.count("→") == 2
         assert "<script>" not in text
         assert not re.search(r"(?<![\w\\])\\?[@#]\w", text), "GitHub reads signs unescaped"
-        for cells in (9, 6):
+        for cells in (8, 6):
             rows = [line for line in text.splitlines() if line.startswith("| ")]
             assert any(len(re.findall(r"(?<!\\)\|", row)) == cells for row in rows)
         assert "changed in" not in comparison.to_markdown(flips=0)
