@@ -223,7 +223,7 @@ class Comparison(Shown, ByName[ScoreComparison]):
         None where no sample names a group.
         """
         tables = self.before.table, self.after.table
-        if not any(part.names_groups for table in tables for part in table.parts):
+        if all(group is None for table in tables for group in table.named_groups):
             return None
         before, after = (table.named_groups for table in tables)
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fullrecall.calls import Call
 from fullrecall.context import Context
 from fullrecall.measures.budgets import Budget
 from fullrecall.retrieval import Retrieval
@@ -55,27 +55,18 @@ class Costs:
         columns: tuple[list[float], ...] = ([], [], [], [])
         counted_by: Counter[str] = Counter()
         for sample in samples:
-            count = len(sample.retrieved_context_ids or ())
+            count, contexts = len(sample.retrieved_context_ids or ()), sample.retrieved_contexts
             numbers = _call_numbers(sample, count)
-            own = _own_tokens(sample, count)
+            sizes = [_UNKNOWN] * count if contexts is None else list(map(tokens_of, contexts))
+            rows = (numbers, _tokens(sample, numbers, sizes), _seconds(sample, count), sizes)
+            for column, row in zip(columns, rows, strict=True):
+                column.extend(row)
             counts.append(count)
             call_counts.append(_calls_made(sample, numbers))
-            columns[0].extend(numbers)
-            columns[1].extend(_tokens(sample, numbers, own))
-            columns[2].extend(_seconds(sample, count))
-            columns[3].extend(own)
-            counted_by.update(filter(None, map(tokenizer_of, sample.retrieved_contexts or ())))
-        arrays = [np.array(column, np.float64) for column in columns]
-        call_numbers, tokens, seconds, own_tokens = arrays
-        return cls(
-            offsets_of(counts),
-            call_numbers,
-            tokens,
-            seconds,
-            own_tokens,
-            np.array(call_counts, np.int64),
-            counted_by,
-        )
+            counted_by.update(filter(None, map(tokenizer_of, contexts or ())))
+        calls, tokens, seconds, own = (np.array(column, np.float64) for column in columns)
+        call_totals = np.array(call_counts, np.int64)
+        return cls(offsets_of(counts), calls, tokens, seconds, own, call_totals, counted_by)
 
     @cached_property
     def rows(self) -> Integers:
@@ -105,22 +96,10 @@ def _first_calls(record: Retrieval, count: int) -> list[float]:
     """Return the number of the first of the outermost calls that returned each context."""
     first: dict[tuple[str | None, str | None], int] = {}
     for number, call in enumerate(record.calls, start=1):
-        for context in _returned(call):
-            first.setdefault(context, number)
+        for context in (c for each in call.walk() for c in each.contexts or ()):
+            first.setdefault((context.id, context.text), number)
     contexts = record.contexts or ()
     return [first.get((c.id, c.text), _UNKNOWN) for c in contexts] or [_UNKNOWN] * count
-
-
-def _returned(call: Call) -> Iterable[tuple[str | None, str | None]]:
-    return ((c.id, c.text) for each in call.walk() for c in each.contexts or ())
-
-
-def _own_tokens(sample: Sample, count: int) -> list[float]:
-    """Return the tokens of each context."""
-    contexts = sample.retrieved_contexts
-    if contexts is None:
-        return [_UNKNOWN] * count
-    return [tokens_of(context) for context in contexts]
 
 
 def tokens_of(context: Context) -> float:
@@ -161,18 +140,15 @@ def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> S
     returned again was read again; any other list was read from its top.
     """
     if sample.ranks is None:
-        total: list[float] = np.cumsum(np.array(own, np.float64)).tolist()
-        return total
+        return list(accumulate(own))
     read = _read_by_call(sample)
     if read is not None:
         return read
     if any(map(isnan, numbers)):
         return [_UNKNOWN] * len(own)
-    order = np.argsort(np.array(numbers), kind="stable")
-    costs = np.zeros(len(own))
-    costs[order] = np.cumsum(np.array(own, np.float64)[order])
-    in_order: list[float] = costs.tolist()
-    return in_order
+    order = sorted(range(len(own)), key=numbers.__getitem__)
+    read_then = dict(zip(order, accumulate(own[row] for row in order), strict=True))
+    return [read_then[row] for row in range(len(own))]
 
 
 def _read_by_call(sample: Sample) -> Sequence[float] | None:

@@ -103,15 +103,10 @@ def holds(context: Context, forbidden: Context) -> bool | None:
 
 
 def _overlap(context: Context, forbidden: Context) -> bool:
-    if (
-        context.start is None
-        or context.end is None
-        or forbidden.start is None
-        or forbidden.end is None
-    ):
-        return False
-    within = max(context.start, forbidden.start) < min(context.end, forbidden.end)
-    return context.source == forbidden.source and within
+    # Whoever has a start has an end.
+    first = max(context.start or 0, forbidden.start or 0)
+    last = min(context.end or 0, forbidden.end or 0)
+    return context.source == forbidden.source and first < last
 
 
 def _retrieved(sample: Sample) -> Iterable[Context]:

@@ -7,7 +7,7 @@ position, ascending. Elsewhere the position is the rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log2
@@ -41,6 +41,12 @@ class Steps:
 
     positions: Lists
     credits: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Steps]) -> Steps:
+        """Return the steps of several, one after another."""
+        positions = Lists.joined([part.positions for part in parts])
+        return cls(positions, np.concatenate([part.credits for part in parts]))
 
     def selected(self, targets: Integers) -> Steps:
         """Return the steps of these targets."""
@@ -134,24 +140,18 @@ class FoundColumns:
             np.concatenate([part.retrieved for part in parts]),
             Lists.joined([part.first for part in parts]),
             (lambda: Lists.joined([part.supporting for part in parts])) if support else None,
-            _joined_steps([part.rising for part in parts]) if steps else None,
-            _joined_weights(parts, [part.grade for part in parts]),
-            _joined_weights(parts, [part.size for part in parts]),
+            Steps.joined([part.rising for part in parts]) if steps else None,
+            _joined_weights(parts, "grade"),
+            _joined_weights(parts, "size"),
             Lists.joined([part.ranks or _no_lists(len(part)) for part in parts]) if ranks else None,
         )
 
     def __len__(self) -> int:
         return len(self.retrieved)
 
-    def of_samples(self, samples: Iterable[Sample], *, forbidden: bool = True) -> FoundColumns:
-        """Return the columns with what their samples forbid, and what their contexts cost.
-
-        Without `forbidden` none of them forbids anything.
-        """
-        every = list(samples)
-        return replace(
-            self, forbidden=Forbidden.of(every) if forbidden else None, costs=Costs.of(every)
-        )
+    def of_samples(self, samples: Sequence[Sample]) -> FoundColumns:
+        """Return the columns with what their samples forbid, and what their contexts cost."""
+        return replace(self, forbidden=Forbidden.of(samples), costs=Costs.of(samples))
 
     def selected(self, rows: Integers) -> FoundColumns:
         """Return the columns of these rows, in the order given."""
@@ -162,13 +162,6 @@ class FoundColumns:
             ranks=None if self.ranks is None else self.ranks.selected(rows),
             **self._of_targets(targets),
         )
-
-    def only(self, targets: NDArray[np.bool_]) -> FoundColumns:
-        """Return the columns of these targets alone."""
-        if targets.all():
-            return self
-        own = self._of_targets(np.flatnonzero(targets))
-        return replace(self, first=self.first.kept(targets), **own)
 
     def _of_targets(self, targets: Integers) -> dict[str, Any]:
         """Return what is known of these targets; their support is looked up when it is read."""
@@ -183,10 +176,10 @@ class FoundColumns:
 
     def graded(self, min_grade: float) -> FoundColumns:
         """Return the columns of the targets whose grade is at least `min_grade`."""
-        if self.grade is None:
-            every = np.full(len(self.first.values), min_grade <= 1.0)
-            return self.only(every)
-        return self.only(self.grade >= min_grade)
+        grades = np.ones(len(self.first.values)) if self.grade is None else self.grade
+        targets = grades >= min_grade
+        own = self._of_targets(np.flatnonzero(targets))
+        return replace(self, first=self.first.kept(targets), **own)
 
     @cached_property
     def targets(self) -> Integers:
@@ -467,24 +460,13 @@ def _steps(findings: Findings) -> Steps:
     return Steps(positions, credits_)
 
 
-def _joined_steps(parts: Sequence[Steps]) -> Steps:
-    return Steps(
-        Lists.joined([part.positions for part in parts]),
-        np.concatenate([part.credits for part in parts]),
-    )
-
-
-def _joined_weights(
-    parts: Sequence[FoundColumns], weights: Sequence[Floats | None]
-) -> Floats | None:
+def _joined_weights(parts: Sequence[FoundColumns], name: str) -> Floats | None:
+    weights = [getattr(part, name) for part in parts]
     if all(weight is None for weight in weights):
         return None
-    return np.concatenate(
-        [
-            np.ones(len(part.first.values)) if own is None else own
-            for part, own in zip(parts, weights, strict=True)
-        ]
-    )
+    ones = (np.ones(len(part.first.values)) for part in parts)
+    pairs = zip(weights, ones, strict=True)
+    return np.concatenate([one if own is None else own for own, one in pairs])
 
 
 def _no_lists(rows: int) -> Lists:

@@ -112,11 +112,6 @@ class IdPart(MemoryPart):
         return self._samples.groups or [None] * len(self)
 
     @property
-    def names_groups(self) -> bool:
-        """Whether any sample may name a group."""
-        return bool(self._samples.groups)
-
-    @property
     def questions(self) -> Sequence[str | None]:
         """The question of each sample."""
         return self._samples.questions or [None] * len(self)

@@ -121,11 +121,6 @@ class Part(ABC):
         """The question of each sample."""
         return [sample.user_input for sample in self.samples()]
 
-    @property
-    def names_groups(self) -> bool:
-        """Whether any sample may name a group."""
-        return any(group is not None for group in self.groups)
-
     @cached_property
     def has_texts(self) -> bool:
         """Whether any sample may have contexts beside their IDs."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isnan
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,10 +84,7 @@ class Table:
 
     def values(self, score: int, measure: Measure) -> Floats:
         """Return a measure of each row in [0, 1], NaN where a row has none."""
-        owners = range(len(self.parts))
-        return np.concatenate(
-            [np.zeros(0), *(self._read(owner, score, measure) for owner in owners)]
-        )
+        return _joined(self._read(owner, score, measure) for owner in range(len(self.parts)))
 
     def by_part(
         self, score: int, measures: Sequence[Measure]
@@ -103,17 +100,15 @@ class Table:
 
     def status(self, score: int) -> Statuses:
         """Return the status of each row, as a code."""
-        return np.concatenate(
-            [np.zeros(0, np.int8), *(part.columns(score).status for part in self.parts)]
-        )
+        return _joined((part.columns(score).status for part in self.parts), np.int8)
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
         """Return which rows should have a value of a measure, and could not be scored.
 
         A row that forbids nothing has nothing to leak, whether or not it was scored.
         """
-        gaps = [self._gaps(owner, score, measure) for owner in range(len(self.parts))]
-        return np.concatenate([np.zeros(0, np.bool_), *gaps])
+        owners = range(len(self.parts))
+        return _joined((self._gaps(owner, score, measure) for owner in owners), np.bool_)
 
     def costs(self, part: int) -> Costs:
         """Return what the contexts of a part cost."""
@@ -145,23 +140,15 @@ class Table:
                 table.add(part)
                 continue
             scores = range(len(self.methods))
-            results = (
-                part.kept
-                if isinstance(part, MemoryPart)
-                else [list(part.results(score)) for score in scores]
-            )
+            results = [list(part.results(score)) for score in scores]
             samples = list(map(change, part.samples()))
             table.add(MemoryPart(samples, list(map(part.columns, scores)), results))
         return table
 
     def retrieved(self, score: int) -> Integers:
         """Return how many contexts each row has."""
-        return np.concatenate(
-            [
-                np.zeros(0, np.int64),
-                *(part.columns(score).outcomes.retrieved for part in self.parts),
-            ]
-        )
+        counts = (part.columns(score).outcomes.retrieved for part in self.parts)
+        return _joined(counts, np.int64)
 
     @property
     def ids(self) -> list[str | None]:
@@ -188,9 +175,7 @@ class Table:
 
         It holds within one process only.
         """
-        return np.concatenate(
-            [np.zeros(0, np.uint64), *(part.target_digests(score) for part in self.parts)]
-        )
+        return _joined((part.target_digests(score) for part in self.parts), np.uint64)
 
     @property
     def groups(self) -> list[str | None]:
@@ -256,7 +241,7 @@ class Table:
         """Return whether it is known at once that no sample shares a group or an ID."""
         self._settle()
         if self._stand_alone is None:
-            names_any = any(part.names_groups for part in self._parts)
+            names_any = any(group is not None for group in self.named_groups)
             self._stand_alone = not (names_any or may_repeat(self.ids))
         return self._stand_alone
 
@@ -345,6 +330,10 @@ class Table:
             pending, self._pending = self._pending, []
             samples, results = zip(*pending, strict=True)
             self.add(MemoryPart.of(samples, results))
+
+
+def _joined(arrays: Iterable[NDArray[Any]], kind: Any = np.float64) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, kind), *arrays])
 
 
 def _bytes(values: Floats) -> int:

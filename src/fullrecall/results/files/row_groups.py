@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -112,11 +112,6 @@ class RowGroup(Part):
         return self.cells("user_input")
 
     @property
-    def names_groups(self) -> bool:
-        """Whether any sample may name a group."""
-        return not self.is_null("group")
-
-    @property
     def has_texts(self) -> bool:
         """Whether any sample may have contexts beside their IDs."""
         return not all(map(self.is_null, ("contexts", "retrieval")))
@@ -169,13 +164,6 @@ class RowGroup(Part):
     def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
         return not self.is_null(f"{self._methods[score].name}_verdict")
-
-    def notes(self, score: int, rows: Integers) -> Iterable[str]:
-        """Return the notes of some rows' results."""
-        if not len(rows):
-            return []
-        reasons = self.cells(f"{self._methods[score].name}_reason")
-        return [reasons[row] or "" for row in rows.tolist()]
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
