@@ -7,8 +7,7 @@ and the GenAI conventions of OpenTelemetry, in this order.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from fullrecall.steps import Kind
 
@@ -90,11 +89,3 @@ REFERENCE = re.compile(
     r"|Document\(id=([^,]{1,500}), "
 )
 """How LlamaIndex's nodes and Haystack's documents stand in other spans: by their IDs."""
-
-
-def below(attributes: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes whose names begin with a prefix and a dot, by the rest of the name."""
-    start = f"{prefix}."
-    for name, value in attributes.items():
-        if name.startswith(start):
-            yield name[len(start) :], value

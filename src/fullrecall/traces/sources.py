@@ -35,22 +35,7 @@ _PARENT_ID = (
     "parent_id",
 )
 _NAME = ("display_name", "op_name", "name")
-_START = (
-    "start_time_unix_nano",
-    "startTimeUnixNano",
-    "start_time_ns",
-    "startTime",
-    "started_at",
-    "start_time",
-)
-_END = (
-    "end_time_unix_nano",
-    "endTimeUnixNano",
-    "end_time_ns",
-    "endTime",
-    "ended_at",
-    "end_time",
-)
+_TIME = ("{}_time_unix_nano", "{}TimeUnixNano", "{}_time_ns", "{}Time", "{}ed_at", "{}_time")
 _STATUS = ("status_code", "status.code", "level", "status")
 _MESSAGE = ("status_message", "status.message", "statusMessage", "exception")
 
@@ -157,8 +142,8 @@ def _span_of(item: Mapping[Any, Any]) -> Span:
         attributes=_attributes(row, values),
         events=events,
         error=error_of(_first(row, _MESSAGE), events) if failed else None,
-        start=_nanoseconds(_first(row, _START)),
-        end=_nanoseconds(_first(row, _END)),
+        start=_nanoseconds(row, "start"),
+        end=_nanoseconds(row, "end"),
         dropped=_whole(row.get("droppedAttributesCount")),
     )
 
@@ -237,8 +222,9 @@ def _hex_id(value: object, size: int) -> str:
     return decoded.hex() if len(decoded) == size else value
 
 
-def _nanoseconds(value: Any) -> float:
+def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:
     """Return a time in nanoseconds: whole numbers are; 0 where there is none."""
+    value = _first(row, [name.format(moment) for name in _TIME])
     if isinstance(value, str) and not value.isdigit():
         try:
             value = datetime.fromisoformat(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,3 +120,11 @@ def parsed(value: object) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return value
+
+
+def below(attributes: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes whose names begin with a prefix and a dot, by the rest of the name."""
+    start = f"{prefix}."
+    for name, value in attributes.items():
+        if name.startswith(start):
+            yield name[len(start) :], value

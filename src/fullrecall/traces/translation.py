@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -13,47 +14,13 @@ from fullrecall.identifiers import as_id
 from fullrecall.messages import REDACTED, answer_of, message_of, question_of
 from fullrecall.steps import Contents, DocumentCopy, DocumentList, Kind, Step, ValueReader
 from fullrecall.steps.values import NO_CONTENTS
-from fullrecall.traces.conventions import (
-    ANSWERED,
-    ATTEMPTS,
-    DOCUMENT_LIST,
-    DOCUMENTS,
-    GIVEN_DOCUMENTS,
-    INPUT,
-    KIND,
-    KINDS,
-    MESSAGES,
-    OUTPUT,
-    PROMPTS,
-    QUERY,
-    QUERY_RESULT,
-    REFERENCE,
-    REORDERINGS,
-    SAMPLE_ID,
-    TOOL,
-    below,
-)
-from fullrecall.traces.span import Span, left_early, parsed
+from fullrecall.traces import conventions
+from fullrecall.traces.span import Span, below, left_early, parsed
 
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
 _HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
-_METHODS = frozenset(
-    {
-        "retrieve",
-        "_retrieve",
-        "aretrieve",
-        "_aretrieve",  # LlamaIndex
-        "postprocess_nodes",
-        "_postprocess_nodes",
-        "apostprocess_nodes",
-        "_apostprocess_nodes",
-        "run",
-        "run_async",  # Haystack
-        "forward",
-        "aforward",
-        "__call__",  # DSPy
-    }
-)
+_METHOD = re.compile(r"_?a?(retrieve|postprocess_nodes|forward)|run|run_async|__call__")
+"""The methods of LlamaIndex, DSPy and Haystack that do what an object is for."""
 
 
 @dataclass(slots=True, eq=False)
@@ -103,7 +70,7 @@ class DocumentReader(ValueReader):
     def document(self, value: Any) -> DocumentCopy | None:
         """Return a document of LangChain, LlamaIndex or Haystack, as JSON, repr or object."""
         if isinstance(value, str):
-            match = REFERENCE.match(value)
+            match = conventions.REFERENCE.match(value)
             return match and DocumentCopy(0, match[1] or match[2], "")
         if isinstance(value, Mapping):
             is_document = isinstance(value.get("page_content"), str)
@@ -126,15 +93,16 @@ class _Translation:
     def __init__(self, span: Span, id_key: IdKey | None) -> None:
         self._span = span
         self._id_key = id_key
-        self._raw_output = self._first(OUTPUT)
+        self._raw_output = self._first(conventions.OUTPUT)
         self._has_output: bool | None = self._raw_output is not None
         if self._raw_output is None and (span.error or span.departure):
             self._has_output = None
             self._raw_output = None if span.error else span.departure
-        self._input, self._output = parsed(self._first(INPUT)), parsed(self._raw_output)
-        self._results = [dict(below(e, QUERY_RESULT)) for n, e in span.events if n == QUERY_RESULT]
-        values = (parsed(span.attributes.get(name)) for name in KIND)
-        kinds = (KINDS.get(value.lower()) for value in values if isinstance(value, str))
+        self._input, self._output = parsed(self._first(conventions.INPUT)), parsed(self._raw_output)
+        result = conventions.QUERY_RESULT
+        self._results = [dict(below(each, result)) for name, each in span.events if name == result]
+        values = (parsed(span.attributes.get(name)) for name in conventions.KIND)
+        kinds = (conventions.KINDS.get(value.lower()) for value in values if isinstance(value, str))
         named_kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
         # A query of a vector store retrieves.
         self._kind: Kind = "retriever" if self._results else named_kind
@@ -142,10 +110,10 @@ class _Translation:
 
     def step(self) -> TracedStep:
         span, kind = self._span, self._kind
-        query = self._first(QUERY)
+        query = self._first(conventions.QUERY)
         question = question_of(self._input) if query is None else str(query) or None
         is_tool = kind == "tool"
-        name = str((is_tool and self._first(TOOL)) or source_of(span.name))
+        name = str((is_tool and self._first(conventions.TOOL)) or source_of(span.name))
         message = message_of(self._output) if is_tool else None
         error = span.error or (message and message.failure)
         if error and left_early(error):
@@ -167,9 +135,9 @@ class _Translation:
             error=error,
             callee=name if is_tool else None,
             task=_told(metadata, "langgraph_checkpoint_ns"),
-            tries=name in ATTEMPTS,
-            answers=any(each.path and each.path[0] in ANSWERED for each in given_lists),
-            reorders=name in REORDERINGS,
+            tries=name in conventions.ATTEMPTS,
+            answers=any(each.path and each.path[0] in conventions.ANSWERED for each in given_lists),
+            reorders=name in conventions.REORDERINGS,
             group=_told(metadata, "langgraph_step"),
         )
         return TracedStep(
@@ -180,7 +148,7 @@ class _Translation:
             None if error else self._problem,
             question,
             answer_of(self._output),
-            _as_id(span.attributes.get(SAMPLE_ID, metadata.get(SAMPLE_ID))),
+            _as_id(span.attributes.get(conventions.SAMPLE_ID, metadata.get(conventions.SAMPLE_ID))),
             is_inner=span.name.startswith(f"{name}._"),
             has_input=self._input is not None or query is not None,
             has_output=self._has_output,
@@ -195,8 +163,8 @@ class _Translation:
     def _given(self) -> tuple[DocumentList, ...]:
         if self._kind == "llm":
             return ()
-        if self._kind in GIVEN_DOCUMENTS:
-            copies, _ = _single_documents(self._span, GIVEN_DOCUMENTS[self._kind])
+        if self._kind in conventions.GIVEN_DOCUMENTS:
+            copies, _ = _single_documents(self._span, conventions.GIVEN_DOCUMENTS[self._kind])
             if copies:
                 return (DocumentList((), copies),)
         return DocumentReader().read(self._input).lists
@@ -207,9 +175,9 @@ class _Translation:
             return None
         attributes = self._span.attributes
         texts: list[str] = []
-        for prefix, ends in MESSAGES.items():
+        for prefix, ends in conventions.MESSAGES.items():
             texts += [str(v) for name, v in below(attributes, prefix) if name.endswith(ends)]
-        for name in PROMPTS:
+        for name in conventions.PROMPTS:
             texts += ValueReader().read(parsed(attributes.get(name))).texts
         texts = texts or list(ValueReader().read(self._input).texts)
         return None if not texts or REDACTED in texts else tuple(texts)
@@ -219,8 +187,8 @@ class _Translation:
     def _returned(self) -> Contents:
         if self._kind == "llm":
             return NO_CONTENTS
-        if self._kind in DOCUMENTS:
-            copies = self._documents(DOCUMENTS[self._kind])
+        if self._kind in conventions.DOCUMENTS:
+            copies = self._documents(conventions.DOCUMENTS[self._kind])
             return Contents(() if copies is None else (DocumentList((), copies),), ())
         if self._output is None and self._span.dropped:
             self._problem = self._dropped()
@@ -252,7 +220,7 @@ class _Translation:
 
     def _written(self, single: Sequence[DocumentCopy] | None) -> tuple[DocumentCopy, ...] | None:
         """Return the documents that one value holds; None for what is not beyond doubt a list."""
-        value: Any = parsed(self._span.attributes.get(DOCUMENT_LIST))
+        value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if self._results:  # a distance is no score: the smaller is the better
             value = [
                 {"id": each.get("id"), "text": each.get("document"), "metadata": metadata}
@@ -311,7 +279,7 @@ def _identified(lists: Iterable[DocumentList], id_key: IdKey | None) -> tuple[Do
 def source_of(name: str) -> str:
     """Return what was called: of `BM25Retriever.retrieve` the class."""
     owner, _, method = name.rpartition(".")
-    return owner if owner and method in _METHODS else name
+    return owner if owner and _METHOD.fullmatch(method) else name
 
 
 def _single_documents(
