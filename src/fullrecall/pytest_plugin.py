@@ -15,7 +15,6 @@ pytest loads this module in every run: it imports the rest when a gate is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,6 @@ _OPTION = "--recall-cannot-tell"
 _CHOICES = ("fail", "warn", "skip")
 _PROPERTY = "recall_gate"
 _CALLED = pytest.StashKey[bool]()
-_PARAMETERS = ("margin", "baseline", "scores", "slices", "confidence", "min_coverage", "point")
 
 RecallGate = Callable[..., "GateResult"]
 """Called with a `Report`, or the path of one, then rules and parameters of a gate."""
@@ -126,14 +124,7 @@ def _answered(
     except FileNotFoundError as error:
         return f"no such file: {error.filename}"
     except (FullrecallError, OSError) as error:
-        return f"{error}{_meant(item)}"
-
-
-def _meant(item: pytest.Item) -> str:
-    """Return a hint where a marker is named nearly as the gate's."""
-    names = [marker.name for marker in item.iter_markers()]
-    close = [] if _PROPERTY in names else get_close_matches(_PROPERTY, names, 1)
-    return f" (the marker {close[0]!r} is unknown: did you mean {_PROPERTY!r}?)" if close else ""
+        return str(error)
 
 
 def _with_markers(
@@ -150,16 +141,8 @@ def _with_markers(
 def _checked(
     report: Report | str | Path, rules: tuple[Rule | str, ...], parameters: dict[str, Any]
 ) -> GateResult:
-    from fullrecall.errors import ParameterError
     from fullrecall.results import Gate
 
-    for name in parameters:
-        if name not in _PARAMETERS:
-            close = get_close_matches(name, _PARAMETERS, 1)
-            hint = (
-                f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(_PARAMETERS)}"
-            )
-            raise ParameterError(f"no parameter {name!r}: {hint}")
     baseline = parameters.pop("baseline", None)
     gate = Gate(*map(_rule, rules), **parameters)
     return gate.check(_loaded(report), None if baseline is None else _loaded(baseline))

@@ -16,8 +16,7 @@ from fullrecall.scorers import (
     SpanRecall,
     TextRecall,
 )
-from fullrecall.testing.expectation import expect
-from fullrecall.testing.letters import WORDS
+from fullrecall.testing.letters import WORDS, expect
 
 
 class AdapterCase(NamedTuple):

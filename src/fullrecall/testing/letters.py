@@ -1,4 +1,4 @@
-"""Samples spelt in letters, in which the right answer can be read off."""
+"""Samples spelt in letters, in which the right answer can be read off, and how it is expected."""
 
 from __future__ import annotations
 
@@ -35,3 +35,9 @@ def sample_of(retrieved: Iterable[str] | None, references: Iterable[str] | None)
         fields["reference_entities"] = [NAMES[letter] for letter in letters]
         fields["reference_claims"] = fields["reference_contexts"]
     return Sample(user_input="which letters?", **fields)
+
+
+def expect(condition: bool, promise: str) -> None:  # noqa: FBT001 - reads as assert does
+    """Raise `AssertionError` with the promise unless the condition holds."""
+    if not condition:
+        raise AssertionError(promise)

@@ -21,8 +21,7 @@ from fullrecall.result import Status
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.scorers import FindingScorer
-from fullrecall.testing.expectation import expect
-from fullrecall.testing.letters import WORDS, sample_of
+from fullrecall.testing.letters import WORDS, expect, sample_of
 
 ScorerFactory: TypeAlias = Callable[..., FindingScorer]
 """A scorer's class, or anything that takes `name` and makes a scorer."""
