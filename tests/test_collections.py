@@ -13,23 +13,6 @@ import pytest
 from fullrecall.collections import documents, questions
 from fullrecall.sample import Sample
 
-MOST_SHARED_WORDS = 1
-"""How many distinctive words a question may share with the first sentence of an answer."""
-
-COMMON_WORDS = frozenset(
-    """
-    about after again all also and any are because before both but by can could does each even
-    every for from get gets got had has have how inside into its just may might more most must
-    need needs not off once one only other ought out over own same second should some so such
-    than that the their them then there these they this those too under until use used uses very
-    was were what when where which while who whose why will with without would you your
-    argument arguments class data directory directories dict file files function functions given
-    integer item items key keys line lines list lists method name names number numbers object
-    objects path paths python return returns string strings text time times value values
-    """.split()
-)
-"""Stop words, and nouns which no question about programming can do without."""
-
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
@@ -47,22 +30,6 @@ def docstrings() -> dict[str, str]:
 def referenced_ids(row: dict[str, Any]) -> list[str]:
     """Return the ids of all groups of a question."""
     return [name for group in row["reference_context_ids"] for name in group["any_of"]]
-
-
-def first_sentence(docstring: str) -> str:
-    """Return what a docstring says up to its first full stop or empty line."""
-    return re.split(r"(?<=[.!?])\s|\n\n", docstring, maxsplit=1)[0]
-
-
-def stem(word: str) -> str:
-    """Return the word without its commonest endings."""
-    return re.sub(r"(?<=\w{3})(ing|ed|es|s)$", "", word)
-
-
-def distinctive_words(text: str) -> set[str]:
-    """Return the stems of the words that tell this text from others."""
-    words = re.findall(r"[a-z]{3,}", text.lower())
-    return {stem(word) for word in words if word not in COMMON_WORDS}
 
 
 def run_python(code: str, **environment: str) -> str:
@@ -194,16 +161,6 @@ def test_a_question_has_a_reference_claims_and_graded_groups(rows: list[dict[str
         assert max(grades) == 3, row["id"]
 
 
-def test_questions_differ_in_what_they_need(rows: list[dict[str, Any]]) -> None:
-    """Single-hop, two-hop and longer questions are there, any-of groups, and many modules."""
-    groups = [row["reference_context_ids"] for row in rows]
-    assert sum(len(needed) == 1 for needed in groups) >= len(rows) * 0.35
-    assert sum(len(needed) == 2 for needed in groups) >= len(rows) * 0.25
-    assert sum(len(needed) >= 3 for needed in groups) >= len(rows) * 0.10
-    assert sum(len(group["any_of"]) > 1 for needed in groups for group in needed) >= 40
-    assert len({name.partition(".")[0] for row in rows for name in referenced_ids(row)}) >= 45
-
-
 def test_every_referenced_document_exists_once_per_question(
     rows: list[dict[str, Any]], docstrings: dict[str, str]
 ) -> None:
@@ -223,20 +180,6 @@ def test_no_question_names_what_it_asks_for(rows: list[dict[str, Any]]) -> None:
         if re.search(rf"\b{re.escape(name.rpartition('.')[2])}\b", row["user_input"], re.IGNORECASE)
     ]
     assert told == []
-
-
-def test_questions_are_not_in_the_words_of_their_answers(
-    rows: list[dict[str, Any]], docstrings: dict[str, str]
-) -> None:
-    """Matching words alone is not enough: questions are asked as people ask them."""
-    shared = {
-        (row["id"], name): distinctive_words(row["user_input"])
-        & distinctive_words(first_sentence(docstrings[name]))
-        for row in rows
-        for name in referenced_ids(row)
-    }
-    assert {pair: words for pair, words in shared.items() if len(words) > MOST_SHARED_WORDS} == {}
-    assert sum(map(len, shared.values())) <= 0.35 * len(shared)
 
 
 def test_questions_are_samples_with_reference_texts(

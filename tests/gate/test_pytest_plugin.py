@@ -182,7 +182,7 @@ WRONG = {
     "an equals sign": ('"recall@10=0.9"', "expected a rule such as 'recall@10>=0.9', got 'recall"),
     "a share in percent": ('"recall@10>=90"', "a threshold must be a number from 0 to 1, got 90"),
     "a parameter mistyped": ("Recall >= 0.9, confidance=0.9", "did you mean confidence?"),
-    "what is gone": ("min_recall=0.9", "Gate has no min_recall"),
+    "what is gone": ("min_recall=0.9", "Gate has no parameter 'min_recall': choose one of margin,"),
     "no baseline": ("margin=0.02", "a baseline and a margin go together"),
     "no file": ('margin=0.02, baseline="absent.jsonl"', "absent.jsonl"),
 }
