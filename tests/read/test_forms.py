@@ -124,23 +124,15 @@ def test_deepevals_goldens() -> None:
     assert sample.reference_contexts[0][0].text == "c"
 
 
-@pytest.mark.parametrize("form", ["beir", "mteb"])
-def test_folders_of_beir_and_mteb(tmp_path: Path, form: str) -> None:
+def test_folders_of_beir(tmp_path: Path) -> None:
     """Questions and grades of a split; another split by its name."""
     (tmp_path / "qrels").mkdir()
     (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "one?"}\n')
-    judged = {"query-id": "q1", "corpus-id": "d1", "score": 2}
-    if form == "beir":
-        (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
-    else:
-        (tmp_path / "qrels/test.jsonl").write_text(json.dumps(judged) + "\n")
+    (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
     (sample,) = read(tmp_path)
     assert (sample.user_input, sample.reference_context_ids[0].grade) == ("one?", 2)
     with pytest.raises(InputError, match="no judgments of the split 'dev': choose one of test"):
         list(read(tmp_path, format="dev"))
-    (tmp_path / "qrels/odd.jsonl").write_text('{"query-id": "q1", "corpus-id": "d1", "score": "x"}')
-    with pytest.raises(InputError, match="expected query-id, corpus-id and score"):
-        list(read(tmp_path, format="odd"))
 
 
 @pytest.mark.parametrize("name", ["user_input", "messages", "turns"])

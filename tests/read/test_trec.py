@@ -86,8 +86,12 @@ class TestSamples:
         )
         assert second.id == "q2"
 
-    def test_a_judgment_that_stands_twice(self, write: Write) -> None:
-        """The same grade twice is one judgment."""
+    def test_a_judgment_that_stands_twice(self, write: Write, until_error: UntilError) -> None:
+        """The same grade twice is one judgment; another is an error."""
+        qrels, run = write("twice", f"{QRELS}q2 0 d1 1\n"), write("run", RUN)
+        _, error = until_error(read_trec(qrels, run))
+        assert error.path == str(qrels)
+        assert "query 'q2' judges 'd1' twice: 2 before, 1 here" in error.problem
         (sample,) = read_trec(write("qrels", "q 0 a 1\n" * 2), write("run", "q Q0 a 1 1 t\n"))
         assert sample.reference_context_ids == Sample(reference_ids=["a"]).reference_context_ids
 
@@ -119,7 +123,6 @@ class TestErrors:
             ("q1 Q0 d3 1 9.5 tag", "this looks like a run, which comes second"),
             ("q1 0 d3 high", "a grade must be a number, got 'high'"),
             ("q1 0 d3 nan", "a grade must be a number, got 'nan'"),
-            ("q2 0 d1 1", "query 'q2' judges 'd1' twice: 2 before, 1 here"),
         ],
     )
     def test_qrels(self, write: Write, until_error: UntilError, bad: str, says: str) -> None:

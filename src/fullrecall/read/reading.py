@@ -37,7 +37,7 @@ def read(
     IDs separated by one of `;`, `|`, a comma or a line break; an empty one is not given. Text is
     UTF-8, or has a byte order mark.
 
-    A folder is BEIR's or MTEB's: `queries` and `qrels` (`format="dev"` names another split than
+    A folder is BEIR's: `queries.jsonl` and `qrels` (`format="dev"` names another split than
     "test"). `id_key` is where a retrieved context has its ID: a dotted path or a function of it.
     `rename` maps the file's columns to fields (`{"their_column": "our_field", "junk": None}`;
     None leaves the column out).

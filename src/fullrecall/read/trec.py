@@ -122,23 +122,16 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
         if not judged and [name.lower().replace("_", "-") for name in fields] == _BEIR_HEADER:
             beir = True
             return None
-        query, document, grade = _judgment(fields, text, beir=beir)
-        judge(judged.setdefault(query, {}), query, document, grade)
-        return query, document, grade
+        return _judgment(fields, text, beir=beir)
 
-    for _ in _in_lines(path, read, "judgments"):
-        pass
+    for query, document, grade in _in_lines(path, read, "judgments"):
+        before = judged.setdefault(query, {}).setdefault(document, grade)
+        if before != grade:
+            problem = (
+                f"query {query!r} judges {document!r} twice: {before:g} before, {grade:g} here"
+            )
+            raise InputError(f"{problem}; keep one", path=path)
     return judged
-
-
-def judge(grades: dict[str, float], query: str, document: str, grade: float) -> None:
-    """Add a judgment to those of a query; raise `InputError` for another grade than before."""
-    before = grades.setdefault(document, grade)
-    if before != grade:
-        raise InputError(
-            f"query {query!r} judges {document!r} twice: {before:g} before, {grade:g} here; keep "
-            "one"
-        )
 
 
 def _in_lines(
