@@ -115,7 +115,7 @@ def replacement(claim: str, ranked: Sequence[tuple[str, str, float]]) -> tuple[s
 def refused(claim: str, quote: str, context: str) -> str:
     """Return why a quote is not verified; empty where it is."""
     start = context.find(quote)
-    return objection(claim, context, [Location(start, start + len(quote), 1.0)])
+    return objection(claim, context, [Location(start, start + len(quote))])
 
 
 def quotes(claim: str, contexts: Sequence[str]) -> list[tuple[str, str, float]]:

@@ -95,7 +95,7 @@ def test_comparing_is_bounded(unit: str) -> None:
     """Whatever claim and context hold, 60,000 characters of it."""
     context = unit * (60_000 // len(unit))
     claim = f"Ann Lee beat Bo Holst 12 km before May 3, not only 5 million. {context}"
-    objection(claim, context, [Location(100, 40_000, 1.0)])
+    objection(claim, context, [Location(100, 40_000)])
 
 
 @pytest.mark.parametrize("quote", ["x" + " " * 39_000 + "y", "1" * 39_000, "\u2026 " * 19_000])

@@ -15,13 +15,12 @@ CONTEXT = "It was completed in 1889, after two years of work. It is not safe to 
     [
         "completed in 1889",
         "COMPLETED  in\n1889",
-        "It was complted in 1889, after two years of work",
         "“It is not safe to climb”",
         "after two years of work…",
     ],
 )
 def test_found(quote: str) -> None:
-    """Letter case, white space, marks and a letter in a long word are no difference."""
+    """Letter case, white space and marks are no difference."""
     assert locate(quote.strip("“”"), CONTEXT) is not None
 
 
@@ -29,6 +28,7 @@ def test_found(quote: str) -> None:
     "quote",
     [
         "completed in 1899, after two years of work",
+        "It was complted in 1889, after two years of work",
         "It is safe to climb at night.",
         "It is not safe to climb at any night",
         "e",
@@ -41,7 +41,7 @@ def test_found(quote: str) -> None:
     ],
 )
 def test_not_found(quote: str) -> None:
-    """Another number, a lost negation, a word more, a shred of a word: not evidence."""
+    """Another number or letter, a lost negation, a word more, a shred of one: not evidence."""
     assert locate(quote, CONTEXT) is None
 
 

@@ -34,11 +34,10 @@ class TestEvidence:
         [
             ("height is 330 metres", "height is  330 metres"),
             ("the eiffel tower's HEIGHT", "The Eiffel Tower\u2019s height"),
-            ("It stand in Paris, France", "It stands in Paris, France"),
             ("The Eiffel Tower … It stands in Paris", CONTEXT.removesuffix(", France.")),
             ("Paris", "Paris"),
         ],
-        ids=["white space", "case and apostrophe", "one letter off", "ellipsis", "one name"],
+        ids=["white space", "case and apostrophe", "ellipsis", "one name"],
     )
     def test_located(self, quote: str, stands: str) -> None:
         """The offsets are those of the words in the context as retrieved."""
@@ -46,7 +45,9 @@ class TestEvidence:
         assert evidence.verified is True
         assert self.CONTEXT[evidence.start : evidence.end] == stands
 
-    @pytest.mark.parametrize("quote", ["The tower is in Rome", "", "xyz", "330 feet"])
+    @pytest.mark.parametrize(
+        "quote", ["The tower is in Rome", "It stand in Paris", "", "xyz", "330 feet"]
+    )
     def test_not_located(self, quote: str) -> None:
         """Row: a quote is not in the cited context: unverified, and its credit is counted as such.
 

@@ -111,7 +111,7 @@ def denied(case: Case) -> Explained | None:
         return Explained(Cause.PARTLY_SUPPORTED, detail, cited[0].rank if cited else None)
     claim = case.finding.target.any_of[0]
     for rank, context in enumerate(case.within_k, start=1):
-        if context.text and locate(claim, context.text, least=1.0) is not None:
+        if context.text and locate(claim, context.text) is not None:
             detail = f"the context at rank {rank} has it verbatim; verdict: not supported"
             return Explained(Cause.JUDGED_UNSUPPORTED, detail, rank)
     at = case.item.rank_in(case.within_k)

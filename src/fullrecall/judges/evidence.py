@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from fullrecall.caches import remembered
@@ -33,12 +34,7 @@ FEWEST_WITHOUT_SPACES = 2
 WIDEST_GAP = 600
 """Characters that an ellipsis in a quote may stand for: words from all over a text say nothing."""
 
-_LONGEST_ALIGNED = 400
-"""Characters of a quote that is aligned: time grows with their cube. A longer one has to be the
-same words."""
-
 _MOST_PLACES = 1_000  # of one quote in a context that are looked at
-_FEWEST_TO_MISSPELL = 4
 _BETWEEN = "\0"  # words as one string
 _FEWEST_WORDS = 2  # of each part of a quote with more than one ellipsis
 _WORD = re.compile(r"\w+")
@@ -54,11 +50,10 @@ _TOKEN = re.compile(r"(?:(?<![\w.,])[-\u2212])?\d+(?:[.,:/]\d+)*|[^\W_]+|[%$â‚¬Â
 
 
 class Location(NamedTuple):
-    """Where a quote stands: half-open offsets in the context, and how well it fits, in [0, 1]."""
+    """Where a quote stands: half-open offsets in the context."""
 
     start: int
     end: int
-    similarity: float
 
 
 class Folded:
@@ -88,9 +83,9 @@ class Folded:
         self.text = "".join(folded)
         self.offsets = offsets
 
-    def location(self, start: int, end: int, similarity: float) -> Location:
+    def location(self, start: int, end: int) -> Location:
         """Return a range of the folded text as offsets in the original."""
-        return Location(self.offsets[start], self.offsets[end - 1] + 1, similarity)
+        return Location(self.offsets[start], self.offsets[end - 1] + 1)
 
     @cached_property
     def tokens(self) -> list[tuple[str, int, int]]:
@@ -120,24 +115,20 @@ def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
         yield _folded_word(match[0]), start, end
 
 
-def locate(quote: str, context: str | Folded, *, least: float = 0.9) -> Location | None:
+def locate(quote: str, context: str | Folded) -> Location | None:
     """Return where `quote` stands in `context`, from its first part to its last; None if nowhere.
 
     Letter case, white space, typographic quotes and dashes are no difference. It must be whole
     words; a single one must be a name, a number, long, or in a script without spaces. An ellipsis
     stands for up to 600 characters between parts that are all there, in order. Failing a verbatim
-    match, the same words count whatever marks stand between them (footnotes, list numbers, the
-    borders of table cells); failing that, for up to 400 characters, the best alignment, if
-    RapidFuzz's `partial_ratio` of it is at least `least` of 1 and it is the same words, none more
-    or less, of which long ones may be one letter off and numbers may not.
+    match, the same words count whatever marks stand between them: footnotes, list numbers, the
+    borders of table cells.
     """
-    parts = locate_parts(quote, context, least=least)
-    if not parts:
-        return None
-    return Location(parts[0].start, parts[-1].end, min(part.similarity for part in parts))
+    parts = locate_parts(quote, context)
+    return Location(parts[0].start, parts[-1].end) if parts else None
 
 
-def locate_parts(quote: str, context: str | Folded, *, least: float = 0.9) -> tuple[Location, ...]:
+def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
     """Return where each part of `quote` between ellipses stands, as `locate`; none if one fails."""
     folded = Folded(context) if isinstance(context, str) else context
     parts = [part.strip() for part in _ELLIPSIS.split(quote) if _WORD.search(part)]
@@ -145,25 +136,13 @@ def locate_parts(quote: str, context: str | Folded, *, least: float = 0.9) -> tu
         return ()
     locations: list[Location] = []
     for part in parts:
-        location = _located(part, folded, least, locations[-1].end if locations else 0)
-        if location is None or (locations and location.start - locations[-1].end > WIDEST_GAP):
+        after = locations[-1].end if locations else 0
+        places = chain(verbatim(part, folded), _same_words(part, folded))
+        location = next((place for place in places if place.start >= after), None)
+        if location is None or (locations and location.start - after > WIDEST_GAP):
             return ()
         locations.append(location)
     return tuple(locations)
-
-
-def _located(part: str, folded: Folded, least: float, after: int) -> Location | None:
-    for location in verbatim(part, folded):
-        if location.start >= after:
-            return location
-    quoted = _folded_quote(part)
-    if not _says_enough(part, quoted, folded.text):
-        return None
-    for location in _same_words(part, folded):
-        if location.start >= after:
-            return location
-    aligned = _aligned(quoted, folded, least)
-    return aligned if aligned is not None and aligned.start >= after else None
 
 
 @remembered(100_000)
@@ -181,7 +160,7 @@ def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
         if at < 0:
             return
         if _is_whole_words(folded.text, at, at + len(quoted)):
-            yield folded.location(at, at + len(quoted), 1.0)
+            yield folded.location(at, at + len(quoted))
         at = folded.text.find(quoted, at + 1)
 
 
@@ -193,7 +172,7 @@ def _words(part: str) -> tuple[str, ...]:
 def _same_words(part: str, folded: Folded) -> Iterator[Location]:
     """Yield where the part's words stand one after another, whatever marks are between them."""
     quoted = _words(part)
-    if len(quoted) < _FEWEST_WORDS:
+    if len(quoted) < _FEWEST_WORDS or not _says_enough(part, _folded_quote(part), folded.text):
         return
     tokens = folded.tokens
     # As one string each, the search is the interpreter's own.
@@ -201,36 +180,8 @@ def _same_words(part: str, folded: Folded) -> Iterator[Location]:
     at = folded.words.find(sought)
     while at >= 0:
         first = folded.words.count(_BETWEEN, 0, at)
-        yield Location(tokens[first][1], tokens[first + len(quoted) - 1][2], 1.0)
+        yield Location(tokens[first][1], tokens[first + len(quoted) - 1][2])
         at = folded.words.find(sought, at + 1)
-
-
-def _aligned(quoted: str, folded: Folded, least: float) -> Location | None:
-    longest = min(_LONGEST_ALIGNED, len(folded.text) + 1)
-    if least >= 1 or not FEWEST_CHARACTERS <= len(quoted) <= longest:
-        return None
-    from rapidfuzz.fuzz import partial_ratio_alignment
-
-    alignment = partial_ratio_alignment(quoted, folded.text, score_cutoff=100 * least)
-    if alignment is None or alignment.dest_end <= alignment.dest_start:
-        return None
-    start, end = _widened(folded.text, alignment.dest_start, alignment.dest_end)
-    theirs, mine = _WORD.findall(folded.text[start:end]), _WORD.findall(quoted)
-    same = len(theirs) == len(mine) and all(map(_is_misspelling, mine, theirs))
-    return folded.location(start, end, alignment.score / 100) if same else None
-
-
-def _is_misspelling(mine: str, theirs: str) -> bool:
-    """Whether two words are one: equal, or long ones with the same beginning, one letter off."""
-    if mine == theirs:
-        return True
-    if any(map(str.isdigit, mine + theirs)) or mine[0] != theirs[0]:
-        return False
-    if min(len(mine), len(theirs)) < _FEWEST_TO_MISSPELL:
-        return False
-    from rapidfuzz.distance import Levenshtein
-
-    return Levenshtein.distance(mine, theirs, score_cutoff=1) <= 1
 
 
 def _says_enough(quote: str, quoted: str, context: str) -> bool:
@@ -260,12 +211,3 @@ def _is_whole_words(text: str, start: int, end: int) -> bool:
 
 
 _PARTS_OF_NUMBER = re.compile(r"\d[.,:/]\d")
-
-
-def _widened(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the range widened to whole words: an alignment may begin or end inside one."""
-    while start and text[start - 1].isalnum() and text[start].isalnum():
-        start -= 1
-    while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
-        end += 1
-    return start, end

@@ -68,7 +68,7 @@ class Matter:
             if quote in quotes.contexts[index] or len(quote.split()) < _TELLS:
                 continue
             others = (other for other in quotes.contexts if other != index)
-            stands = (n for n in others if locate(quote, quotes.folded(n), least=1.0))
+            stands = (n for n in others if locate(quote, quotes.folded(n)))
             elsewhere = next(stands, None)
             if elsewhere is not None and locate(quote, quotes.folded(index)) is None:
                 return f"the judge's quote stands in context {elsewhere + 1}, not in {index + 1}"

@@ -410,6 +410,5 @@ class Contexts:
         verified = verdict.verified
         if verified is None:
             verified = not self._quotes.objection(citation, verdict, target.label, aim)
-        similarity = min(part.similarity for part in parts)
         span = parts[0].start, parts[-1].end
-        return Evidence(rank, *span, similarity=similarity, quote=quote, verified=verified)
+        return Evidence(rank, *span, quote=quote, verified=verified)
