@@ -80,17 +80,17 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
                 here.setdefault(index, []).append(position)
         positions.append(here)
     weights = [unit.word.weight for unit in units]
-    window = _best_window(covers, weights)
+    best, region, evidence = _best_window(covers, weights)
     return Match(
         units,
         tuple(index for index, unit in enumerate(units) if unit.word.tells),
         sum(weights),
         _listed(_join(*covers.values()), units),
-        _listed(window.region, units),
+        _listed(region, units),
         tuple(positions),
-        window.best,
-        window.covered,
-        window.evidence,
+        best,
+        max((_weigh(cover, weights) for cover in covers.values()), default=0.0),
+        evidence,
     )
 
 
@@ -107,30 +107,26 @@ def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
                     yield position, _ALIKE_CREDIT
 
 
-class _Window(NamedTuple):
-    best: Sentence | None = None
-    covered: float = 0.0
-    region: Cover = _NOTHING
-    evidence: tuple[int, int] = (0, 0)
+def _best_window(
+    covers: Mapping[Sentence, Cover], weights: Sequence[float]
+) -> tuple[Sentence | None, Cover, tuple[int, int]]:
+    """Return the middle of the window that covers most, what its region covers, and its evidence.
 
-
-def _best_window(covers: Mapping[Sentence, Cover], weights: Sequence[float]) -> _Window:
-    """Return the window that covers most, of those around the sentences that cover most."""
-
-    def weigh(cover: Cover) -> float:
-        return sum(weights[unit] * credit for unit, credit in cover.items())
-
-    ranking = sorted(covers, key=lambda sentence: (-weigh(covers[sentence]), sentence))
-    window, most = _Window(), 0.0
+    Windows are tried around the sentences that cover most.
+    """
+    ranking = sorted(covers, key=lambda sentence: (-_weigh(covers[sentence], weights), sentence))
+    window: tuple[Sentence | None, Cover, tuple[int, int]] = (None, _NOTHING, (0, 0))
+    most = 0.0
     for sentence in ranking[:_CANDIDATES]:
         context, number = sentence
         before, here, after, lead = (
             covers.get(Sentence(context, at), _NOTHING)
             for at in (number - 1, number, number + 1, 0)
         )
-        whole = weigh(_join(before, here, after))
+        whole = _weigh(_join(before, here, after), weights)
         if whole <= most + 1e-9:
             continue
+        most = whole
         # The shortest stretch that covers nearly as much as the window is the evidence.
         stretches = (
             (here, (number, number)),
@@ -138,10 +134,13 @@ def _best_window(covers: Mapping[Sentence, Cover], weights: Sequence[float]) -> 
             (_join(here, after), (number, number + 1)),
             (_join(before, here, after), (number - 1, number + 1)),
         )
-        evidence = next(span for cover, span in stretches if weigh(cover) >= _NEARLY * whole)
-        most = whole
-        window = _Window(sentence, 0.0, _join(before, here, after, lead), evidence)
-    return window._replace(covered=weigh(covers[ranking[0]]) if ranking else 0.0)
+        nearly = (at for cover, at in stretches if _weigh(cover, weights) >= _NEARLY * whole)
+        window = sentence, _join(before, here, after, lead), next(nearly)
+    return window
+
+
+def _weigh(cover: Cover, weights: Sequence[float]) -> float:
+    return sum(weights[unit] * credit for unit, credit in cover.items())
 
 
 def _join(*covers: Cover) -> dict[int, float]:

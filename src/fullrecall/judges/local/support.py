@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fullrecall.judges.claim_judge import Best, Judged
-from fullrecall.judges.local.details import differing_detail
-from fullrecall.judges.local.features import features
+from fullrecall.judges.local.features import differing_detail, features
 from fullrecall.judges.local.matching import Match
 from fullrecall.judges.local.matching import match as match_of
 from fullrecall.judges.local.passages import Passage, read_passage
