@@ -153,7 +153,10 @@ def _limited(side_by_side: int) -> Answer:
             return ask.known
         for sent in count(1):
             async with gate:
-                completion = await _atried(ask)
+                try:
+                    completion = sound(await ask.model.acomplete(ask.request))
+                except Exception as error:  # noqa: BLE001 - whatever a client raises is a failure
+                    completion = failed(error)
             wait = retries.wait(sent, completion)
             if wait is None:
                 break
@@ -165,7 +168,10 @@ def _limited(side_by_side: int) -> Answer:
 
 def _completed(ask: Ask, retries: Retries) -> Completion:
     for sent in count(1):
-        completion = _tried(ask)
+        try:
+            completion = sound(ask.model.complete(ask.request))
+        except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
+            completion = failed(error)
         wait = retries.wait(sent, completion)
         if wait is None:
             break
@@ -176,17 +182,3 @@ def _completed(ask: Ask, retries: Retries) -> Completion:
 def counted(completion: Completion, sent: int) -> Completion:
     """Return what the last request brought, with the number of requests that it took."""
     return completion if sent == 1 else replace(completion, requests=sent)
-
-
-def _tried(ask: Ask) -> Completion:
-    try:
-        return sound(ask.model.complete(ask.request))
-    except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
-        return failed(error)
-
-
-async def _atried(ask: Ask) -> Completion:
-    try:
-        return sound(await ask.model.acomplete(ask.request))
-    except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
-        return failed(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args
 
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 
@@ -115,15 +115,7 @@ class Judge(Protocol):
         ...
 
 
-@runtime_checkable
-class QuotingJudge(Protocol):
-    """A judge that can ask once more for a quote which was not verified."""
-
-    def requiring_quotes(self) -> Judge:
-        """Return the same judge, asking once more for quotes that are not verified."""
-        ...
-
-
 def requiring_quotes(judge: Judge) -> Judge:
     """Return a judge that asks once more for quotes; the same where it is none that can."""
-    return judge.requiring_quotes() if isinstance(judge, QuotingJudge) else judge
+    stricter: Judge = getattr(judge, "requiring_quotes", lambda: judge)()
+    return stricter

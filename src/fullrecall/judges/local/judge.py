@@ -11,7 +11,7 @@ from fullrecall.judges.claim_judge import ClaimJudge, Judged, helping
 from fullrecall.judges.judge import Flow, Verdict
 from fullrecall.judges.local.support import alone, judged, weights
 from fullrecall.judges.sentences import sentences
-from fullrecall.judges.words.languages import is_in_script_of, judged_language, name_of
+from fullrecall.judges.words.languages import is_in_latin, judged_language, name_of
 from fullrecall.judges.words.tokens import read_words
 
 MEASURED = ("en",)
@@ -131,6 +131,6 @@ def _may_tell(claim: str, context: str) -> bool:
     is about something else.
     """
     keys = {word.key for word in read_words(claim) if word.is_number or word.is_capitalised}
-    if not keys or not is_in_script_of(claim, context):
+    if not keys or is_in_latin(claim) != is_in_latin(context):
         return True
     return not keys.isdisjoint(word.key for word in read_words(context))

@@ -87,21 +87,19 @@ def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
     own = _lower_words(text[:_READ])
     if len(own & _telling()) >= _CERTAIN:
         return True
-    listed = {word for word in own if _is_listed(word)}
+    listed = set(filter(_is_listed, own))
     if len(own) >= _ENOUGH and len(listed) >= _LEAST * len(own):
         return True
     words, listed_around = set(own), set(listed)
     for _, other in zip(range(_CONTEXTS), around, strict=False):
         there = _lower_words(other[:_READ])
-        listed_there = {word for word in there if _is_listed(word)}
+        listed_there = set(filter(_is_listed, there))
         if len(there) >= _ENOUGH and len(listed_there) >= _LEAST * len(there):
             listed |= own & there
         words, listed_around = words | there, listed_around | listed_there
-    if len(own) >= _FEW:
-        return len(listed) >= _LEAST * len(own)
-    if not own or len(listed) >= _LEAST * len(own):
+    if len(listed) >= _LEAST * len(own):
         return True
-    return words > own and len(listed_around) >= _AROUND * len(words)
+    return len(own) < _FEW and words > own and len(listed_around) >= _AROUND * len(words)
 
 
 def name_of(language: str) -> str:
@@ -116,25 +114,20 @@ def function_words(language: str | None) -> frozenset[str]:
     return words_of(language or "", "function_words")
 
 
-def is_functional(word: str) -> bool:
-    """Return whether a word, in lower case, is a function word in any language."""
-    return word in _by_sign("function_words")
-
-
 @remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
     """Return the language, and by how many words or letters it is recognized."""
     if text.isascii():
         return _latin(text)
+    letters = list(filter(str.isalpha, text))
+    written = Counter(map(_script, letters))
     by_script = _by_sign("scripts")
-    scripts = Counter(
-        by_script[_script(c)][0] for c in text if c.isalpha() and _script(c) in by_script
-    )
-    latin = sum(_script(c) == "LATIN" for c in text if c.isalpha())
+    scripts = Counter({by_script[name][0]: n for name, n in written.items() if name in by_script})
+    latin = written["LATIN"]
     # One word in Latin letters is a name in any text; so many letters say more in Chinese.
     if scripts.total() * 2 > latin:
         return _by_script(text, scripts), _CERTAIN
-    others = sum(c.isalpha() for c in text) - scripts.total() - latin
+    others = len(letters) - scripts.total() - latin
     return (UNDETERMINED, _CERTAIN) if others > latin else _latin(text)
 
 
@@ -212,11 +205,7 @@ def _stems() -> frozenset[str]:
     return frozenset(map(stem, zipf_frequencies()))
 
 
-def is_in_script_of(text: str, other: str) -> bool:
-    """Whether two texts are written alike: not one in Latin letters and the other in others."""
-    return _is_latin(text) == _is_latin(other)
-
-
-def _is_latin(text: str) -> bool:
+def is_in_latin(text: str) -> bool:
+    """Whether at least half of a text's letters are Latin."""
     letters = [c for c in text[:_READ] if c.isalpha()]
     return 2 * sum(c < "\u0250" for c in letters) >= len(letters)

@@ -46,18 +46,15 @@ def names(text: str) -> tuple[Name, ...]:
     listed = []
     for first, end in _runs(text, words):
         run = words[first:end]
-        begins = is_title or _begins(text, words, first)
-        if is_title or (begins and len(run) == 1):
-            rare = [word for word in run if word.written not in zipf_frequencies()]
-            listed += [_name(text, [word], sure=False) for word in rare]
-        else:
-            listed.append(_name(text, run, sure=True))
+        before = text[words[first - 1].end : words[first].start] if first else _ENDS
+        begins = is_title or not set(_ENDS).isdisjoint(before)
+        is_sure = not is_title and (not begins or len(run) > 1)
+        rare = [[word] for word in run if word.written not in zipf_frequencies()]
+        for part in [run] if is_sure else rare:
+            start, stop = part[0].start, part[-1].end
+            keys = tuple(word.key for word in part)
+            listed.append(Name(text[start:stop], start, stop, keys, is_sure))
     return tuple(listed)
-
-
-def _name(text: str, run: Sequence[Word], *, sure: bool) -> Name:
-    start, end = run[0].start, run[-1].end
-    return Name(text[start:end], start, end, tuple(word.key for word in run), sure)
 
 
 def _runs(text: str, words: Sequence[Word]) -> Iterator[tuple[int, int]]:
@@ -98,13 +95,6 @@ def _is_capitalized(word: Word) -> bool:
         and word.written not in function_words("en")
         and weight(word.written) >= _LEAST
     )
-
-
-def _begins(text: str, words: Sequence[Word], position: int) -> bool:
-    """Whether a word is the first of a sentence, an item or a cell."""
-    if position == 0:
-        return True
-    return any(c in _ENDS for c in text[words[position - 1].end : words[position].start])
 
 
 def _is_title(text: str, words: Sequence[Word]) -> bool:
