@@ -134,7 +134,7 @@ def evaluate(
     Showing and saving:
     - `missed`: List the misses of the first N samples that miss something.
     - `output REPORT`: Save the report: .jsonl, or .parquet for a directory of any size, as samples
-      are scored, for the other commands; .csv, .json, .md, .xml (JUnit), or .html at the end.
+      are scored, for the other commands; .csv, .json, .md, or .html at the end.
     - `replace`: Replace the report that --output names, if there is one.
     - `sign KEYFILE`: Sign the saved report with a secret key, for gate --signed.
     - `as_json`: Print the summary as JSON and nothing else.

@@ -15,7 +15,6 @@ EXPORTS: Mapping[str, Callable[..., Any]] = {
     ".json": Report.to_json,
     ".csv": Report.to_csv,
     ".md": Report.to_markdown,
-    ".xml": Report.to_junit,
     ".html": Report.to_html,
 }
 """The formats of a report that are made at the end, by the ending of a file's name."""

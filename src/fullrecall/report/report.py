@@ -366,16 +366,6 @@ class Report:
 
         return exports.written_table(exports.as_csv(frames.scores(self, measures), delimiter), path)
 
-    def to_junit(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
-        """Return, and write to `path`, JUnit's XML: a suite for each score, a case for each sample.
-
-        The means are properties of the suites. A sample that misses something in all that was
-        retrieved is a failure, an unscored one an error, an undefined one is skipped.
-        """
-        from fullrecall.views import exports, junit
-
-        return exports.written(junit.of_report(self, measures), path)
-
     def to_markdown(
         self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()
     ) -> str:
