@@ -14,7 +14,6 @@ from fullrecall.testset.completeness import (
     Share,
     Stratum,
     Total,
-    allocation,
     completeness,
     drawn,
     labels_needed,
@@ -131,9 +130,9 @@ def test_strata_and_labels_are_drawn_near_the_top_first() -> None:
     strata = strata_of(kinds, [1 / (1 + at % 50) for at in range(500)])
     assert [len(members) for members in strata] == [20, 30, 20, 40, 100, 240, 5, 15, 30]
     assert all(kinds[at] == kind for kind, of in zip(KINDS, strata, strict=True) for at in of)
-    counts = allocation([len(members) for members in strata], 200)
-    assert sum(counts) == 200
-    assert min(counts) == 5
+    chosen = set(drawn(strata, 200, 1))
+    assert len(chosen) == 200
+    assert min(len(chosen & set(members)) for members in strata) == 5
     assert drawn(strata, 200, 1) == drawn(strata, 200, 1) != drawn(strata, 200, 2)
     assert len(drawn(strata, 10**6, 0)) == 500
     assert 50 <= labels_needed([len(members) for members in strata], 60) <= 500

@@ -124,9 +124,13 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[Drawn]:
     for claim in judged.to_be_labeled:
         by_stratum[claim.stratum].append(claim)
     parts = [claims for _, claims in sorted(by_stratum.items())]
-    sizes = [fsum(claim.share for claim in claims) for claims in parts]
+    # By the root of its size: between proportional, which serves the mean, and equal, which serves
+    # the agreement on each verdict. Bankier, "Power allocations: determining sample sizes for
+    # subnational areas", American Statistician 42(3), 1988.
+    roots = [sqrt(fsum(claim.share for claim in claims)) for claims in parts]
+    counts = allocation(roots, list(map(len, parts)), n, fewest=FEWEST)
     chosen: list[Drawn] = []
-    for claims, count in zip(parts, allocation(sizes, list(map(len, parts)), n), strict=True):
+    for claims, count in zip(parts, counts, strict=True):
         chances = _proportional(claims, count)
         ranks = {claim.item: _rank(claim.item, chances[claim.item], seed) for claim in claims}
         first = sorted(claims, key=lambda claim: ranks[claim.item])[:count]
@@ -135,19 +139,16 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[Drawn]:
     return sorted(chosen, key=lambda each: (each.claim.row, each.claim.item))
 
 
-def allocation(sizes: Sequence[float], most: Sequence[int], n: int) -> list[int]:
-    """Return how many of `n` labels each stratum gets, of its `most`: by the root of its size.
+def allocation(weights: Sequence[float], most: Sequence[int], n: int, *, fewest: int) -> list[int]:
+    """Return how many of `n` labels each stratum gets, of its `most`, by its weight.
 
-    Between proportional, which serves the mean, and equal, which serves the agreement on each
-    verdict. Source: Bankier, "Power allocations: determining sample sizes for subnational areas",
-    American Statistician 42(3), 1988.
+    No fewer than `fewest`, where there are as many; then Jefferson's rule: to whom the next one
+    means most.
     """
-    counts = [min(FEWEST, limit) for limit in most]
-    while sum(counts) < min(n, sum(most)):
-        # Jefferson's rule: to whom the next one means most.
-        open_to = [at for at, count in enumerate(counts) if count < most[at]]
-        best = max(open_to, key=lambda at: sqrt(sizes[at]) / (counts[at] + 1))
-        counts[best] += 1
+    counts = [min(fewest, limit) for limit in most]
+    for _ in range(min(n, sum(most)) - sum(counts)):
+        free = [at for at, count in enumerate(counts) if count < most[at]]
+        counts[max(free, key=lambda at: weights[at] / (counts[at] + 1))] += 1
     return counts
 
 

@@ -175,7 +175,7 @@ def check(
         issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in found]
     if judge is not None:
         issues += _judged(parsed_samples, corpus, judge, options)
-    of_set = (*_of_wording(measured), *_of_size(parsed_samples, margin))
+    of_set = _of_set(parsed_samples, measured, margin)
     issues += [Issue(problem, "", why) for problem, why in of_set]
     issues.sort(key=lambda issue: list(Problem).index(issue.problem))
     wording = Wording.of("this set", measured) if measured else None
@@ -188,17 +188,13 @@ class _Corpus:
     def __init__(self, documents: Sequence[Document]) -> None:
         self.documents = documents
         self.texts = {document.id: document.text for document in documents}
+        self.numbers = {document.id: number for number, document in enumerate(documents)}
         self.sources = {d.source for d in documents if d.source is not None} - self.texts.keys()
 
     @cached_property
     def ranking(self) -> Ranking:
         """All documents, to be ranked by a question's words."""
         return Ranking(document.text for document in self.documents)
-
-    @cached_property
-    def numbers(self) -> dict[str, int]:
-        """The number of each document in the ranking."""
-        return {document.id: number for number, document in enumerate(self.documents)}
 
     @cached_property
     def twins(self) -> dict[str, frozenset[str]]:
@@ -370,7 +366,7 @@ class _Measured(NamedTuple):
         return cls(coverage, content.longest_run(question, texts), rank)
 
 
-def _of_wording(measured: Sequence[_Measured]) -> Found:
+def _of_set(samples: Sequence[Sample], measured: Sequence[_Measured], margin: float) -> Found:
     count, long_runs = len(measured), sum(len(own.run) >= content.LONG_RUN for own in measured)
     is_rare = count and binomial_tail(long_runs, count, content.PEOPLES_SHARE) < _SURPRISING
     if count >= _FEWEST_TO_LEAK and is_rare:
@@ -379,9 +375,6 @@ def _of_wording(measured: Sequence[_Measured]) -> Found:
             f"{content.PEOPLES_SHARE:.0%} do: lexical retrieval looks better than it is"
         )
         yield Problem.LEAK, detail
-
-
-def _of_size(samples: Sequence[Sample], margin: float) -> Found:
     referred = Counter(name for sample in samples for name in names_in(sample))
     total = referred.total()
     if total >= _FEWEST_TO_CROWD and len(referred) > 1:  # one document is the corpus

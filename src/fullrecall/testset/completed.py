@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -39,19 +39,18 @@ _K = 10
 _WORDS = {"relevant": True, "not_relevant": False}
 
 
-@dataclass(frozen=True)
-class PairToLabel:
+class PairToLabel(NamedTuple):
     """One question and one context; `label` is to be filled in with `relevant` or `not_relevant`.
 
     A context is relevant if it states what the question needs, with claims: at least one of them.
     `item` identifies the pair.
     """
 
-    item: str
+    label: str
     question: str
+    claims: str
     context: str
-    claims: str = ""
-    label: str = ""
+    item: str
 
 
 PairLabels: TypeAlias = str | Path | Mapping[str, Any] | Iterable[PairToLabel]
@@ -125,18 +124,16 @@ class CompletedSet:
         labels = self.second if second else self.labels
         pairs = [
             PairToLabel(
-                pair.item,
-                self.parsed[pair.question].user_input or "",
-                pair.context.label,
-                "\n".join(f"- {claim}" for claim in self.pool.targets[pair.question].claims),
                 _word_of(labels.get(pair.item)),
+                self.parsed[pair.question].user_input or "",
+                "\n".join(f"- {claim}" for claim in self.pool.targets[pair.question].claims),
+                pair.context.label,
+                pair.item,
             )
             for pair in sorted(chosen, key=lambda pair: pair.item)  # which tells no verdict
         ]
         if path is not None:
-            head = ("label", "question", "claims", "context", "item")
-            cells = ([getattr(pair, name) for name in head] for pair in pairs)
-            sheet.write(path, [head, *cells], map(asdict, pairs))
+            sheet.write(path, [PairToLabel._fields, *pairs], (pair._asdict() for pair in pairs))
         return pairs
 
     def with_labels(
@@ -170,7 +167,8 @@ class CompletedSet:
 
         What supports a claim joins its any-of group; what does not is a reference of its own.
         """
-        return extended(self.parsed, self.pool, self.accepted, self._looked_at, self.labels)
+        known = [p for p in self.judged if p.relevant is not None or p.item in self.labels]
+        return extended(self.parsed, self.pool, self.accepted, known, self.labels)
 
     @cached_property
     def accepted(self) -> list[Pair]:
@@ -241,10 +239,6 @@ class CompletedSet:
     @cached_property
     def _labeled(self) -> list[Pair]:
         return [pair for pair in self._with_text if pair.item in self.labels]
-
-    @cached_property
-    def _looked_at(self) -> list[Pair]:
-        return [p for p in self.judged if p.relevant is not None or p.item in self.labels]
 
     @cached_property
     def _named(self) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from itertools import groupby
 from math import ceil, exp, floor, inf, lgamma, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
+from fullrecall.calibration.draw import allocation
 from fullrecall.results.special import beta_quantile, gamma_cdf, gamma_quantile
 
 Kind: TypeAlias = Literal["yes", "no", "no verdict"]
@@ -102,26 +103,16 @@ _PLANNED = tuple(share for plan in _PLAN.values() for _, share in plan)
 _SPREAD = tuple(sqrt(share * (1 - share)) for share in _PLANNED)
 
 
-def allocation(sizes: Sequence[int], n: int) -> list[int]:
-    """Return how many pairs of each stratum to label: Neyman's for the planned shares, 10 or more.
-
-    All of them where there are no more than `n`.
-    """
-    drawn = [min(FEWEST, size) for size in sizes]
-    weights = [size * spread for size, spread in zip(sizes, _SPREAD, strict=True)]
-    for _ in range(min(n, sum(sizes)) - sum(drawn)):
-        free = [at for at, size in enumerate(sizes) if drawn[at] < size]
-        drawn[max(free, key=lambda at: weights[at] / (drawn[at] + 1))] += 1
-    return drawn
-
-
 def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
     """Return the pairs that a seeded random draw of `n` takes, more where ten a stratum are more.
 
-    A larger draw of the same seed has all of a smaller one.
+    Neyman's allocation for the planned shares. A larger draw of the same seed has all of a smaller
+    one.
     """
+    sizes = [len(members) for members in strata]
+    weights = [size * spread for size, spread in zip(sizes, _SPREAD, strict=True)]
     drawn: list[int] = []
-    for number, count in enumerate(allocation([len(members) for members in strata], n)):
+    for number, count in enumerate(allocation(weights, sizes, n, fewest=FEWEST)):
         order = list(strata[number])
         random.Random(f"{seed}:{number}").shuffle(order)  # noqa: S311 - a sample, no secret
         drawn += order[:count]

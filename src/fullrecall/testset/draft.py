@@ -19,12 +19,9 @@ QuestionKind: TypeAlias = Literal[
 
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
-Difficulty: TypeAlias = Literal["easy", "medium", "hard"]
-"""How far down BM25 ranks the passage: at rank 1, to 10, below."""
 
-
-def difficulty_of(rank: int | None) -> Difficulty:
-    """Return how far down BM25 ranks a passage; None is a rank below all."""
+def difficulty_of(rank: int | None) -> str:
+    """Return how far down BM25 ranks a passage: easy at 1, medium to 10, hard below or at None."""
     if rank == 1:
         return "easy"
     return "medium" if rank is not None and rank <= 10 else "hard"  # noqa: PLR2004 - as documented

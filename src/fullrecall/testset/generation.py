@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import ceil, floor
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from fullrecall.errors import InputError, JudgeError, ParameterError
 from fullrecall.identifiers import shown
@@ -385,12 +385,12 @@ class _Generation:
     def _confirmed(self, draft: Draft, places_of: Mapping[Passage, Sequence[Place]]) -> Flow[Draft]:
         """Return a draft with the other places that state its claims about what it asks."""
         pairs = [(b, place) for b in draft.claims for place in places_of[b.quote][:_MOST_PLACES]]
-        statements = [(backed.claim, place.around) for backed, place in pairs]
+        statements = [(backed.claim, around) for backed, (_, around) in pairs]
         request = instructions.elsewhere(draft.question, statements)
         verdicts = yield from same_verdicts(self.checker, request, len(pairs))
         same = [pair for number, pair in enumerate(pairs, start=1) if verdicts.get(number)]
         claims = [
-            backed._replace(elsewhere=tuple(place.quote for b, place in same if b == backed))
+            backed._replace(elsewhere=tuple(quote for b, (quote, _) in same if b == backed))
             for backed in draft.claims
         ]
         return replace(draft, claims=tuple(claims))
@@ -404,11 +404,8 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
     return [item for item in items if item.get("question")]
 
 
-class Place(NamedTuple):
-    """Another place where the words of a quote stand, and what stands around them."""
-
-    quote: Passage
-    around: str
+Place: TypeAlias = tuple[Passage, str]
+"""Another place where the words of a quote stand, and what stands around them."""
 
 
 def _occurrences(quotes: set[Passage], documents: Documents) -> dict[Passage, list[Place]]:
@@ -429,5 +426,5 @@ def _occurrences(quotes: set[Passage], documents: Documents) -> dict[Passage, li
                 place = Passage(document.id, span.start, text)
                 if not place.meets(quote):
                     around = document.text[max(0, span.start - _AROUND) : span.end + _AROUND]
-                    occurrences[quote].append(Place(place, f"{document.id}: {around}"))
+                    occurrences[quote].append((place, f"{document.id}: {around}"))
     return occurrences
