@@ -23,6 +23,8 @@ from fullrecall.sample import Sample
 from fullrecall.testset import check
 from fullrecall.testset.audit import Problem
 from fullrecall.testset.content import longest_run
+from fullrecall.testset.ranking import Ranking
+from fullrecall.testset.vocabulary import content_words
 
 SETS = (
     ("CLAPNQ, people", "retrieval_clapnq", 1),
@@ -86,17 +88,32 @@ def copied(given: Named) -> Named:
 def line(given: Named) -> str:
     """Return a set's line of the table."""
     audit = check(given.samples, given.corpus)
-    wording = audit.wording
-    if wording is None:
-        return f"| {given.name} | 0 | | | | | | | |"
     texts = {document["id"]: document["text"] for document in given.corpus}
-    runs = [len(longest_run(s.user_input or "", sources(s, texts))) for s in given.samples]
-    rejected = sum(run >= 7 for run in runs) / len(runs)
-    points = audit.counts.get(Problem.POINTS, 0) / len(given.samples)
-    shares = (wording.coverage, wording.covered, wording.long_runs, rejected, points,
-              wording.rank_1, wording.rank_10)  # fmt: skip
+    ranking, numbers = Ranking(texts.values()), {name: at for at, name in enumerate(texts)}
+    covered, runs, ranks = [], [], []
+    for sample in given.samples:
+        question, own = sample.user_input or "", sources(sample, texts)
+        there = {word for text in own for word in content_words(text)}
+        asked = set(content_words(question))
+        covered.append(len(asked & there) / len(asked) if asked else 0.0)
+        runs.append(len(longest_run(question, own)))
+        names = [n for r in sample.reference_context_ids or () for n in r.any_of if n in texts]
+        ranks.append(ranking.rank(question, [numbers[name] for name in names]) or 10**9)
+    count = len(given.samples)
+    shares = [sum(covered) / count]
+    shares += [
+        sum(hits) / count
+        for hits in (
+            [share == 1 for share in covered],
+            [run >= 6 for run in runs],
+            [run >= 7 for run in runs],
+            [audit.counts.get(Problem.POINTS, 0)],
+            [rank == 1 for rank in ranks],
+            [rank <= 10 for rank in ranks],
+        )
+    ]
     cells = " | ".join(f"{share:.3f}" for share in shares)
-    return f"| {given.name} | {wording.questions} | {cells} |"
+    return f"| {given.name} | {count} | {cells} |"
 
 
 def sources(sample: Sample, texts: dict[str, str]) -> Sequence[str]:

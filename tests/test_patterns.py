@@ -43,7 +43,6 @@ AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
 
 
 BOUNDED: Mapping[tuple[str, str], str] = {
-    ("fullrecall.testset.content", r"(?:\.[ .]{2,}"): "reads the last 200 characters of a line",
     ("fullrecall.collections.stdlib", r"\[<weakref"): "reads signatures of Python's own library",
     ("fullrecall.cli.source", "(?P<old>"): "reads what a user typed, once it is known to be pairs",
 }

@@ -15,7 +15,7 @@ from fullrecall.read import documents_of
 from fullrecall.read.documents import html_text
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import Problem, check
-from fullrecall.testset.content import coverage, longest_run, pointing, script
+from fullrecall.testset.content import longest_run, pointing, script
 from fullrecall.testset.duplicates import Questions, groups
 
 LONG = "The survey of the northern valleys lists every farm, its owner, and the year it was built."
@@ -187,11 +187,10 @@ def test_the_number_that_would_do_is_said() -> None:
 
 
 def test_the_demos_own_questions_pass() -> None:
-    """No invalid reference, and harder for words than people's questions."""
+    """No invalid reference, and no copied words."""
     audit = check(questions(), documents())
     assert audit.is_valid
-    assert audit.wording.long_runs == 0
-    assert audit.wording.rank_1 < 0.18
+    assert not {Problem.COPIED, Problem.LEAK} & audit.counts.keys()
 
 
 def test_near_equal_texts_are_found_and_no_others() -> None:
@@ -208,7 +207,6 @@ def test_near_equal_texts_are_found_and_no_others() -> None:
 def test_degenerate_texts_have_measures(text: str) -> None:
     """No question and no source breaks a measure."""
     assert len(longest_run(text, [text])) >= 0
-    assert coverage(text, [text]) in (None, 1.0)
     assert pointing(text) == ""
     assert script(text) == ("CJK" if "\u3042" in text else "LATIN" if "a" in text else "")
 

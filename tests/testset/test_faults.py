@@ -35,11 +35,9 @@ def good(number: int) -> dict[str, Any]:
     }
 
 
-CONTENTS = "\n".join(f"{n}. The part number {n} ........ {n * 7}" for n in range(1, 12))
 LONG = " ".join(f"word{n}" for n in range(400)) + ". The tower fell in 1666."
 EXTRA = {
     "annual-report-2019.pdf": "The company sold 4,211 engines in that year, most of them abroad.",
-    "contents": CONTENTS,
     "long": LONG,
     "blank": " -- ",
     "doc-7-copy": document(7)[1].replace("carts of stone", "carts of stones"),
@@ -82,7 +80,6 @@ FAULTS: dict[Problem, Any] = {
         "user_input": f"According to the text, {good(n)['user_input']}",
     },
     Problem.SCRIPT: lambda n: {**good(n), "user_input": f"Когда построили мост номер {n}?"},
-    Problem.CONTENTS: lambda n: about("contents", f"Where is part {n} found by a reader?"),
     Problem.WHOLE: lambda _: whole(),
     Problem.EMPTY: lambda n: about("blank", f"What stands nowhere at all, {n}?"),
     Problem.UNBACKED: lambda n: {**good(n), "reference": "It opened in 1999."},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fullrecall.cli.console import show, write, write_json
+from fullrecall.cli.console import write, write_json
 from fullrecall.cli.exits import wrong
 from fullrecall.cli.judge import judge_of
 from fullrecall.cli.options import Count, Positive, number
@@ -31,10 +31,7 @@ from fullrecall.testset import check as audit_of
 from fullrecall.testset import complete as completion_of
 from fullrecall.testset import follow as followed_of
 from fullrecall.testset import generate as test_set_of
-from fullrecall.testset.audit import PEOPLES
 from fullrecall.testset.generation import DEFAULT_KINDS
-from fullrecall.views.sheet import Section, Sheet, lines_of
-from fullrecall.views.terminal import Grid
 
 if TYPE_CHECKING:
     from fullrecall.testset import CompletedSet
@@ -144,7 +141,6 @@ def check(
     else:
         listed = [issue for issue in audit.issues if issue.sample][:issues]
         _say(str(audit), *(f"  {each.sample}: {each.problem}: {each.detail}" for each in listed))
-        _show_wording(audit)
     if not audit.is_valid:
         raise typer.Exit(INVALID)
 
@@ -361,19 +357,3 @@ def _drawn(outcome: CompletedSet, number: int, path: Path, *, confirm: bool) -> 
         f"{len(pairs):,} contexts to label written to {path}. Fill in the column label: relevant "
         f"or not_relevant. Then run this again with {option}"
     )
-
-
-def _show_wording(audit: Any) -> None:
-    """Print how near the questions are to their sources, beside people's."""
-    if audit.wording is None:
-        return
-    sets = (audit.wording, *PEOPLES)
-    heads = [f"{each.name}\n{counted(each.questions, 'question')}" for each in sets]
-    rows = [
-        ("words in the source, mean", [f"{each.coverage:.2f}" for each in sets]),
-        ("all words in the source", [f"{each.covered:.2f}" for each in sets]),
-        ("6 words in a row copied", [f"{each.long_runs:.2f}" for each in sets]),
-        ("source at BM25's rank 1", [f"{each.rank_1:.2f}" for each in sets]),
-        ("source in BM25's first 10", [f"{each.rank_10:.2f}" for each in sets]),
-    ]
-    show("", Grid(Sheet(heads, [Section("share of", lines_of(rows))])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -24,7 +24,6 @@ from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Found, Problem, names_in
 from fullrecall.testset.draft import Backed, Defect, Draft, Rejection
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out, check_options
-from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.seeds import Passage
 from fullrecall.testset.verification import Check
 from fullrecall.testset.vocabulary import words
@@ -56,52 +55,13 @@ class Issue(NamedTuple):
     detail: str
 
 
-class Wording(NamedTuple):
-    """How near questions are to their sources, and how BM25 ranks these.
-
-    Shares are of the questions, in [0, 1]: those with every content word in the source, with a
-    copied run of six words or more, and with a source at BM25's rank 1 and within 10.
-    """
-
-    name: str
-    questions: int
-    coverage: float
-    covered: float
-    long_runs: float
-    rank_1: float
-    rank_10: float
-
-    @classmethod
-    def of(cls, name: str, measured: Sequence[_Measured]) -> Wording:
-        """Return the shares of all questions, of which there must be one."""
-        count = len(measured)
-        ranks = [own.rank for own in measured if own.rank is not None]
-        return cls(
-            name,
-            count,
-            sum(own.coverage for own in measured) / count,
-            sum(own.coverage == 1 for own in measured) / count,
-            sum(len(own.run) >= content.LONG_RUN for own in measured) / count,
-            sum(rank == 1 for rank in ranks) / count,
-            sum(rank <= 10 for rank in ranks) / count,  # noqa: PLR2004 - as it is named
-        )
-
-
-PEOPLES: tuple[Wording, ...] = (
-    Wording("CLAPNQ, people", 300, 0.619, 0.140, 0.033, 0.837, 0.943),
-    Wording("Cranfield, people", 183, 0.575, 0.055, 0.038, 0.180, 0.672),
-)
-"""The same of people's questions, measured with bench/testset_content.py."""
-
-
 @dataclass(frozen=True)
 class Audit:
-    """What `check` found. `wording` is None where no source of a question has a text."""
+    """What `check` found."""
 
     samples: int
     documents: int
     issues: Sequence[Issue]
-    wording: Wording | None
 
     @property
     def is_valid(self) -> bool:
@@ -129,7 +89,6 @@ class Audit:
             "documents": self.documents,
             "valid": self.is_valid,
             "counts": {str(problem): count for problem, count in self.counts.items()},
-            "wording": None if self.wording is None else self.wording._asdict(),
             "issues": [issue._asdict() for issue in self.issues],
         }
 
@@ -163,38 +122,29 @@ def check(
     corpus = _Corpus(list(documents_of(documents)))
     earlier_questions = duplicates.Questions()
     issues: list[Issue] = []
-    measured: list[_Measured] = []
+    runs: list[tuple[str, ...]] = []
     for number, sample in enumerate(parsed_samples, start=1):
         found = [*_of_sample(sample, corpus, earlier_questions)]
-        if (own := _Measured.of(sample, corpus)) is not None:
-            measured.append(own)
-            if len(own.run) >= content.REJECTED_RUN and not corpus.has_outside(
-                own.run, set(names_in(sample))
-            ):
-                found.append((Problem.COPIED, " ".join(own.run)))
+        if sources := corpus.sources_of(sample):
+            runs.append(content.longest_run(sample.user_input or "", sources))
+            if len(runs[-1]) >= content.REJECTED_RUN and not corpus.has_outside(runs[-1], sample):
+                found.append((Problem.COPIED, " ".join(runs[-1])))
         issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in found]
     if judge is not None:
         issues += _judged(parsed_samples, corpus, judge, options)
-    of_set = _of_set(parsed_samples, measured, margin)
+    of_set = _of_set(parsed_samples, runs, margin)
     issues += [Issue(problem, "", why) for problem, why in of_set]
     issues.sort(key=lambda issue: list(Problem).index(issue.problem))
-    wording = Wording.of("this set", measured) if measured else None
-    return Audit(len(parsed_samples), len(corpus.documents), tuple(issues), wording)
+    return Audit(len(parsed_samples), len(corpus.documents), tuple(issues))
 
 
 class _Corpus:
-    """Documents by ID, by source and by rank, with their near-duplicates."""
+    """Documents by ID and by source, with their near-duplicates."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self.documents = documents
         self.texts = {document.id: document.text for document in documents}
-        self.numbers = {document.id: number for number, document in enumerate(documents)}
         self.sources = {d.source for d in documents if d.source is not None} - self.texts.keys()
-
-    @cached_property
-    def ranking(self) -> Ranking:
-        """All documents, to be ranked by a question's words."""
-        return Ranking(document.text for document in self.documents)
 
     @cached_property
     def twins(self) -> dict[str, frozenset[str]]:
@@ -205,13 +155,13 @@ class _Corpus:
             twins |= {name: names - {name} for name in names}
         return twins
 
-    def has_outside(self, run: Sequence[str], names: Container[str]) -> bool:
+    def has_outside(self, run: Sequence[str], sample: Sample) -> bool:
         """Return whether a run of words stands in other documents too: then it is a term.
 
         Of people's questions on Cranfield's abstracts, 8 of 225 share seven words with a
         reference, 5 of them a term such as "the boundary layer on a flat plate".
         """
-        phrase, longest = f" {' '.join(run)} ", max(run, key=len)
+        phrase, longest, names = f" {' '.join(run)} ", max(run, key=len), set(names_in(sample))
         return any(
             longest in text.casefold() and phrase in f" {' '.join(words(text))} "
             for name, text in self.texts.items()
@@ -238,6 +188,12 @@ class _Corpus:
             Passage(name, 0, self.texts[name][:most]) for name in whole if name in self.texts
         ]
         return list(dict.fromkeys(passages))
+
+    def sources_of(self, sample: Sample) -> list[str]:
+        """Return the texts that a question may have been written from."""
+        spans = (c for group in sample.reference_contexts or () for c in group)
+        texts = [passage.text for passage in self.passages(sample)]
+        return texts or [context.text for context in spans if context.text]
 
 
 def _around(context: Context, text: str, most: int | None) -> Passage:
@@ -344,30 +300,8 @@ def _reading_of(
     return checked.rejection
 
 
-class _Measured(NamedTuple):
-    """How near one question is to its sources, and how BM25 ranks these."""
-
-    coverage: float
-    run: tuple[str, ...]
-    rank: int | None
-
-    @classmethod
-    def of(cls, sample: Sample, corpus: _Corpus) -> _Measured | None:
-        """Measure a sample; None without a question or a text that it may be written from."""
-        spans = [c for group in sample.reference_contexts or () for c in group]
-        texts = [passage.text for passage in corpus.passages(sample)]
-        texts = texts or [context.text for context in spans if context.text]
-        question = sample.user_input or ""
-        coverage = content.coverage(question, texts) if texts else None
-        if coverage is None:
-            return None
-        numbers = [corpus.numbers[name] for name in names_in(sample) if name in corpus.numbers]
-        rank = corpus.ranking.rank(question, numbers)
-        return cls(coverage, content.longest_run(question, texts), rank)
-
-
-def _of_set(samples: Sequence[Sample], measured: Sequence[_Measured], margin: float) -> Found:
-    count, long_runs = len(measured), sum(len(own.run) >= content.LONG_RUN for own in measured)
+def _of_set(samples: Sequence[Sample], runs: Sequence[Sequence[str]], margin: float) -> Found:
+    count, long_runs = len(runs), sum(len(run) >= content.LONG_RUN for run in runs)
     is_rare = count and binomial_tail(long_runs, count, content.PEOPLES_SHARE) < _SURPRISING
     if count >= _FEWEST_TO_LEAK and is_rare:
         detail = (

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from fullrecall.sample import Sample
 from fullrecall.testset.alignment import letters_of
-from fullrecall.testset.vocabulary import content_words, words
+from fullrecall.testset.vocabulary import words
 
 
 class Problem(StrEnum):
@@ -24,7 +24,6 @@ class Problem(StrEnum):
     SPAN = "text not at its offsets"
     TWIN = "near-duplicate outside the any-of group"
     EMPTY = "reference without words"
-    CONTENTS = "reference is a list of contents"
     WHOLE = "span is a whole document"
     ELSEWHERE = "quote stands in other documents"
     UNBACKED = "number or name not in the references"
@@ -49,16 +48,7 @@ _LONG = 300
 _WHOLE = 0.9
 """A span of this share of a document with 300 words or more says nothing of where it answers."""
 
-_LISTED = 0.6
-_FEWEST_LINES = 5
 _QUOTED_WORDS = 8
-_ENTRY = re.compile(
-    r"(?:\.[ .]{2,}|\t|\s{3,})\s*[\divxlc]+$"
-    r"|^(?:chapter|section|part)?\s?\d+(?:\.\d+){0,5}\.?\s.{1,70}\s\d+$",
-    re.IGNORECASE,
-)
-"""A line of a list of contents: a title, then dots, a tab or spaces, and the number of a page."""
-
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
@@ -96,10 +86,6 @@ def _of_text(name: str, text: str) -> Found:
     if not words(text):
         yield Problem.EMPTY, f"{name}: {text[:60]!r}"
         return
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    entries = sum(_ENTRY.search(line[-200:]) is not None for line in lines)
-    if len(lines) >= _FEWEST_LINES and entries >= _LISTED * len(lines):
-        yield Problem.CONTENTS, f"{name}: {entries} of {len(lines)} lines end in a page"
 
 
 def _elsewhere(quote: str, named: set[str], texts: Mapping[str, str]) -> Found:
@@ -167,18 +153,6 @@ def longest_run(question: str, sources: Iterable[str]) -> tuple[str, ...]:
             if end - start > len(best):
                 best = tuple(question_words[start:end])
     return best
-
-
-def coverage(question: str, sources: Sequence[str]) -> float | None:
-    """Return the share of the question's content words that its sources have, in [0, 1].
-
-    None where the question has no content words.
-    """
-    question_stems = set(content_words(question))
-    if not question_stems:
-        return None
-    there = {word for source in sources for word in content_words(source)}
-    return len(question_stems & there) / len(question_stems)
 
 
 def pointing(question: str) -> str:
