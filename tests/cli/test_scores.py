@@ -68,14 +68,6 @@ def test_k_and_measures_choose_what_is_shown(file: Callable[..., Path]) -> None:
     assert row_of(run("evaluate", path, *both).stdout, "precision@3")
 
 
-def test_an_undefined_mean_is_taken_from_the_measure(file: Callable[..., Path]) -> None:
-    """`zero_division` is a parameter of the measure that is asked for."""
-    rows = [SAMPLES[1], SAMPLES[2]]
-    measures = ("-m", "recall", "-m", "recall(zero_division=0)")
-    (score,) = json.loads(run("evaluate", file(rows), *measures, "--json").stdout)["scores"]
-    assert [one["mean"] for one in score["measures"].values()] == [1.0, 0.5]
-
-
 @pytest.mark.parametrize("ending", [".csv", ".json", ".md"])
 def test_exports_have_the_measures(file: Callable[..., Path], tmp_path: Path, ending: str) -> None:
     """What is written at the end has the measures that are shown."""

@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "page": ("page", "{bad}", "--output", "{folder}/page.html"),
     "testset check": ("testset", "check", "{bad}", "{folder}"),
     "testset complete": ("testset", "complete", "{bad}", "--retrieved", "{good}"),
-    "testset review": ("testset", "review", "{bad}", "--output", "{folder}/sheet.csv"),
+    "testset review": ("testset", "review", "{bad}", "--output", "{folder}/sheet.html"),
 }
 
 FILES: Mapping[str, bytes | str | None] = {

@@ -102,6 +102,28 @@ def test_in_the_corpus_and_never_brought() -> None:
     assert miss.detail == "in the corpus, but not among the 1 returned of 7"
 
 
+def test_the_retriever_is_asked_once_for_what_the_list_does_not_tell() -> None:
+    """A rank beyond k in the list itself is known; for the rest it is asked once a sample."""
+    asked: list[tuple[str, int]] = []
+
+    def search(question: str, k: int) -> list[Context]:
+        asked.append((question, k))
+        return [Context(id=f"x{n}") for n in range(7)] + [Context(id="c"), Context(id="d")]
+
+    samples = [
+        Sample(query="known", retrieved_ids=["a", "b", "c"], expected_ids=["c"]),
+        Sample(query="deeper", retrieved_ids=["a", "b"], expected_ids=["c", "d"]),
+    ]
+    report = report_of(IdRecall(), *samples)
+    misses = diagnose(report, k=2, retriever=search, deep_k=50).misses
+    assert [(miss.cause, miss.rank) for miss in misses] == [
+        (Cause.BEYOND_K, 3),
+        (Cause.BEYOND_K, 8),
+        (Cause.BEYOND_K, 9),
+    ]
+    assert asked == [("deeper", 50)]
+
+
 def test_of_an_any_of_group_the_nearest_decides() -> None:
     """One alternative is not in the corpus, the other at rank 3 when asked for more."""
     sample = Sample(query="q", retrieved_ids=["a"], expected_ids=[["gone", "deep"]])

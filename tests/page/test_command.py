@@ -81,16 +81,6 @@ def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> Non
     assert page.read_text("utf-8") == expected
 
 
-def test_an_input_that_is_not_there(saved: dict[str, Path], tmp_path: Path) -> None:
-    """It is named, also where there is a page to be replaced."""
-    run("page", saved["before"])
-    for option in ((), ("--corpus",)):
-        done = run("page", saved["before"], *option, tmp_path / "gone.jsonl")
-        assert done.exit_code == 2
-        assert "gone.jsonl" in done.stderr
-        assert "o such file" in done.stderr
-
-
 def test_nothing_of_the_users_is_overwritten(saved: dict[str, Path], tmp_path: Path) -> None:
     """A report, another page, or a name that is no page's is refused, and stays as it was."""
     other = tmp_path / "other.html"
@@ -100,13 +90,3 @@ def test_nothing_of_the_users_is_overwritten(saved: dict[str, Path], tmp_path: P
         assert run("page", saved["before"], "--output", output).exit_code == 2
     assert other.read_text("utf-8") == "mine"
     assert saved["before"].read_bytes() == before
-
-
-def test_what_is_no_report_is_told(tmp_path: Path) -> None:
-    """One line says what is wrong; there is no traceback and no page."""
-    path = tmp_path / "samples.jsonl"
-    path.write_text('{"user_input": "?"}\n', encoding="utf-8")
-    done = run("page", path)
-    assert done.exit_code == 2
-    assert "is not a saved report" in done.stderr
-    assert not (tmp_path / "samples.html").exists()

@@ -13,7 +13,7 @@ import typer
 
 from fullrecall.cli.console import fail, write, write_json
 from fullrecall.cli.exits import wrong
-from fullrecall.cli.options import CutText, Kind, MeasureText, cut, number
+from fullrecall.cli.options import CutText, Kind, MeasureText, cut
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
@@ -90,26 +90,15 @@ def choose(
 def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
     racing: dict[str, RetrieverLike] = {}
     for text in named:
-        name, source = (
-            _pair("--retriever", text) if "=" in text else (text.rpartition(":")[2], text)
-        )
+        name, equals, source = text.rpartition("=")
+        if bool(name) != bool(equals):
+            raise wrong(
+                "--retriever", f"expected NAME=MODULE:FUNCTION, bm25=app.py:f, got {text!r}"
+            )
+        name = name or source.rpartition(":")[2]
         if name in racing:
             raise wrong("--retriever", f"{name!r} is named twice: name each, NAME={source}")
         racing[name] = retriever_of(source)
     if len(racing) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise wrong("--retriever", f"expected at least 2, got {len(racing)}")
     return racing
-
-
-def _handicap(text: str) -> tuple[str, float]:
-    name, value = _pair("--handicap", text)
-    return name, number(value, "--handicap")
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise wrong(
-            option, f"expected NAME=VALUE, such as bm25=app.py:f or bm25=0.05, got {text!r}"
-        )
-    return name, value

@@ -6,40 +6,33 @@ import platform
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution
-from itertools import groupby
+from itertools import groupby, starmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import typer
+from packaging.requirements import Requirement
 
 from fullrecall.cli.console import show, write, write_json
 from fullrecall.views import terminal
 from fullrecall.views.sheet import Line, Section, Sheet
 from fullrecall.views.text import NOTHING
 
-if TYPE_CHECKING:
-    from packaging.requirements import Requirement
-
-NOT_WELL = 1
-
-_DISTRIBUTIONS: Mapping[str, tuple[str, str]] = {
-    "fullrecall": ("fullrecall", "."),
-    "langchain-fullrecall": ("langchain_fullrecall", "integrations/langchain"),
-    "llama-index-evaluation-fullrecall": (
-        "llama_index.evaluation.fullrecall",
-        "integrations/llama-index",
-    ),
+_ADAPTERS = {
+    "langchain-fullrecall": "langchain_fullrecall",
+    "llama-index-evaluation-fullrecall": "llama_index.evaluation.fullrecall",
 }
-"""Our distributions: the module that each brings, and its folder in the repository."""
+"""Our distributions beside the core, with the module that each brings."""
 
 _FOR_DEVELOPERS = ("all", "docs", "lint", "test")
 _MODULES = {
+    **_ADAPTERS,
     "beautifulsoup4": "bs4",
     "llama-index-core": "llama_index.core",
     "opentelemetry-sdk": "opentelemetry.sdk",
@@ -76,32 +69,25 @@ def doctor(*, as_json: bool = False) -> None:
     else:
         _print(checks)
     if not is_well:
-        raise typer.Exit(NOT_WELL)
+        raise typer.Exit(1)
 
 
 def _checks() -> Iterator[Check]:
     """Yield every check: of Python, our distributions with their packages, the judge, a store."""
     yield Check("core", "Python", "ok", platform.python_version())
-    for name, (module, folder) in _DISTRIBUTIONS.items():
-        group = "core" if name == "fullrecall" else "adapters"
-        install = f"pip install {folder}, in fullrecall's repository"
-        try:
-            version = distribution(name).version
-        except PackageNotFoundError:
-            yield Check(group, name, "not installed", "", install)
-            continue
-        yield _tried(Check(group, name, "ok", version, install), partial(import_module, module))
-        for of_group, package in _requirements(name, group):
-            yield _package(of_group, package)
-    repair = _DISTRIBUTIONS["fullrecall"][1]
-    yield _tried(Check("works here", "built-in judge", "ok", "", f"pip install {repair}"), _judge)
+    for name, group in {"fullrecall": "core", **dict.fromkeys(_ADAPTERS, "adapters")}.items():
+        repair = "install it from fullrecall's repository, as its README says"
+        own = _package(group, Requirement(name), repair)
+        yield own
+        if own.state != "not installed":
+            yield from starmap(_package, _requirements(name, group))
+    again = "pip install --force-reinstall fullrecall"
+    yield _tried(Check("works here", "built-in judge", "ok", "", again), _judge)
     yield _tried(Check("works here", "store", "ok", "", "free the temporary directory"), _store)
 
 
 def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
     """Yield what a distribution needs, then what each of its extras adds."""
-    from packaging.requirements import Requirement
-
     installed = distribution(name)
     extras = installed.metadata.get_all("Provides-Extra") or ()
     groups = {"": group, **{e: f"extra {e}" for e in extras if e not in _FOR_DEVELOPERS}}
@@ -114,22 +100,22 @@ def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
                 yield of_group, package
 
 
-def _package(group: str, package: Requirement) -> Check:
+def _package(group: str, package: Requirement, repair: str = "") -> Check:
     """Return whether a distribution is there, in the range supported, and can be imported."""
-    install = f"pip install {shlex.quote(f'{package.name}{package.specifier}')}"
+    install = repair or f"pip install {shlex.quote(f'{package.name}{package.specifier}')}"
     try:
         version = distribution(package.name).version
     except PackageNotFoundError:
-        state: Literal["not installed", "broken"]
-        state = "not installed" if group.startswith("extra ") else "broken"
+        is_optional = bool(repair) or group.startswith("extra ")
+        state: Literal["not installed", "broken"] = "not installed" if is_optional else "broken"
         return Check(group, package.name, state, "", install)
     if not package.specifier.contains(version, prereleases=True):
         advice = f"{package.specifier} is supported: {install}"
         return Check(group, package.name, "broken", version, advice)
     module = _MODULES.get(package.name, package.name.replace("-", "_"))
-    again = install.replace("install", "install --force-reinstall", 1)
-    check = Check(group, package.name, "ok", version, again)
-    return _tried(check, partial(import_module, module))
+    return _tried(
+        Check(group, package.name, "ok", version, install), partial(import_module, module)
+    )
 
 
 def _tried(check: Check, action: Callable[[], object]) -> Check:
@@ -177,9 +163,8 @@ def _print(checks: Sequence[Check]) -> None:
         lines = [Line(each.name, [each.version or NOTHING, each.state]) for each in members]
         sections.append(Section(group, lines))
     show(terminal.Grid(Sheet(["version", "state"], sections)))
-    absent = dict.fromkeys(check.advice for check in checks if check.state == "not installed")
+    absent = dict.fromkeys(f"  {each.advice}" for each in checks if each.state == "not installed")
     broken = [f"  {check.name}: {check.advice}" for check in checks if check.state == "broken"]
-    missing = ["", "Not installed; to install:", *(f"  {command}" for command in absent)]
-    well = ["Every installed part works."]
-    fail = [f"{len(broken)} of {len(checks)} fail:", *broken] if broken else well
-    write("\n".join([*(missing if absent else []), "", *fail, ""]))
+    lines = ["", "Not installed; to install:", *absent] if absent else []
+    fail = [f"{len(broken)} of {len(checks)} fail:", *broken]
+    write("\n".join([*lines, "", *(fail if broken else ["Every installed part works."]), ""]))
