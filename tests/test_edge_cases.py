@@ -187,11 +187,6 @@ class TestGradedReferences:
         assert at_two == [0.5, 0.5, 0.0, 0.0, None]
         assert result[nDCG] == IdRecall().score(self.SAMPLE)[nDCG]
 
-    def test_weighting_by_grade(self) -> None:
-        """`Recall(weight="grade")` weighs targets by grade."""
-        result = IdRecall().score(self.SAMPLE)
-        assert (result[Recall @ 1], result[Recall(weight="grade") @ 1]) == (0.5, 0.25)
-
     def test_ndcg_uses_grades(self) -> None:
         """Gains are the grades, the ideal order is by grade."""
         ideal = 3 / 1 + 1 / 1.584962500721156
@@ -256,10 +251,6 @@ class TestTextTargetsShorterThanChunks:
         assert TextRecall().score(self.SAMPLE).score == 0.0
         assert SpanRecall().score(self.SAMPLE).score == 1.0
         assert TextRecall(similarity="partial_ratio").score(self.SAMPLE).score == 1.0
-
-    def test_the_docs_say_why(self) -> None:
-        """`TextRecall` explains the limit and names the way out."""
-        assert "SpanRecall" in (TextRecall.__doc__ or "")
 
 
 class TestOverlappingSpans:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,31 +122,3 @@ def in_dask(scorer: FaultyScorer, path: Path) -> Path:
     scores = samples.map_partitions(scorer, meta=scorer.meta(samples))
     scores.to_parquet(path.with_name("scores"))
     return path.with_name("scores")
-
-
-ENGINES = ("ray", "spark", "dask")
-
-
-@contextmanager
-def started(engine: str, folder: Path, *, batch: int = BATCH) -> Iterator[Callable[..., Any]]:
-    """Start an engine with two workers; yield what writes the scores of a scorer over a file.
-
-    Spark speculates: a slow task is started a second time, beside the first.
-    """
-    if engine == "ray":
-        with ray_started() as ray:
-            yield partial(in_ray, ray, batch=batch)
-    elif engine == "dask":
-        with dask_started():
-            yield in_dask
-    else:
-        settings = {
-            "spark.speculation": "true",
-            "spark.speculation.interval": "200ms",
-            "spark.speculation.quantile": "0.2",
-            "spark.speculation.multiplier": "1.1",
-            "spark.speculation.minTaskRuntime": "1s",
-            "spark.sql.execution.arrow.maxRecordsPerBatch": str(batch),
-        }
-        with spark_started(folder, "local-cluster[2,1,1024]", **settings) as spark:
-            yield partial(in_spark, spark, kept=True)

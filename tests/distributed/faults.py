@@ -1,4 +1,4 @@
-"""Jobs in which things go wrong: the same for each engine, small in tests, large in `large.py`."""
+"""Jobs in which things go wrong: the same for each engine."""
 
 from __future__ import annotations
 
@@ -279,19 +279,6 @@ def check_judged(
     if summary.unscored:
         assert summary.reasons.keys() == {f"the budget of {calls:,} calls is used up"}
         assert scorer.spent.calls == calls
-
-
-def check_judged_whole(
-    scorer: FaultyScorer, report: Report, endpoint: Endpoint, path: Path, rows: int
-) -> None:
-    """Fail unless the report is that of one run, which finds every answer in the store."""
-    assert scorer.store is not None
-    before = endpoint.asked.total()
-    left = lost(report, rows)
-    there = (each for row, each in enumerate(read(path, rename={"row": None})) if row not in left)
-    expected = evaluate(there, judging(endpoint), progress=False, store=scorer.store)
-    assert as_text(report) == as_text(expected)
-    assert endpoint.asked.total() == before
 
 
 def lost(report: Report, rows: int) -> set[int]:

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from fullrecall.run.keys import completion_key
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -39,6 +38,7 @@ from fullrecall.run.address import Address
 from fullrecall.run.budget import Budget
 from fullrecall.run.ledger import AccountLostError
 from fullrecall.run.redis import name_of
+from fullrecall.run.request import completion_key
 from fullrecall.usage import Spent
 
 pytestmark = pytest.mark.engines

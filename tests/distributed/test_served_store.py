@@ -39,14 +39,13 @@ pytestmark = pytest.mark.engines
 KEY = "answer:00"
 
 
-def batch(first: int, count: int, texts: int = 10_000) -> dict[str, list[Any]]:
+def batch(first: int, count: int, texts: int = 10_000) -> Any:
     """Return a batch of judged samples; `texts` of them differ."""
-    numbers = [n % texts for n in range(first, first + count)]
-    return {
-        "place": list(range(first, first + count)),
-        "retrieved_contexts": [[f"The tower {n} is high."] for n in numbers],
-        "reference_claims": [[f"The tower {n} is high."] for n in numbers],
-    }
+    import pyarrow as pa
+
+    lines = [[f"The tower {n % texts} is high."] for n in range(first, first + count)]
+    places = list(range(first, first + count))
+    return pa.table({"place": places, "retrieved_contexts": lines, "reference_claims": lines})
 
 
 def scorer(endpoint: Endpoint, url: str, **options: Any) -> BatchScorer:
@@ -132,7 +131,7 @@ class TestStore:
 
     def test_evaluate_takes_it(self, endpoint: Endpoint, redis_url: str) -> None:
         """A second run pays for nothing."""
-        samples = [{k: v[0] for k, v in batch(n, 1).items() if k != "place"} for n in range(5)]
+        samples = batch(0, 5).drop_columns("place").to_pylist()
         how = ClaimRecall(judge=LLMJudge(OpenAIChatModel("m", base_url=endpoint.base_url)))
         first, again = (evaluate(samples, how, store=redis_url, progress=False) for _ in range(2))
         assert endpoint.asked.total() == 5
@@ -141,14 +140,13 @@ class TestStore:
         assert again.spent.calls == 0
 
 
-def opened(folder: Path, tables: Sequence[dict[str, list[Any]]], rows: int) -> Report:
+def opened(folder: Path, tables: Sequence[Any], rows: int) -> Report:
     """Return the report of what workers made, each written to a file of its own."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     paths = [folder / f"{number}.parquet" for number in range(len(tables))]
     for path, table in zip(paths, tables, strict=True):
-        pq.write_table(pa.table(table), path)
+        pq.write_table(table, path)
     return Report.open(paths, rows=rows)
 
 
@@ -301,6 +299,7 @@ class TestWorkers:
         tmp_path: Path,
     ) -> None:
         """A text that the model cannot split costs its three tries once, not for each sample."""
+        import pyarrow as pa
 
         def nonsense(body: dict[str, Any]) -> dict[str, Any]:
             endpoint.asked[body["messages"][1]["content"]] += 1
@@ -309,12 +308,14 @@ class TestWorkers:
         monkeypatch.setattr(endpoint, "answer", nonsense)
         how = scorer(endpoint, redis_url)
         batches = [
-            {
-                "place": list(range(first, first + 50)),
-                "user_input": ["q"] * 50,
-                "retrieved_contexts": [["a text"]] * 50,
-                "reference": [f"The answer {n % 10} of some words." for n in range(50)],
-            }
+            pa.table(
+                {
+                    "place": list(range(first, first + 50)),
+                    "user_input": ["q"] * 50,
+                    "retrieved_contexts": [["a text"]] * 50,
+                    "reference": [f"The answer {n % 10} of some words." for n in range(50)],
+                }
+            )
             for first in (0, 50)
         ]
         report = opened(tmp_path, [how(each) for each in batches], rows=100)
