@@ -27,28 +27,26 @@ FIELDS = {name: field for field, others in Sample.names().items() for name in (f
 _MOST_SHOWN = 500
 """Characters of a message: it may repeat what a file holds."""
 
-_USUAL = {
-    "user_input": ("prompt", "user_query", "user_question"),
-    "reference": ("expected_answer", "gold_answer", "correct_answer", "reference_answers"),
-    "reference_context_ids": (
-        "relevant_ids",
-        "relevant_docs",
-        "relevant_doc_ids",
-        "gold_ids",
-        "gold_doc_ids",
-        "gold_docs",
-        "expected_doc_ids",
-    ),
-    "reference_contexts": ("gold_contexts", "gold_passages"),
-    "retrieved_context_ids": ("retrieved_doc_ids",),
-    "retrieved_contexts": ("retrieved_docs", "passages", "chunks"),
+_NAMES = {
+    **FIELDS,
+    "prompt": "user_input",
+    "user_query": "user_input",
+    "expected_answer": "reference",
+    "gold_answer": "reference",
+    "correct_answer": "reference",
+    "relevant_ids": "reference_context_ids",
+    "relevant_docs": "reference_context_ids",
+    "relevant_doc_ids": "reference_context_ids",
+    "gold_ids": "reference_context_ids",
+    "gold_docs": "reference_context_ids",
+    "gold_contexts": "reference_contexts",
+    "gold_passages": "reference_contexts",
+    "retrieved_docs": "retrieved_contexts",
+    "passages": "retrieved_contexts",
+    "chunks": "retrieved_contexts",
 }
 """Usual names of columns beside those that `Sample` takes, in lower case."""
 
-_NAMES = {
-    **{name: field for field, names in _USUAL.items() for name in names},
-    **FIELDS,
-}
 _MISSING_VALUE_TYPES = ("NAType", "NaTType")  # by name: pandas is not imported to ask
 
 
