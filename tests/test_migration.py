@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from pathlib import Path
 from statistics import fmean
 from types import SimpleNamespace
 from typing import Any
@@ -175,13 +174,6 @@ class TestRagas:
         """`question`, `contexts`, `answer` and both spellings of the truth, as plain rows."""
         assert list(datasets.from_rows([{**self.OLD_COLUMNS, **truth}])) == [self.OLD_SAMPLE]
 
-    @pytest.mark.parametrize("truth", [{"ground_truth": "r"}, {"ground_truths": ["r"]}])
-    def test_the_hugging_face_dataset_of_the_old_documentation(self, truth: Any) -> None:
-        """The same columns in a Hugging Face `Dataset`."""
-        hugging_face = pytest.importorskip("datasets", reason="needs the test extra")
-        dataset = hugging_face.Dataset.from_list([{**self.OLD_COLUMNS, **truth}])
-        assert list(datasets.from_rows(dataset)) == [self.OLD_SAMPLE]
-
     def test_an_evaluation_dataset(self) -> None:
         """It holds its samples in `samples`, and goes to `evaluate` in one step."""
         sample = single_turn_sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
@@ -317,7 +309,7 @@ class TestDeepeval:
 
 
 class TestLlamaIndexMetrics:
-    """`expected_ids` and `retrieved_ids`, and the data set's file."""
+    """`expected_ids` and `retrieved_ids`."""
 
     @pytest.mark.parametrize(
         ("expected", "retrieved", "measure", "value"),
@@ -363,26 +355,6 @@ class TestLlamaIndexMetrics:
     def test_ints_and_strings_are_one_id(self) -> None:
         """LlamaIndex: 0.0."""
         assert IdRecall().score(expected_ids=[1], retrieved_ids=["1"]).score == 1.0
-
-    def test_the_file_of_an_embedding_qa_dataset(self, tmp_path: Path) -> None:
-        """The JSON that `EmbeddingQAFinetuneDataset.save_json` writes is read by its name."""
-        path = tmp_path / "qa.json"
-        path.write_text(
-            json.dumps(
-                {
-                    "queries": {"q1": "Where?"},
-                    "corpus": {"n1": "In Paris.", "n2": "In Rome."},
-                    "relevant_docs": {"q1": ["n1"]},
-                    "mode": "text",
-                }
-            ),
-            "utf-8",
-        )
-        (sample,) = datasets.read(path)
-        assert (
-            IdRecall().score(sample.with_retrieval([{"id": "n2"}, {"id": "n1"}]))[Recall @ 1] == 0.0
-        )
-        assert IdRecall().score(sample.with_retrieval([{"id": "n2"}, {"id": "n1"}])).score == 1.0
 
 
 class TestQrelsAndRuns:

@@ -159,12 +159,6 @@ class TestErrors:
         assert error.line == len(before) + 1
         assert "truncated" in error.problem
 
-    def test_gzip_that_does_not_unpack(self, write: Write, until_error: UntilError) -> None:
-        """Bytes that are no compressed data are an error of the input, not of zlib."""
-        content = gzip.compress(GOOD.encode())[:10] + b"\xff" * 100
-        _, error = until_error(read(write("a.jsonl.gz", content)))
-        assert "cannot be read" in error.problem
-
     def test_gzip_with_a_wrong_checksum(self, write: Write, until_error: UntilError) -> None:
         """Data that unpack to something else than was packed do not pass for good."""
         packed = bytearray(gzip.compress(GOOD.encode()))
@@ -277,18 +271,6 @@ class TestMemory:
         assert error.line == 2
         assert "longer than 1,048,576 characters" in error.problem
         assert peak < 4 * 2**20
-
-    def test_the_limit_is_of_bytes_without_the_line_feed(
-        self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """A line of exactly the limit is read; one byte less does not let it through."""
-        path = write("a.jsonl", GOOD)
-        length = len(GOOD) - 1
-        monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", length)
-        assert list(read(path)) == [GOOD_SAMPLE]
-        monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", length - 1)
-        _, error = until_error(read(path))
-        assert "a line break or a closing quote is missing" in error.problem
 
 
 IDS = st.text(min_size=1, max_size=8)

@@ -71,7 +71,7 @@ class TestEmbeddingQA:
             (
                 {"relevant_docs": {"q2": ["n1"]}, "corpus": {"n1": {"text": "t"}}},
                 "relevant_docs",
-                "'n1', which has no text in the corpus",
+                "relevant_docs: a context's text must be a str",
             ),
         ],
     )

@@ -18,8 +18,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from fullrecall.sample import Sample
@@ -68,8 +67,7 @@ _LOADED_WHEN_ASKED: Final = ("ProcessPoolExecutor", "ThreadPoolExecutor")
 _MEMORY_ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One object's documentation.
 
     `id` is the qualified name under which users reach the object (`pathlib.Path.rglob`; for
@@ -81,8 +79,7 @@ class Document:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """One way to reach a documented object: a name, and how good a name it is (less is better)."""
 
     module: str
@@ -91,9 +88,13 @@ class _Candidate:
     documented: object
 
 
+@functools.cache
 def documents() -> tuple[Document, ...]:
     """Return the collection, sorted by id; each object once, under its most public name."""
-    return _documents()
+    return tuple(
+        Document(name, f"{name}{_signature(documented)}\n\n{_docstring(documented)}")
+        for name, documented in _documented_objects().items()
+    )
 
 
 def questions(wording: Literal["plain", "hard"] = "hard") -> tuple["Sample", ...]:
@@ -116,14 +117,6 @@ def questions(wording: Literal["plain", "hard"] = "hard") -> tuple["Sample", ...
 
 
 @functools.cache
-def _documents() -> tuple[Document, ...]:
-    return tuple(
-        Document(name, f"{name}{_signature(documented)}\n\n{_docstring(documented)}")
-        for name, documented in _documented_objects().items()
-    )
-
-
-@functools.cache
 def _documented_objects() -> dict[str, object]:
     """Map each document's id to the object it documents, sorted by id."""
     objects = _best(_candidates(), lambda candidate: id(_underlying(candidate.documented)))
@@ -141,15 +134,9 @@ def _best(
 ) -> list[_Candidate]:
     """Return, of the candidates with equal keys, the one with the best name each."""
     best: dict[Hashable, _Candidate] = {}
-    for candidate in candidates:
-        rival = best.setdefault(key(candidate), candidate)
-        if _goodness(candidate) < _goodness(rival):
-            best[key(candidate)] = candidate
+    for candidate in sorted(candidates, key=lambda each: (each.rank, len(each.name), each.name)):
+        best.setdefault(key(candidate), candidate)
     return list(best.values())
-
-
-def _goodness(candidate: _Candidate) -> tuple[object, ...]:
-    return (*candidate.rank, len(candidate.name), candidate.name)
 
 
 def _what_the_reader_sees(candidate: _Candidate) -> tuple[str, str, str]:

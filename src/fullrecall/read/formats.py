@@ -162,18 +162,8 @@ def _embedding_qa(dataset: object) -> LabeledRows | None:
     questions, corpus, relevant = parts
     texts = {str(key): text for key, text in corpus.items()}
     return (
-        (
-            f"query {query!r}",
-            {
-                "id": query,
-                "user_input": question,
-                "reference_contexts": [
-                    _node(query, texts, own_id) for own_id in _ids(query, relevant.get(query))
-                ],
-                IDS: relevant.get(query) or [],
-            },
-        )
-        for query, question in questions.items()
+        (f"query {name!r}", {"id": name, "user_input": question, **_nodes(relevant, name, texts)})
+        for name, question in questions.items()
     )
 
 
@@ -181,24 +171,16 @@ def _attribute(dataset: object, name: str) -> Any:
     return dataset.get(name) if isinstance(dataset, Mapping) else getattr(dataset, name, None)
 
 
-def _ids(query: object, relevant: object) -> list[str]:
+def _nodes(relevant: Row, query: Any, texts: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the IDs of a query's relevant nodes, and their texts."""
     try:
-        return list(map(as_id, as_list(relevant or (), ordered=False)))
+        ids = [as_id(own_id) for own_id in as_list(relevant.get(query) or (), ordered=False)]
+        return {IDS: ids, "reference_contexts": [Context(texts[name], id=name) for name in ids]}
+    except KeyError as error:
+        problem = f"relevant_docs names {error}, which has no text in the corpus of {len(texts)}"
     except ValueError as error:
-        problem = f"query {query!r}: relevant_docs: {error}"
-        raise InputError(problem, field="relevant_docs") from None
-
-
-def _node(query: object, texts: Mapping[str, object], own_id: str) -> Context:
-    """Return a relevant node with its text."""
-    text = texts.get(own_id)
-    if not isinstance(text, str):
-        raise InputError(
-            f"query {query!r}: relevant_docs names {own_id!r}, which has no text in the corpus of "
-            f"{len(texts)} documents: add it there, or remove it here",
-            field="relevant_docs",
-        )
-    return Context(text, id=own_id)
+        problem = f"relevant_docs: {error}"
+    raise InputError(f"query {query!r}: {problem}", field="relevant_docs")
 
 
 def _labelled_rag(dataset: object) -> LabeledRows | None:
