@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.extras import pandas
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.extras import imported, pandas
 from fullrecall.identifiers import shown
 
 if TYPE_CHECKING:
@@ -110,10 +109,7 @@ def _narwhals_frame(
     }
     by_name = {name: [row[position] for row in cells] for position, name in enumerate(kinds)}
     schema = {name: types[kind] for name, kind in kinds.items()}
-    try:
-        import_module(backend)  # narwhals names no library that is missing
-    except ImportError:
-        raise MissingExtraError(backend, _EXTRAS[backend], purpose) from None
+    imported(backend, backend, _EXTRAS[backend], purpose)  # narwhals names no missing library
     return nw.from_dict(by_name, schema, backend=backend).to_native()
 
 

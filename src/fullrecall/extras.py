@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from fullrecall.errors import MissingExtraError
 
 
-def pandas(purpose: str) -> Any:
-    """Return pandas; raises `MissingExtraError` naming the extra and what needs it."""
+def imported(module: str, package: str, extra: str, purpose: str) -> Any:
+    """Return a module; raises `MissingExtraError` naming the extra and what needs it."""
     try:
-        import pandas as pd
+        return import_module(module)
     except ImportError:
-        raise MissingExtraError("pandas", "pandas", purpose) from None
-    return pd
+        raise MissingExtraError(package, extra, purpose) from None
+
+
+def pandas(purpose: str) -> Any:
+    """Return pandas."""
+    return imported("pandas", "pandas", "pandas", purpose)
 
 
 def pyplot(purpose: str) -> Any:
-    """Return `matplotlib.pyplot`; raises `MissingExtraError` naming the extra and what needs it."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", purpose) from None
-    return plt
+    """Return `matplotlib.pyplot`."""
+    return imported("matplotlib.pyplot", "matplotlib", "plot", purpose)
 
 
 def pyarrow(purpose: str) -> Any:
-    """Return pyarrow with `compute` and `parquet`.
-
-    Raises `MissingExtraError` naming the extra and what needs it.
-    """
-    try:
-        import pyarrow as pa
-        import pyarrow.compute
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet", purpose) from None
-    return pa
+    """Return pyarrow with `compute` and `parquet`."""
+    for name in ("compute", "parquet"):
+        imported(f"pyarrow.{name}", "pyarrow", "parquet", purpose)
+    return import_module("pyarrow")

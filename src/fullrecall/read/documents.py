@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.corpus import Document
-from fullrecall.errors import InputError, MissingExtraError
+from fullrecall.errors import InputError
+from fullrecall.extras import imported
 from fullrecall.hits import context_of
 from fullrecall.identifiers import as_id, shown
 
@@ -124,11 +125,8 @@ def html_text(page: str) -> str:
 
     Scripts, styles and the head are left out. Raises `MissingExtraError` without beautifulsoup4.
     """
-    try:
-        from bs4 import BeautifulSoup
-    except ImportError:
-        raise MissingExtraError("beautifulsoup4", "html", "Reading HTML") from None
-    whole = BeautifulSoup(page, "html.parser")
+    soups = imported("bs4", "beautifulsoup4", "html", "Reading HTML")
+    whole = soups.BeautifulSoup(page, "html.parser")
     soup = whole.body or whole  # also where the head was never closed
     for element in soup(("script", "style", "template", "noscript", "head")):
         element.decompose()
