@@ -68,7 +68,6 @@ LAZY = (
     "fullrecall.calibration",
     "fullrecall.read",
     "fullrecall.diagnosis",
-    "fullrecall.evaluation",
     "fullrecall.judges",
     "fullrecall.report",
     "fullrecall.results",

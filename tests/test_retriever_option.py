@@ -158,7 +158,8 @@ def test_without_a_retrieval_the_option_is_named() -> None:
 def test_an_interrupt_shows_what_was_scored() -> None:
     """Ctrl-C while the function searches: the answers until then are saved; exit 130."""
     slow = "import os, time\n\n\ndef search(question):\n    if 'Oslo' in question:\n"
-    slow += "        os.write(1, b'searching')\n        time.sleep(600)\n    return ['d1']\n"
+    slow += "        time.sleep(1)\n        os.write(1, b'searching')\n"
+    slow += "        time.sleep(600)\n    return ['d1']\n"
     Path("slow.py").write_text(slow, encoding="utf-8")
     program = "from fullrecall.cli import main; main()"
     process = subprocess.Popen(

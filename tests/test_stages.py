@@ -237,8 +237,8 @@ def test_mistakes_are_named() -> None:
         KeyError, match="no stage 'densely': choose one of sparse, dense, fused, final"
     ):
         reports["densely"]
-    options: dict[str, Any] = {"keep": "summary"}
-    with pytest.raises(ParameterError, match="takes no keep="):
+    options: dict[str, Any] = {"view": "read"}
+    with pytest.raises(ParameterError, match="takes no view="):
         evaluate_stages([TWO_BRANCHES], IdRecall(), **options)
 
 

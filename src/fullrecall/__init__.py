@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from fullrecall.calibration import Label, calibrate
     from fullrecall.context import Context
     from fullrecall.diagnosis import diagnose
-    from fullrecall.evaluation import aevaluate, evaluate
     from fullrecall.evaluation.contest import choose
+    from fullrecall.evaluation.run import aevaluate, evaluate
     from fullrecall.evaluation.stages import aevaluate_stages, evaluate_stages
     from fullrecall.judges import LLMJudge
     from fullrecall.report import Report, compare
@@ -86,13 +86,13 @@ _MODULES = {
     "Sample": "sample",
     "SpanRecall": "scorers",
     "TextRecall": "scorers",
-    "aevaluate": "evaluation",
+    "aevaluate": "evaluation.run",
     "aevaluate_stages": "evaluation.stages",
     "calibrate": "calibration",
     "choose": "evaluation.contest",
     "compare": "report",
     "diagnose": "diagnosis",
-    "evaluate": "evaluation",
+    "evaluate": "evaluation.run",
     "evaluate_stages": "evaluation.stages",
 }
 

@@ -455,16 +455,6 @@ def test_bad_arguments_are_refused_before_anything_is_asked() -> None:
     assert not asked
 
 
-def test_progress_is_told_line_by_line_where_there_is_no_terminal(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Each look says how far it is and how many are left."""
-    choose(questions(32), IdRecall(), {"a": search_of(0.5, "a"), "b": search_of(0.5, "b")})
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "fullrecall: 2/32 questions, 2 of 2 retrievers left"
-    assert len(lines) == 16
-
-
 class Crashes(RuleBasedStateMachine):
     """A race whose process dies at any moment, beside one that runs straight through."""
 

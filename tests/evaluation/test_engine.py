@@ -12,7 +12,7 @@ import pytest
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample
 from fullrecall.errors import InputError
-from fullrecall.evaluation import aevaluate, evaluate
+from fullrecall.evaluation.run import aevaluate, evaluate
 from fullrecall.models import Completion
 from fullrecall.models.chat import ChatRequest
 from fullrecall.result import Status

@@ -15,7 +15,7 @@ import pytest
 
 from fullrecall import Budget, IdRecall, Sample
 from fullrecall.errors import Interrupted
-from fullrecall.evaluation import aevaluate, evaluate
+from fullrecall.evaluation.run import aevaluate, evaluate
 from fullrecall.models import Completion
 from fullrecall.models.chat import ChatRequest
 from fullrecall.result import Status

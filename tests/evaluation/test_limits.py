@@ -10,7 +10,7 @@ from tests.evaluation.delayed_model import QUICK, DelayedModel, HttpError, sampl
 
 from fullrecall import IdRecall
 from fullrecall.errors import ParameterError, RunStopped
-from fullrecall.evaluation import evaluate
+from fullrecall.evaluation.run import evaluate
 from fullrecall.models import Completion, Failure
 from fullrecall.models.chat import ChatRequest
 from fullrecall.models.retries import Retries

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullrecall import IdRecall
-from fullrecall.evaluation import evaluate
+from fullrecall.evaluation.run import evaluate
 
 if TYPE_CHECKING:
     from fullrecall.run.progress import Progress

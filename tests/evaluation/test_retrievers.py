@@ -287,28 +287,6 @@ def test_what_an_adapter_records_as_failed_for_its_thread_is_asked_there(
 
 
 @WAYS
-def test_what_is_opened_at_the_first_question_stays_in_its_thread(
-    run: Evaluate, tmp_path: Path
-) -> None:
-    """A connection that is opened when it is first needed belongs to the first thread."""
-    opened: list[sqlite3.Connection] = []
-    threads = set()
-
-    def find(question: str) -> list[Context]:
-        if not opened:
-            opened.append(sqlite3.connect(tmp_path / "b.db"))
-            opened[0].execute("create table documents (id text)")
-        opened[0].execute("insert into documents values (?)", (question,))
-        threads.add(threading.get_ident())
-        return [Context(id=question)]
-
-    report = run(questions(40), find, max_concurrency=8)
-    assert [row.results[0].score for row in report] == [1.0] * 40
-    assert len(threads) == 1
-    assert threading.get_ident() not in threads
-
-
-@WAYS
 def test_what_works_in_no_thread_says_so(run: Evaluate) -> None:
     """The reason is the library's own."""
     here = threading.get_ident()

@@ -46,7 +46,6 @@ def test_labels_and_details() -> None:
     count, wrong, unscored = found.errors["language"]
     assert (count, wrong, unscored) == (13, 0, 13)
     assert found.errors["number"][1] == 0
-    assert found.agreement is None
     assert examine(LexicalJudge(), PAIRS, details=False, progress=False).errors.keys() == {
         "labeled"
     }
@@ -81,36 +80,12 @@ def test_measures_by_hand(told: dict[bool, str], accuracy: float, auc: float) ->
     assert found.usage.calls == len(PAIRS)
 
 
-def test_agreement_between_runs_asks_anew() -> None:
-    """Each run asks the model again, the one that changes its mind is found out."""
-    answers = iter(["supported"] * 4 + ["supported", "not_supported"] * 2)
-
-    def script(_: Any) -> str:
-        return json.dumps(
-            {
-                "verdicts": [
-                    {
-                        "id": 1,
-                        "together": False,
-                        "verdict": next(answers),
-                        "citations": [{"context": 1, "quote": ""}],
-                    }
-                ]
-            }
-        )
-
-    found = examine(
-        LLMJudge(ScriptedChatModel(script)), PAIRS[:4], details=False, runs=2, progress=False
-    )
-    assert found.agreement == 0.5
-
-
 def test_what_cannot_be_examined_is_named() -> None:
-    """No pairs, no runs; labels of one kind have no balanced accuracy."""
+    """No pairs, none of a kind; labels of one kind have no balanced accuracy."""
     with pytest.raises(InputError, match="no labeled claims"):
         examine(LexicalJudge(), [])
-    with pytest.raises(ParameterError, match="runs"):
-        examine(LexicalJudge(), PAIRS, runs=0)
+    with pytest.raises(ParameterError, match="per_kind"):
+        examine(LexicalJudge(), PAIRS, per_kind=0)
     found = examine(LexicalJudge(), PAIRS[:3], details=False, progress=False)
     assert (found.balanced_accuracy, found.auc) == (None, None)
 
@@ -180,11 +155,9 @@ class TestCommand:
     def test_json_and_output(self, labels: Path, tmp_path: Path) -> None:
         """Figures as JSON; the report and the labels for `calibrate`."""
         output = tmp_path / "judged.jsonl"
-        result = self.run(
-            "lexical@0.4", "--labels", str(labels), "--json", "--runs", "2", "--output", str(output)
-        )
+        result = self.run("lexical@0.4", "--labels", str(labels), "--json", "--output", str(output))
         figures = json.loads(result.stdout)
-        assert (figures["judge"], figures["agreement"]) == ("lexical:0.4", 1.0)
+        assert figures["judge"] == "lexical:0.4"
         calibrated = CliRunner().invoke(
             app, ["judge", "calibrate", str(output), str(output.with_suffix(".labels.jsonl"))]
         )

@@ -19,7 +19,7 @@ from fullrecall.evaluation.examination import examine as examination_of
 from fullrecall.evaluation.run import Options
 
 
-@taking(examination_of, "runs details seed")
+@taking(examination_of, "details seed")
 @taking(Options, "store max_concurrency")
 def examine(
     judge: str = "lexical",
@@ -45,12 +45,11 @@ def examine(
     Examples:
       fullrecall judge examine lexical
       fullrecall judge examine nli:models/nli-deberta --labels labels.jsonl
-      fullrecall judge examine openai:gpt-4o-mini --labels labels.jsonl --runs 3
+      fullrecall judge examine openai:gpt-4o-mini --labels labels.jsonl
       fullrecall judge examine lexical --labels labels.jsonl --output judged.jsonl
 
     - `judge`: lexical, nli:MODEL, openai:MODEL or anthropic:MODEL.
     - `labels`: Labeled claims: .jsonl. Default: the demo's questions.
-    - `runs`: Judge all claims this many times, to measure agreement.
     - `details`: Make false claims from the true ones.
     - `per_kind`: Make at most N false claims of each kind.
     - `output`: Save the report here (.jsonl), and its labels beside it, for `judge calibrate`.
@@ -114,8 +113,6 @@ def _lines(examination: Examination) -> list[Any]:
     ]
     if examination.threshold is not None:
         lines.append(f"threshold that fits these labels: {examination.threshold:.3f}")
-    if examination.agreement is not None:
-        lines.append(f"agreement between runs: {examination.agreement:.3f}")
     usage = examination.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
     cost = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}, "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fullrecall.context import Context
 from fullrecall.diagnosis import Diagnosis, diagnose
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation import evaluate
+from fullrecall.evaluation.run import evaluate
 from fullrecall.report import Report
 from fullrecall.scorers import IdRecall
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -84,7 +83,7 @@ def choose(
     - `confidence`: the name is wrong with probability 1 - confidence at most.
     - `count_tokens`: counts the tokens of a text. Default: what a context's metadata tell
       (`metadata["tokens"]`), else its characters / 4.
-    - `progress`: show a bar on standard error or, where that is no terminal, a line at each look.
+    - `progress`: show a bar on standard error, where that is a terminal.
     - `options`: `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, and `budget`, as
       `evaluate` takes them, for each retriever and look. Seconds of calls include what they wait
       for each other: `max_concurrency=1` measures them one by one.
@@ -313,16 +312,10 @@ class _Contest:
 
 @contextmanager
 def _bar(*, shown: bool) -> Iterator[Callable[[Race], None]]:
-    """Yield what shows how far a race is after each look."""
-    if not shown:
-        yield lambda _: None
-        return
-    if not sys.stderr.isatty():
-        yield _log
-        return
+    """Yield what shows on a terminal how far a race is after each look."""
     from tqdm import tqdm
 
-    with tqdm(unit=" questions", delay=1.0, leave=False) as bar:
+    with tqdm(unit=" questions", delay=1.0, leave=False, disable=None if shown else True) as bar:
 
         def show(race: Race) -> None:
             bar.total = len(race.plan)
@@ -330,11 +323,6 @@ def _bar(*, shown: bool) -> Iterator[Callable[[Race], None]]:
             bar.set_postfix_str(_left(race), refresh=True)
 
         yield show
-
-
-def _log(race: Race) -> None:
-    sys.stderr.write(f"fullrecall: {race.position:,}/{len(race.plan):,} questions, {_left(race)}\n")
-    sys.stderr.flush()
 
 
 def _left(race: Race) -> str:

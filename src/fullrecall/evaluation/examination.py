@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 import random
 import time
 from collections import defaultdict
@@ -19,7 +19,7 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.identifiers import shown
 from fullrecall.judges.falsification import TRANSLATIONS, falsified
-from fullrecall.judges.flow import arun, side_by_side
+from fullrecall.judges.flow import run, side_by_side
 from fullrecall.judges.judge import Flow, Judge
 from fullrecall.read.containers import json_lines
 from fullrecall.read.text_files import FilePath, existing_file
@@ -51,19 +51,19 @@ class Pair(NamedTuple):
 
 
 class Judgment(NamedTuple):
-    """A pair and what the judge found: its label in each run, None where it gave none.
+    """A pair and what the judge found: its label, None where it gave none.
 
     `score` is how far the judge finds it supported, where it says so.
     """
 
     pair: Pair
-    labels: tuple[str | None, ...]
+    label: str | None
     score: float | None = None
 
     @property
     def supported(self) -> bool | None:
-        """Whether the first run found it supported in full; None without a verdict."""
-        return None if self.labels[0] is None else self.labels[0] == "supported"
+        """Whether it was found supported in full; None without a verdict."""
+        return None if self.label is None else self.label == "supported"
 
 
 @runtime_checkable
@@ -83,8 +83,8 @@ class GradingJudge(Protocol):
 class Examination:
     """What a judge was found to be worth; immutable.
 
-    `judge` is its name, `judgments` one for each pair, `usage` what the first run sent and paid,
-    `seconds` how long it took. `report` holds the first run's labeled claims, for `calibrate`.
+    `judge` is its name, `judgments` one for each pair, `usage` what was sent and paid, `seconds`
+    how long it took. `report` holds the labeled claims, for `calibrate`.
     `rules` are the kinds of false claims that the judge has a rule of its own for: how often it
     credits those says little about what it has none for.
     """
@@ -171,14 +171,6 @@ class Examination:
         ]
         return (sum(shares) / len(shares), len(shares)) if shares else None
 
-    @property
-    def agreement(self) -> float | None:
-        """The share of pairs with the same label in every run; None after a single one."""
-        if not self.judgments or len(self.judgments[0].labels) == 1:
-            return None
-        same = sum(len(set(judgment.labels)) == 1 for judgment in self.judgments)
-        return same / len(self.judgments)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
         return {
@@ -202,7 +194,6 @@ class Examination:
                 for name, ruled in (("with a rule", True), ("without a rule", False))
                 for credit in [self.false_credit(ruled=ruled)]
             },
-            "agreement": self.agreement,
             "calls": self.usage.calls,
             "prompt_tokens": self.usage.prompt_tokens,
             "completion_tokens": self.usage.completion_tokens,
@@ -216,7 +207,6 @@ def examine(
     *,
     details: bool = True,
     per_kind: int | None = None,
-    runs: int = 1,
     seed: int = 0,
     **options: Any,
 ) -> Examination:
@@ -225,45 +215,26 @@ def examine(
     - `details`: also on true claims of these pairs with one detail made false, in thirty kinds,
       and on one true and one false claim in each of thirteen languages.
     - `per_kind`: the most claims of one kind, drawn by `seed`; None takes all.
-    - `runs`: judge all so many times, to see how often the labels agree. Each run asks anew.
-    - `options`: those of `evaluate`, such as `store`, `budget`, `max_concurrency`; the store is
-      that of the first run.
+    - `options`: those of `evaluate`, such as `store`, `budget`, `max_concurrency`.
 
     Raises `InputError` without a pair, and what `evaluate` raises.
     """
-    for name, value in (("runs", runs), ("per_kind", 1 if per_kind is None else per_kind)):
-        if not isinstance(value, int) or value < 1:
-            raise ParameterError(f"{name} must be at least 1, got {value!r}")
+    if per_kind is not None and (not isinstance(per_kind, int) or per_kind < 1):
+        raise ParameterError(f"per_kind must be at least 1, got {per_kind!r}")
     examined = list(pairs)
     if not examined:
         raise InputError("no labeled claims: pass at least one")
     if details:
         examined += _false_details(examined, seed, per_kind)
-    labels: list[list[str | None]] = [[] for _ in examined]
-    first: Report | None = None
     began = time.perf_counter()
-    seconds = 0.0
-    for run in range(runs):
-        run_options = options if not run else {k: v for k, v in options.items() if k != "store"}
-        report = evaluate(_samples(examined), ClaimRecall(judge=judge), **run_options)
-        if first is None:
-            first, seconds = report, time.perf_counter() - began
-        for verdicts, row in zip(labels, report.rows, strict=True):
-            findings = row.results[0].findings
-            verdicts.append(findings[0].verdict if len(findings) else None)
-    assert first is not None  # noqa: S101 - there is at least one run
-    scores = _scores(judge, examined)
-    return Examination(
-        judge.name,
-        tuple(
-            Judgment(pair, tuple(verdicts), score)
-            for pair, verdicts, score in zip(examined, labels, scores, strict=True)
-        ),
-        reduce(Usage.plus, (row.results[0].usage for row in first.rows), Usage()),
-        seconds,
-        first,
-        frozenset(getattr(judge, "rules", ())),
-    )
+    report = evaluate(_samples(examined), ClaimRecall(judge=judge), **options)
+    seconds = time.perf_counter() - began
+    results = [row.results[0] for row in report.rows]
+    labels = [next((finding.verdict for finding in each.findings), None) for each in results]
+    judgments = map(Judgment, examined, labels, _scores(judge, examined))
+    usage = reduce(Usage.plus, (result.usage for result in results), Usage())
+    rules = frozenset(getattr(judge, "rules", ()))
+    return Examination(judge.name, tuple(judgments), usage, seconds, report, rules)
 
 
 def read_pairs(path: FilePath) -> Iterator[Pair]:
@@ -358,22 +329,14 @@ def _scores(judge: Judge, pairs: Sequence[Pair]) -> list[float | None]:
     if not isinstance(judge, GradingJudge):
         return [None] * len(pairs)
     flows = [judge.support([pair.claim], pair.contexts, question=pair.question) for pair in pairs]
-
-    async def all_of_them() -> Sequence[Sequence[float]]:
-        answers, _ = await arun(side_by_side(flows))
-        return answers
-
-    # Away from a running loop, if there is one: a notebook's.
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as thread:
-        return [grades[0] for grades in thread.submit(asyncio.run, all_of_them()).result()]
+    answers, _ = run(side_by_side(flows))
+    return [grades[0] for grades in answers]
 
 
 def _grade(judgment: Judgment) -> float:
     if judgment.score is not None:
         return judgment.score
-    return _ORDER[judgment.labels[0] or "not_supported"]
+    return _ORDER[judgment.label or "not_supported"]
 
 
 def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float | None:
@@ -404,8 +367,6 @@ def _auc(graded: Sequence[tuple[bool, float]]) -> float | None:
 
 def write_labels(examination: Examination, path: Path) -> None:
     """Write the labels beside the report, as `fullrecall judge calibrate` reads them."""
-    import json
-
     with path.open("w", encoding="utf-8") as file:
         for number, judgment in enumerate(examination.judgments, start=1):
             if judgment.pair.kind != LABELED:

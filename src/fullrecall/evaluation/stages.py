@@ -77,32 +77,40 @@ class StageReports(Shown, Mapping[str, Report]):
         asked after, and only scored samples are.
         """
         return [
-            lost
+            Lost(
+                row.label,
+                row.sample.user_input,
+                result.method.name,
+                had.target.label,
+                stage,
+                had.rank,
+                by,
+            )
             for position, row in enumerate(self.final.rows)
             for nth, result in enumerate(row.results)
             if result.status is Status.SCORED and result.method.headline == Recall
-            for lost in (
-                *self._lost(position, nth, row, result),
-                *self._unread(position, nth, row, result),
+            for stage, had, by in (
+                *self._dropped(position, nth, row, result),
+                *self._unread(position, nth, result),
             )
         ]
 
-    def _lost(self, position: int, nth: int, row: Row, result: Result) -> Iterator[Lost]:
-        stages = row.sample.stages
-        into = {stage.name: stage.into or FINAL for stage in stages}
-        results_by_score = {
-            stage.name: {finding.target.any_of: finding for finding in at_stage.findings}
-            for stage in stages
-            for at_stage in [self[stage.name].rows[position].results[nth]]
-            if at_stage.status is Status.SCORED
-        }
+    def _found(self, stage: str, position: int, nth: int) -> dict[tuple[str, ...], Finding]:
+        """Return what a stage had of each target; nothing where it was not measured."""
+        result = self[stage].rows[position].results[nth] if stage in self else None
+        if result is None or result.status is not Status.SCORED:
+            return {}
+        return {finding.target.any_of: finding for finding in result.findings}
+
+    def _dropped(
+        self, position: int, nth: int, row: Row, result: Result
+    ) -> Iterator[tuple[str, Finding, str]]:
+        """Yield the last stage that had more of a target than is left, and who dropped it."""
+        into = {stage.name: stage.into or FINAL for stage in row.sample.stages}
+        at_stage = {name: self._found(name, position, nth) for name in into}
         for finding in result.findings:
             target = finding.target.any_of
-            had: dict[str, Finding] = {
-                name: findings[target]
-                for name, findings in results_by_score.items()
-                if target in findings
-            }
+            had = {name: found[target] for name, found in at_stage.items() if target in found}
             # Stages stand in the order in which they ran: no later one had more than is left.
             last = next(
                 (name for name in reversed(had) if _credit(had[name]) > _credit(finding)), None
@@ -112,36 +120,17 @@ class StageReports(Shown, Mapping[str, Report]):
             by = into[last]
             while by != FINAL and by not in had:  # what was not measured there is not blamed on it
                 by = into[by]
-            yield Lost(
-                row.label,
-                row.sample.user_input,
-                result.method.name,
-                finding.target.label,
-                last,
-                had[last].rank,
-                by,
-            )
+            yield last, had[last], by
 
-    def _unread(self, position: int, nth: int, row: Row, result: Result) -> Iterator[Lost]:
+    def _unread(
+        self, position: int, nth: int, result: Result
+    ) -> Iterator[tuple[str, Finding, str]]:
         """Yield the targets that the final list has and the model's prompt lacks."""
-        if PROMPT not in self:
-            return
-        read = self[PROMPT].rows[position].results[nth]
-        if read.status is not Status.SCORED:
-            return
-        credit = {finding.target.any_of: _credit(finding) for finding in read.findings}
+        read = self._found(PROMPT, position, nth)
         for had in result.ranked:
-            target = had.target
-            if _credit(had) > credit.get(target.any_of, _credit(had)):
-                yield Lost(
-                    row.label,
-                    row.sample.user_input,
-                    result.method.name,
-                    target.label,
-                    FINAL,
-                    had.rank,
-                    PROMPT,
-                )
+            left = read.get(had.target.any_of)
+            if left is not None and _credit(had) > _credit(left):
+                yield FINAL, had, PROMPT
 
     @property
     def sheets(self) -> Sequence[Sheet]:
@@ -160,9 +149,9 @@ def evaluate_stages(
 ) -> StageReports:
     """Score each stage's list as if it had been the final one, and the final one itself.
 
-    `samples` have a recorded `retrieval`, as the adapters fill it in; `options` are `evaluate`'s,
-    without `keep`. All is one run of `evaluate`: a judge is asked once for each stage, but what
-    does not depend on what was retrieved, such as the claims of a reference, is asked once.
+    `samples` have a recorded `retrieval`, as the adapters fill it in; `options` are `evaluate`'s.
+    All is one run of `evaluate`: a judge is asked once for each stage, but what does not depend on
+    what was retrieved, such as the claims of a reference, is asked once.
 
     Raises what `evaluate` raises, and `InputError` for a stage that is named "final" or "prompt".
     """
@@ -196,10 +185,6 @@ def stage_names(samples: Iterable[Sample]) -> list[str]:
 
 
 def _checked(samples: Sequence[Sample], options: Mapping[str, Any]) -> list[str]:
-    if "keep" in options:
-        raise ParameterError(
-            "evaluate_stages takes no keep=: finding where targets were dropped needs the rows"
-        )
     if options.get("view", "contexts") != "contexts":
         raise ParameterError("evaluate_stages takes no view=: it scores what each stage returned")
     names = stage_names(samples)

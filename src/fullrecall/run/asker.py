@@ -2,8 +2,8 @@
 
 One algorithm says what is asked, waited for, and handed on; one driver waits in a thread, the other
 in an event loop. A call is made in a thread of its own, or is a task of an event loop. What cannot
-leave the thread that made it, such as an SQLite connection, is noticed by what it raises, and
-called there from then on.
+leave the caller's thread, such as an SQLite connection that was opened there, is noticed by what it
+raises, and called there from then on.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
+from fullrecall.hits import IdKey
 from fullrecall.models.transport import Portal
 from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.retrievers import (
+    RetrieverLike,
     as_retrieval,
+    as_retriever,
     belongs_elsewhere,
     failed,
     is_asynchronous,
@@ -54,13 +57,11 @@ class _Outcome(NamedTuple):
 
 @dataclass(eq=False)
 class _Call:
-    """A call under way; one in a thread has a `worker`, and may take up to `bound` seconds."""
+    """A call under way; one in a thread may take up to `bound` seconds, from when it `began`."""
 
     future: Future[_Outcome | BaseException]
-    worker: _Worker | None = None
     bound: float | None = None
     began: float | None = None
-    """When its thread began with it; None before."""
 
     @property
     def seconds_left(self) -> float | None:
@@ -72,10 +73,7 @@ class _Call:
 
     def given_up(self) -> _Outcome:
         """Return what comes of it after its last second; its thread is not to be waited for."""
-        assert self.worker is not None  # noqa: S101 - a task of a loop ends itself
-        assert self.bound is not None  # noqa: S101 - the same
-        self.worker.is_stuck = True
-        return _Outcome(_late(self.bound))
+        return _Outcome(_late(self.bound or 0.0))
 
 
 _Step: TypeAlias = "Sample | _Call | None"
@@ -169,7 +167,7 @@ class Asker:
             is_bound = is_thread_bound(retrieval)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises
             return _Outcome(failed(error), belongs_elsewhere(str(error)))
-        return _Outcome(_timed(retrieval, began), is_bound)
+        return _Outcome(retrieval.lasting(perf_counter() - began), is_bound)
 
     async def aask(self, sample: Sample) -> _Outcome:
         """Ask in this event loop."""
@@ -181,18 +179,14 @@ class Asker:
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises
             return _Outcome(_late(bound) if limit.expired() else failed(error))
         is_bound = is_thread_bound(retrieval) and not is_asynchronous(self.retriever)
-        return _Outcome(_timed(retrieval, began), is_bound)
+        return _Outcome(retrieval.lasting(perf_counter() - began), is_bound)
 
     def _steps(self, calls: _Calls) -> _Steps:
-        """Yield what is to be done next; receive what came of it.
-
-        The first call in a thread goes alone: what a retriever makes when it is first used may
-        belong to that thread.
-        """
+        """Yield what is to be done next; receive what came of it."""
         pending: deque[tuple[Sample, bool, _Call | None]] = deque()
         is_over, error = False, None
         while True:
-            while not is_over and len(pending) < (self.max_concurrency if calls.go_along else 1):
+            while not is_over and len(pending) < self.max_concurrency:
                 sample = yield None
                 if isinstance(sample, Sample):
                     is_asked = sample.user_input is not None and self.seconds_left() != 0
@@ -203,12 +197,10 @@ class Asker:
             if not pending:
                 break
             sample, is_asked, call = pending[0]
-            outcome = None
-            while call is not None:
-                outcome = yield call
-                if isinstance(outcome, BaseException):
-                    raise outcome
-                call = calls.again(sample, call) if outcome.is_bound else None
+            outcome = None if call is None else (yield call)
+            if isinstance(outcome, BaseException):
+                raise outcome
+            calls.are_here = calls.are_here or (outcome is not None and outcome.is_bound)
             if is_asked and (outcome is None or outcome.is_bound):
                 outcome = self.ask(sample)
             pending.popleft()
@@ -217,12 +209,37 @@ class Asker:
             raise error
 
 
-def _timed(retrieval: Retrieval, began: float) -> Retrieval:
-    """Return a record with the seconds of its call.
+class Inquiry:
+    """Asks a retriever for `k` contexts at a time, in the way in which `evaluate` asks it.
 
-    Calls wait for each other where several run at once: `max_concurrency=1` measures one by one.
+    What it takes is what `evaluate(retriever=…)` takes. Raises `ParameterError` for anything else.
     """
-    return retrieval.lasting(perf_counter() - began)
+
+    def __init__(
+        self,
+        retriever: RetrieverLike,
+        k: int | None = None,
+        id_key: IdKey | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self._waiting: deque[Sample] = deque()
+        asker = Asker(as_retriever(retriever, k=k, id_key=id_key), 1, timeout)
+        self._answered = asker.asked(self._questions())
+
+    def ask(self, sample: Sample) -> Retrieval:
+        """Return what is retrieved for a sample, or an error that says why nothing is."""
+        self._waiting.append(sample)
+        retrieval = next(self._answered).retrieval
+        assert retrieval is not None  # noqa: S101 - each sample comes back with one
+        return retrieval
+
+    def close(self) -> None:
+        """End what the retriever was asked in."""
+        self._answered.close()
+
+    def _questions(self) -> Iterator[Sample]:
+        while True:  # drawn once for each `ask`, never ahead
+            yield self._waiting.popleft()
 
 
 def _drawn(items: Iterator[Sample]) -> Sample | Exception | None:
@@ -304,43 +321,30 @@ def _late(bound: float | None) -> Retrieval:
 class _Calls:
     """Calls under way: each in a thread, or a task of an event loop.
 
-    A call that is thread-bound is made again in the first thread, then in the caller's own; all
-    that follow are made there.
+    Once a call was thread-bound `are_here`: it, and all that follow, are made in the caller's own.
     """
 
     def __init__(self, asker: Asker, start: _Start, *, in_threads: bool) -> None:
+        self.are_here = False
         self._asker = asker
         self._start = start
         self._in_threads = in_threads
-        self._thread_choice = "any"
-        self._first: _Call | None = None
-        """The first call in a thread."""
         self._workers: list[_Worker] = []
         self._idle: list[_Worker] = []
         self._futures: set[Future[Any]] = set()
 
-    @property
-    def go_along(self) -> bool:
-        """Whether calls may go beside each other: in threads once the first one has ended."""
-        first = self._first
-        return first is None or first.future.done() or self._workers[0].is_stuck
-
     def start(self, sample: Sample) -> _Call | None:
         """Start a call; return None where it is to be made in the caller's thread."""
-        if self._thread_choice == "own":
+        if self.are_here:
             return None
-        if not self._in_threads:
-            return self._noted(_Call(self._start(self._asker.aask, sample)))
-        return self._put(sample, self._workers[0] if self._thread_choice == "first" else None)
-
-    def again(self, sample: Sample, call: _Call) -> _Call | None:
-        """Start a call again that was thread-bound; return None as above."""
-        first = self._workers[0] if self._workers else None
-        if self._thread_choice == "own" or call.worker is first or first is None or first.is_stuck:
-            self._thread_choice = "own"
-            return None
-        self._thread_choice = "first"
-        return self._put(sample, first)
+        if self._in_threads:
+            call = _Call(Future(), self._asker.bound())
+            self._worker().put(sample, call)
+        else:
+            call = _Call(self._start(self._asker.aask, sample))
+        self._futures.add(call.future)
+        call.future.add_done_callback(self._futures.discard)
+        return call
 
     def close(self) -> None:
         """Give up what is under way; threads end, each once its call has returned."""
@@ -349,21 +353,11 @@ class _Calls:
         for worker in self._workers:
             worker.end()
 
-    def _put(self, sample: Sample, worker: _Worker | None) -> _Call:
-        if worker is None and self._idle:
-            worker = self._idle.pop()
-        elif worker is None:
-            worker = _Worker(self._asker.ask, self._idle)
-            self._workers.append(worker)
-        call = _Call(Future(), worker, self._asker.bound())
-        self._first = self._first or call
-        worker.put(sample, call)
-        return self._noted(call)
-
-    def _noted(self, call: _Call) -> _Call:
-        self._futures.add(call.future)
-        call.future.add_done_callback(self._futures.discard)
-        return call
+    def _worker(self) -> _Worker:
+        if self._idle:
+            return self._idle.pop()
+        self._workers.append(_Worker(self._asker.ask, self._idle))
+        return self._workers[-1]
 
 
 class _Worker:
@@ -373,7 +367,6 @@ class _Worker:
         self._function = function
         self._idle = idle
         self._queue: SimpleQueue[tuple[Context, Sample, _Call] | None] = SimpleQueue()
-        self.is_stuck = False
         threading.Thread(target=self._run, name="fullrecall retriever", daemon=True).start()
 
     def put(self, sample: Sample, call: _Call) -> None:
@@ -395,7 +388,6 @@ class _Worker:
                     outcome = error
                 if call.seconds_left == 0.0 and isinstance(outcome, _Outcome):
                     outcome = call.given_up()
-                self.is_stuck = False
                 self._idle.append(self)
                 call.future.set_result(outcome)
                 del outcome

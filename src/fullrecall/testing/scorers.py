@@ -13,7 +13,7 @@ from math import isclose
 from typing import TypeAlias
 
 from fullrecall.context import Context
-from fullrecall.evaluation import aevaluate, evaluate
+from fullrecall.evaluation.run import aevaluate, evaluate
 from fullrecall.findings import Finding
 from fullrecall.measures import MEASURES, ContextPrecision, Measure, Recall
 from fullrecall.records import plain_row, row_of

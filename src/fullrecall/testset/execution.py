@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from fullrecall.errors import JudgeError, ParameterError, RunStopped
-from fullrecall.evaluation import evaluate
+from fullrecall.evaluation.run import evaluate
 from fullrecall.judges.flow import run as run_flow
 from fullrecall.judges.judge import Flow
 from fullrecall.models.chat import ChatModel
