@@ -9,9 +9,8 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.load import dumpd
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from fullrecall import Context, IdRecall, SpanRecall
+from fullrecall import Context, IdRecall
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Recall
 from langchain_fullrecall import contexts
@@ -123,51 +122,10 @@ def test_chunks_of_a_source_share_its_id(documents: list[Document]) -> None:
     ]
 
 
-def test_places_come_from_start_index() -> None:
-    """`source_key` gives the half-open range that the text splitter cut out; else there is none."""
-    (context,) = contexts([DOCUMENT], source_key="source")
-    assert (context.source, context.start, context.end) == ("a.md", 120, 129)
-    assert contexts([DOCUMENT])[0].start is None
-
-
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {"source": "a", "start_index": -1},
-        {"source": "a"},
-        {"start_index": 3},
-        {"source": "a", "start_index": "3"},
-    ],
-)
-def test_a_place_that_is_not_known_is_not_made_up(metadata: dict[str, Any]) -> None:
-    """Splitters write -1 where they did not find a chunk again: such a chunk has no place."""
-    (context,) = contexts([Document("text", metadata=metadata)], source_key="source")
-    assert (context.source, context.start, context.end) == (None, None, None)
-
-
 def test_a_place_that_a_context_has_is_kept() -> None:
     """A `Context` written as a mapping, as `to_dict` does, keeps its place."""
     context = Context("text", id="a", source="doc", start=3, end=7)
     assert contexts([context, context.to_dict()]) == [context, context]
-
-
-def test_spans_are_compared_by_place() -> None:
-    """Chunks of a real splitter carry their place through to `SpanRecall`."""
-    text = "".join(f"Sentence number {n} says something of its own. " for n in range(20))
-    splitter = RecursiveCharacterTextSplitter(
-        chunk_size=100, chunk_overlap=20, add_start_index=True
-    )
-    chunks = splitter.create_documents([text, text], [{"source": "one"}, {"source": "two"}])
-    of_one = [chunk for chunk in chunks if chunk.metadata["source"] == "one"]
-    wanted = {"text": text[150:300], "source": "one", "start": 150, "end": 300}
-
-    def recall(found: list[Document]) -> float | None:
-        retrieved = contexts(found, source_key="source")
-        result = SpanRecall().score(retrieved_contexts=retrieved, reference_contexts=[wanted])
-        return result.score
-
-    assert recall(of_one) == 1.0
-    assert recall([chunk for chunk in chunks if chunk not in of_one]) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -196,13 +154,6 @@ def test_an_id_key_of_another_kind_is_refused(id_key: Any) -> None:
     """The error names the parameter and the value."""
     with pytest.raises(ParameterError, match="id_key"):
         contexts([], id_key=id_key)
-
-
-@pytest.mark.parametrize("source_key", ["", 7, ("a",)])
-def test_a_source_key_of_another_kind_is_refused(source_key: Any) -> None:
-    """The error names the parameter and the value."""
-    with pytest.raises(ParameterError, match="source_key"):
-        contexts([], source_key=source_key)
 
 
 def test_the_chunks_of_one_source_become_one() -> None:

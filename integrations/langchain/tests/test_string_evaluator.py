@@ -21,15 +21,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langsmith.evaluation import RunEvaluator
 from langsmith.schemas import DataType, Example
 
-from fullrecall import (
-    Context,
-    ContextPrecision,
-    EntityRecall,
-    IdRecall,
-    Sample,
-    SpanRecall,
-    TextRecall,
-)
+from fullrecall import ContextPrecision, EntityRecall, IdRecall, Sample, SpanRecall, TextRecall
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Recall
 from fullrecall.result import Method, Result, Status
@@ -274,14 +266,6 @@ def test_a_reference_that_may_be_anything_is_refused(
     """An error that says how to write it beats a score of something else."""
     with pytest.raises(InputError, match=message):
         RecallStringEvaluator(scorer).evaluate_strings(prediction=documents, reference=reference)
-
-
-def test_a_reference_keeps_its_place(documents: list[Document]) -> None:
-    """A reference `Context` is taken as it is, with or without a text."""
-    found = [Document("0123456789", metadata={"source": "a", "start_index": 5})]
-    evaluator = RecallStringEvaluator(SpanRecall(), id_key="source", source_key="source")
-    wanted = Context(id="r", source="a", start=10, end=20)
-    assert score_of(evaluator, prediction=found, reference=[wanted]) == 0.5
 
 
 def test_an_output_may_say_that_retrieval_failed() -> None:

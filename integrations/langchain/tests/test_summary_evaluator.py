@@ -90,7 +90,6 @@ def test_the_mean_and_its_coverage(
     )
     told = json.loads(json.dumps(mean.evaluator_info))["fullrecall"]
     assert [told[count] for count in ("runs", "scored", "undefined", "unscored")] == [4, 2, 1, 1]
-    assert told["without_id"] == 0
 
 
 def test_nothing_is_scored_twice(target: Any, rows: list[Example], client: Client) -> None:
@@ -189,14 +188,6 @@ def test_ids_of_the_wrong_level_are_warned_of(documents: list[Document], example
     assert "no reference ID of 2 samples is among the retrieved" in mean.comment
     found: Any = RecallStringEvaluator(id_key="source").summary(runs, rows)
     assert (found.score, "no reference ID" in found.comment) == (1.0, False)
-
-
-def test_documents_without_an_id_are_counted(documents: list[Document], example: Any) -> None:
-    """Over the whole experiment."""
-    some = [documents[0], Document("x")]
-    summary = RecallStringEvaluator().summary
-    mean: Any = summary([run_with(some)] * 2, [example(reference_context_ids=["d0"])] * 2)
-    assert mean.comment == "mean of 2 of 2 runs; 2 of 4 documents have no ID"
 
 
 def test_many_threads_may_share_it(documents: list[Document], example: Any) -> None:

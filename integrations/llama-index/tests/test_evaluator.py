@@ -21,17 +21,10 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.response_synthesizers.no_text import NoText
-from llama_index.core.schema import (
-    MetadataMode,
-    NodeRelationship,
-    NodeWithScore,
-    QueryBundle,
-    RelatedNodeInfo,
-    TextNode,
-)
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import ToolOutput
 
-from fullrecall import Context, IdRecall, Sample, SpanRecall, TextRecall
+from fullrecall import Context, IdRecall, Sample, TextRecall
 from fullrecall.errors import ParameterError
 from fullrecall.measures import RR, Recall
 from fullrecall.result import Result, Status
@@ -259,25 +252,6 @@ def test_texts_are_scored_in_the_mode_that_was_chosen(scored: Nodes) -> None:
     )
     assert (plain.score, for_llm.score) == (0.0, 1.0)
     assert for_llm.contexts == [wanted]
-
-
-def test_offsets_are_read_on_demand() -> None:
-    """With `offsets=True` spans are compared by place: the same words elsewhere do not count."""
-    text = "A sentence that stands twice."
-    node = TextNode(
-        text=text,
-        start_char_idx=500,
-        end_char_idx=500 + len(text),
-        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="doc")},
-    )
-    wanted = Context(text, source="doc", start=0, end=len(text))
-    scores = [
-        RecallEvaluator(SpanRecall(), offsets=offsets)
-        .evaluate(contexts=[node], reference_contexts=[wanted])
-        .score
-        for offsets in (False, True)
-    ]
-    assert scores == [1.0, 0.0]
 
 
 def test_arguments_that_are_none_are_not_given(scored: Nodes) -> None:

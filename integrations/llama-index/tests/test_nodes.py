@@ -26,7 +26,7 @@ from llama_index.core.schema import (
 )
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from fullrecall import IdRecall, Sample, SpanRecall
+from fullrecall import IdRecall, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.id_levels import ids_seen
 from llama_index.evaluation.fullrecall import contexts
@@ -206,47 +206,6 @@ def test_contexts_are_snapshots_of_live_nodes() -> None:
     assert after[0].node.get_content() == "the whole window"
     assert before[0].text == "sentence"
     assert before[0].metadata == {"window": "the whole window"}
-
-
-def test_offsets_are_taken_on_demand_and_compared_by_place() -> None:
-    """With `offsets=True` a span is found where it was cut from, not where its words recur."""
-    text = "A sentence that stands twice."
-    here, there = cut("doc", text, 0, len(text)), cut("doc", text, 500, 500 + len(text))
-    wanted = contexts([here], offsets=True)
-    assert [(c.source, c.start, c.end) for c in wanted] == [("doc", 0, len(text))]
-
-    def recall(node: TextNode, *, offsets: bool) -> float | None:
-        retrieved = contexts([node], offsets=offsets)
-        return SpanRecall().score(retrieved_contexts=retrieved, reference_contexts=wanted).score
-
-    assert recall(here, offsets=True) == 1.0
-    assert recall(there, offsets=True) == 0.0
-    assert recall(there, offsets=False) == 1.0
-
-
-def test_offsets_of_a_node_parser_are_places_in_the_document() -> None:
-    """What LlamaIndex's own parser cuts can be read off the document at the context's place."""
-    text = "The tower stands in Paris. It is 330 metres high. Rome is the capital of Italy. " * 2
-    parser = TokenTextSplitter(chunk_size=60, chunk_overlap=3)
-    read = contexts(parser.get_nodes_from_documents([Document(id_="d", text=text)]), offsets=True)
-    assert {context.source for context in read} == {"d"}
-    assert "".join(text[c.start : c.end] for c in read) == "".join(c.text or "" for c in read)
-
-
-@pytest.mark.parametrize(
-    "node",
-    [
-        TextNode(text="no document", start_char_idx=0, end_char_idx=11),
-        cut("doc", "the window of a sentence", 10, 18),
-        cut("doc", "before the start", -16, 0),
-        Document(text="no offsets"),
-    ],
-    ids=["no document", "replaced text", "negative", "no text node"],
-)
-def test_offsets_that_are_not_those_of_the_text_are_left_out(node: Any) -> None:
-    """A replaced text has the old offsets: they would place it where it is not."""
-    (context,) = contexts([node], offsets=True)
-    assert (context.source, context.start, context.end) == (None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ A translator writes down each event of its framework as a `Step`, by a `StepLog`
 decides the rest.
 """
 
-from fullrecall.steps.failures import brief
+from fullrecall.steps.failures import brief, incompatible
 from fullrecall.steps.log import ROOT, StepLog
 from fullrecall.steps.reading import StepOptions, StepReading
 from fullrecall.steps.record import plain_context, retrieval_of
@@ -25,6 +25,7 @@ __all__ = [
     "StepReading",
     "ValueReader",
     "brief",
+    "incompatible",
     "plain_context",
     "retrieval_of",
 ]

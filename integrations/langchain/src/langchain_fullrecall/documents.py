@@ -42,11 +42,10 @@ class Original(NamedTuple):
 class DocumentReader:
     """How documents are read as contexts: the parameters of `contexts`, checked once.
 
-    Raises `ParameterError` for an `id_key` or a `source_key` of another kind.
+    Raises `ParameterError` for an `id_key` of another kind.
     """
 
     id_key: IdKey = None
-    source_key: str | None = None
     collapse: bool = False
 
     def __post_init__(self) -> None:
@@ -57,8 +56,6 @@ class DocumentReader:
                     "id_key must be a metadata key, several of them, or a function of a document "
                     f"that returns its ID, got {self.id_key!r}"
                 )
-        if self.source_key is not None and not _is_key(self.source_key):
-            raise ParameterError(f"source_key must be a metadata key, got {self.source_key!r}")
 
     def contexts(self, documents: Iterable[DocumentLike]) -> list[Context]:
         """Return `documents` as contexts, in their order; see the function `contexts`."""
@@ -89,7 +86,7 @@ class DocumentReader:
             raise InputError(message, field="retrieved_contexts") from error.__cause__
 
     def _context(self, item: object) -> Context:
-        if isinstance(item, Context) and self.id_key is None and self.source_key is None:
+        if isinstance(item, Context) and self.id_key is None:
             return item
         text, own_id, score, metadata, span = parts_of(item)
         own = Original(own_id, score, metadata, span)
@@ -98,8 +95,6 @@ class DocumentReader:
     def context(self, text: str | None, own_id: ID | None, original: Original) -> Context:
         """Return a context of this text and ID, with the rest of a document."""
         _, score, metadata, span = original
-        if self.source_key is not None:
-            span = self._span_of(text, metadata) or span
         if not span:  # most have none, and each of them pays for keywords
             return Context(text, id=own_id, score=score, metadata=metadata)
         return Context(text, id=own_id, score=score, metadata=metadata, **span)
@@ -128,20 +123,11 @@ class DocumentReader:
         parts = ["" if value is None else as_id(value) for value in values]
         return ":".join(parts) if all(parts) else None
 
-    def _span_of(self, text: str | None, metadata: dict[str, Any]) -> dict[str, Any] | None:
-        """Return where the text was cut from; None where the metadata do not say."""
-        source, start = metadata.get(self.source_key or ""), metadata.get("start_index")
-        # Text splitters write -1 for a chunk that they did not find again in its source.
-        if source is None or text is None or not isinstance(start, int) or start < 0:
-            return None
-        return {"source": source, "start": start, "end": start + len(text)}
-
 
 def contexts(
     documents: Iterable[DocumentLike],
     *,
     id_key: IdKey = None,
-    source_key: str | None = None,
     collapse: bool = False,
 ) -> list[Context]:
     """Return documents as contexts, in their order, which is the rank.
@@ -150,19 +136,15 @@ def contexts(
     or a bare text. What a context holds is a copy: documents change under the hands of whoever
     shares them. `id_key` says where the ID stands (see `IdKey`); a document without it has no ID.
 
-    With `source_key`, a document whose metadata hold that key and `start_index` (text splitters
-    write it with `add_start_index=True`) gets `source`, `start` and `end`, by which `SpanRecall`
-    compares places instead of texts. Leave it out where a compressor has shortened the texts.
-
     With `collapse`, documents of one ID become one context, at the rank of the first of them:
     the chunks of a source count once, and k counts sources. Its text is theirs, with a blank line
     between; score and metadata are the first one's, and it has no place. Without it k counts
     chunks, and an ID that comes again earns nothing more. Documents without an ID stay.
 
     Raises `InputError`, naming the position, for what is no document; `ParameterError` for an
-    `id_key` or `source_key` of another kind.
+    `id_key` of another kind.
     """
-    return DocumentReader(id_key, source_key, collapse).contexts(documents)
+    return DocumentReader(id_key, collapse).contexts(documents)
 
 
 def by_id(contexts: Iterable[Context]) -> list[Context]:

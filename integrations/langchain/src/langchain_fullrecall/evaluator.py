@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.runnables import RunnableConfig
@@ -28,7 +27,7 @@ from fullrecall.scorers import Scorer
 from fullrecall.steps import ROOT
 from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
-from langchain_fullrecall.live import partial_of, steps_of_live, watch
+from langchain_fullrecall.live import live_run, watch
 from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, unscored
 from langchain_fullrecall.outputs import checked_key, held, unwrapped
 from langchain_fullrecall.record import Options, reading_of, reason
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from langsmith.schemas import Example, Run
 
 
-_making = Lock()  # not one for each evaluator: an evaluator with a lock could not be pickled
 _CLASSIC = "langchain_classic.evaluation.schema"
 
 
@@ -74,7 +72,7 @@ class RecallStringEvaluator(RunEvaluator):
       what a later step dropped; or "read", what the model's prompt had.
     - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
       is stale in it is unscored.
-    - `options`: `id_key`, `source_key`, `collapse`, `which`, `failed_calls`, as `observed` takes
+    - `options`: `id_key`, `collapse`, `which`, `failed_calls`, as `observed` takes
       them. A `which` or `view` other than the default is part of the key: "id_recall[bm25]@5".
 
     A run that cannot be measured has no score, and a comment that says why. One evaluator may
@@ -174,10 +172,9 @@ class RecallStringEvaluator(RunEvaluator):
         `evaluate(target, …, evaluators=[evaluator], summary_evaluators=[evaluator.summary])`.
         From when it is first asked for, the evaluator keeps every run's result for it.
         """
-        with _making:
-            if self._summary is None:
-                self._summary = RecallSummary(self.measure_run, self.measures, self.feedback_keys)
-            return self._summary
+        if self._summary is None:
+            self._summary = RecallSummary(self.measure_run, self.measures, self.feedback_keys)
+        return self._summary
 
     def evaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
@@ -367,19 +364,14 @@ class RecallStringEvaluator(RunEvaluator):
         output = unwrapped(run.outputs or {})
         if not run.error:
             checked_key(output if isinstance(output, Mapping) else run.outputs, self._documents_key)
-        live = steps_of_live(run)
-        if live is None:
-            stored = StoredRun(run)
-            steps, root, partial = stored.steps, stored.root, stored.partial
-        else:
-            (steps, root), partial = live, partial_of(run)
+        recorded = live_run(run) or StoredRun(run)
         unseen = unseen_in(run)
         retrieval = self._reading.retrieval(
-            steps,
+            recorded.steps,
             output,
-            root=root,
+            root=recorded.root,
             response=answer_of(run.outputs or {}),
-            partial=partial or broken(),
+            partial=recorded.partial or broken(),
             unseen=unseen,
         )
         query = question_of(inputs, self._input_key)

@@ -50,15 +50,13 @@ def feedback(
 
 def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
     """Return what LangSmith is to keep beside the score, as plain JSON values."""
-    result, ids = measured.result, measured.ids
+    result = measured.result
     info: dict[str, Any] = {
         "status": str(result.status),
         "reason": result.reason,
         "method": plain_method(result.method),
         "missed": _listed(result.missed),
     }
-    if ids is not None:
-        info["without_id"] = ids.without_id
     if whole:
         info["row"] = plain_row(_kept(measured), [result], default=str)
     return {"fullrecall": info}

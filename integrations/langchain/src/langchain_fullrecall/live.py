@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 from weakref import WeakSet
 
@@ -82,16 +82,24 @@ def watch(evaluator: object) -> None:
     _experiments.evaluators.add(evaluator)
 
 
-def steps_of_live(run: Run) -> tuple[list[Step], Hashable] | None:
-    """Return the steps of a run that was recorded, and the ID of its root; None for another."""
+class LiveRun(NamedTuple):
+    """The steps of a run that was recorded, the ID of its root, and why they are partial."""
+
+    steps: list[Step]
+    root: Hashable
+    partial: str | None
+
+
+def live_run(run: Run) -> LiveRun | None:
+    """Return what was recorded of a run; None for one that was not, or is gone."""
     recorder = _experiments.recorder(run.id)
     if recorder is None:
         return None
-    steps = recorder.log.steps
+    steps, partial = recorder.log.steps, recorder.log.partial
     last = max((step.ended or step.began for step in steps), default=0)
     own_step = recorder.log.step(run.id.int)  # the target is a LangChain object: its own root
     if own_step is not None:
-        return steps, own_step.id
+        return LiveRun(steps, own_step.id, partial)
     output = unwrapped(run.outputs or {})
     contents = recorder.log.reader.read_result(output)
     root = Step(
@@ -106,10 +114,4 @@ def steps_of_live(run: Run) -> tuple[list[Step], Hashable] | None:
         began=0,
         ended=last + 1,
     )
-    return [root, *steps], ROOT
-
-
-def partial_of(run: Run) -> str | None:
-    """Return why the recording of a run is partial; None if it is not, or was not recorded."""
-    recorder = _experiments.recorder(run.id)
-    return None if recorder is None else recorder.log.partial
+    return LiveRun([root, *steps], ROOT, partial)

@@ -33,13 +33,12 @@ class Options(StepOptions, total=False):
     """How retrieved documents are read: `failed_calls`, `other_tools`, and these.
 
     - `id_key`: where a document's ID stands: `Document.id` by default, a metadata key, several of
-      them, or a function of the document. `source_key`, `collapse`: those of `contexts`.
+      them, or a function of the document. `collapse`: that of `contexts`.
     - `which`: of nested and of several retriever calls, those that count: "outermost" (default),
       whose documents are merged or reranked already; "innermost", their parts; or a `Selection`.
     """
 
     id_key: IdKey
-    source_key: str | None
     collapse: bool
     which: Level | Selection
 

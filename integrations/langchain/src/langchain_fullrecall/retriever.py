@@ -57,7 +57,7 @@ def observed(
       message of a user for agents, `{"input": question}` for a chain that has one such key, else
       the question itself.
     - `documents_key`: the key of the output that holds the final list. Default: the usual names.
-    - `options`: those of `Options`: `id_key`, `source_key`, `collapse`, `which`, `failed_calls`.
+    - `options`: those of `Options`: `id_key`, `collapse`, `which`, `failed_calls`.
 
     How often a failing retriever is called again is for LangChain to say:
     `observed(retriever.with_retry())`. Raises `ParameterError` for what cannot be called.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import Context as Variables
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -14,13 +14,15 @@ from langchain_core.runnables import Runnable
 from langchain_core.tracers import LangChainTracer
 from langsmith import tracing_context
 
-from fullrecall.steps import ROOT, retrieval_of
+from fullrecall.steps import ROOT, incompatible, retrieval_of
 from langchain_fullrecall.offline import offline_client
 from langchain_fullrecall.recorder import Recorder
 
 
-class _Inner(BaseRetriever):
-    """Returns two documents."""
+class _Probe(BaseRetriever):
+    """Returns what a function of the query does."""
+
+    work: Callable[[str], list[Document]]
 
     def _get_relevant_documents(
         self,
@@ -28,31 +30,19 @@ class _Inner(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
-        return [Document(page_content=query, id="1"), Document(page_content="other", id="2")]
+        return self.work(query)
 
 
-class _Outer(BaseRetriever):
-    """Returns the first document of another retriever, which it tells nothing of itself."""
-
-    def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
-    ) -> list[Document]:
-        return _Inner().invoke(query)[:1]
+def _two(query: str) -> list[Document]:
+    return [Document(page_content=query, id="1"), Document(page_content="other", id="2")]
 
 
-class _Down(_Inner):
-    """Fails."""
+def _first_of_two(query: str) -> list[Document]:
+    return _Probe(name="inner", work=_two).invoke(query)[:1]
 
-    def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
-    ) -> list[Document]:
-        raise TimeoutError(query)
+
+def _fail(query: str) -> list[Document]:
+    raise TimeoutError(query)
 
 
 def _unsent(chain: Runnable[Any, Any], recorder: Recorder) -> Any:
@@ -74,7 +64,8 @@ def broken() -> str | None:
     A tiny chain runs once through LangChain's own callbacks: a retriever that fails, whose
     fallback is a retriever with another one inside.
     """
-    chain: Runnable[Any, Any] = _Down().with_fallbacks([_Outer()])
+    fallback = _Probe(name="outer", work=_first_of_two)
+    chain: Runnable[Any, Any] = _Probe(name="down", work=_fail).with_fallbacks([fallback])
     recorder = Recorder()
     recorder.log.begin_call("q")
     try:
@@ -82,8 +73,8 @@ def broken() -> str | None:
     except Exception as error:  # noqa: BLE001 - whatever it is, this version cannot be recorded
         return _incompatible(f"{type(error).__name__}: {error}")
     recorder.log.end_call(output)
-    steps = {step.kind + step.name: step for step in recorder.log.steps}
-    inner, outer = steps.get("retriever_Inner"), steps.get("retriever_Outer")
+    steps = {step.name: step for step in recorder.log.steps if step.kind == "retriever"}
+    inner, outer = steps.get("inner"), steps.get("outer")
     if inner is None or outer is None or inner.parent != outer.id:
         return _incompatible("a retriever inside of a retriever is not reported as such")
     fallbacks = recorder.log.step(outer.parent)
@@ -96,7 +87,4 @@ def broken() -> str | None:
 
 
 def _incompatible(what: str) -> str:
-    return (
-        f"langchain-core {version('langchain-core')} cannot be recorded by "
-        f"langchain-fullrecall {version('langchain-fullrecall')}: {what}"
-    )
+    return incompatible(what, "langchain-fullrecall", "langchain-core")

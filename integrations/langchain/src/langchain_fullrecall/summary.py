@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
@@ -46,23 +45,14 @@ class RecallSummary:
         self._measures = tuple(measures)
         self._keys = tuple(keys)
         self._measured_runs: dict[UUID, Measured] = {}
-        self._lock = Lock()
         self.__name__ = f"{keys[0]}.mean"  # LangSmith names the trace after it
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._keys[0]!r})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = Lock()
-
     def remember(self, run_id: UUID, measured: Measured) -> None:
         """Keep what was measured for a run."""
-        with self._lock:
-            self._measured_runs[run_id] = measured
+        self._measured_runs[run_id] = measured
 
     def __call__(
         self, runs: Sequence[Run], examples: Sequence[Example]
@@ -84,12 +74,9 @@ class RecallSummary:
         return means[0] if len(means) == 1 else EvaluationResults(results=means)
 
     def _of(self, run: Run, example: Example | None) -> Measured:
-        with self._lock:
-            measured = self._measured_runs.get(run.id)
-        if measured is None:
-            measured = self._measured(run, example)
-            self.remember(run.id, measured)
-        return measured
+        if run.id not in self._measured_runs:
+            self.remember(run.id, self._measured(run, example))
+        return self._measured_runs[run.id]
 
 
 def _feedback(
@@ -100,26 +87,12 @@ def _feedback(
     problem: str | None,
 ) -> EvaluationResult:
     estimate = summary[measure]
-    ids = [each.ids for each in measured if each.ids is not None]
-    coverage = {
-        "runs": len(measured),
-        "scored": summary.scored,
-        "undefined": summary.undefined,
-        "unscored": summary.unscored,
-        "reasons": dict(summary.reasons),
-        "interval": None if estimate.interval is None else list(estimate.interval),
-    }
-    if ids:
-        coverage["without_id"] = sum(each.without_id for each in ids)
     parts = [f"mean of {summary.scored} of {len(measured)} runs"]
     if summary.undefined:
         parts.append(f"{summary.undefined} undefined, without reference items")
     if summary.unscored:
         reasons = ", ".join(f"{reason} ({n})" for reason, n in summary.reasons.items())
         parts.append(f"{summary.unscored} unscored: {reasons}")
-    if coverage.get("without_id"):
-        total = sum(each.retrieved for each in ids)
-        parts.append(f"{coverage['without_id']} of {total} documents have no ID")
     if problem is not None:
         parts.append(problem)
     return EvaluationResult(
@@ -130,7 +103,12 @@ def _feedback(
             "fullrecall": {
                 "method": plain_method(summary.method),
                 "measure": measure.name,
-                **coverage,
+                "runs": len(measured),
+                "scored": summary.scored,
+                "undefined": summary.undefined,
+                "unscored": summary.unscored,
+                "reasons": dict(summary.reasons),
+                "interval": None if estimate.interval is None else list(estimate.interval),
             }
         },
     )

@@ -50,7 +50,7 @@ class RecallEvaluator(BaseEvaluator):
       what a later step dropped; or "read", what the model's prompt had.
     - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
       is stale in it is unscored.
-    - `options`: how nodes are read: `id_key`, `metadata_mode`, `offsets` and `expand` of
+    - `options`: how nodes are read: `id_key`, `metadata_mode` and `expand` of
       `contexts`, `failed_calls` and `other_tools` of `observed`.
 
     `evaluate`, `evaluate_response` and their async forms take the same and return a

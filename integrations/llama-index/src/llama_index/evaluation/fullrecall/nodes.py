@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
 from operator import attrgetter
-from typing import Any, TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.storage.docstore.types import BaseDocumentStore
@@ -34,7 +34,6 @@ def contexts(
     *,
     id_key: IdKey = "node_id",
     metadata_mode: MetadataMode | str = MetadataMode.NONE,
-    offsets: bool = False,
     expand: BaseDocumentStore | None = None,
 ) -> list[Context]:
     """Return LlamaIndex nodes as contexts, in their order, which is the rank.
@@ -45,9 +44,6 @@ def contexts(
       none.
     - `metadata_mode`: which metadata stand in the text. The default leaves them out, as
       `node.get_content()` does; `MetadataMode.LLM` gives the text that the LLM reads.
-    - `offsets`: whether `source`, `start` and `end` tell where the text was cut from. Off by
-      default, since LlamaIndex's node parsers find a chunk's place by searching for its text:
-      where a document repeats itself, it may be the wrong place.
     - `expand`: a docstore, such as `storage_context.docstore`. A node that was cut into smaller
       ones then stands as the smallest of them, in their order, each with its score: an
       `AutoMergingRetriever` returns parents where the references name leaves. Ranks count them.
@@ -57,7 +53,7 @@ def contexts(
     `expand` that does not exist, `InputError` for items that are no nodes, for IDs that are
     none, and for smaller nodes that the docstore does not have.
     """
-    return NodeReader(id_key, metadata_mode, offsets=offsets, expand=expand).contexts(nodes)
+    return NodeReader(id_key, metadata_mode, expand=expand).contexts(nodes)
 
 
 class NodeReader:
@@ -68,7 +64,6 @@ class NodeReader:
         id_key: IdKey = "node_id",
         metadata_mode: MetadataMode | str = MetadataMode.NONE,
         *,
-        offsets: bool = False,
         expand: BaseDocumentStore | None = None,
     ) -> None:
         if expand is not None and not isinstance(expand, BaseDocumentStore):
@@ -80,7 +75,6 @@ class NodeReader:
         self.expand = expand
         self._get_id = _id_getter(id_key)
         self._mode = _mode(metadata_mode)
-        self._offsets = offsets
 
     def contexts(self, nodes: Iterable[NodeLike]) -> list[Context]:
         """Return `nodes` as contexts; raise `InputError` for items that are not nodes."""
@@ -97,13 +91,11 @@ class NodeReader:
 
     def context(self, node: BaseNode, score: float | None, id: str | None) -> Context:  # noqa: A002
         """Return a node as a context of this ID."""
-        span: dict[str, Any] = _span_of(node) if self._offsets else {}
         return Context(
             content_of(node, self._mode),
             id=id,
             score=score if score is not None and isfinite(score) else None,
             metadata=node.metadata,
-            **span,
         )
 
     def id_of(self, node: BaseNode, rank: int) -> str | None:
@@ -210,14 +202,3 @@ def _leaves(node: BaseNode, docstore: BaseDocumentStore, rank: int) -> Iterator[
                 "docstore given as expand"
             )
         yield from _leaves(part, docstore, rank)
-
-
-def _span_of(node: BaseNode) -> dict[str, Any]:
-    """Return where the node's text was cut from, nothing where the node does not know."""
-    if not isinstance(node, TextNode) or node.ref_doc_id is None:
-        return {}
-    start, end = node.start_char_idx, node.end_char_idx
-    # Of another length, the offsets are not this text's: a postprocessor has replaced it.
-    if start is None or end is None or start < 0 or end - start != len(node.text):
-        return {}
-    return {"source": node.ref_doc_id, "start": start, "end": end}

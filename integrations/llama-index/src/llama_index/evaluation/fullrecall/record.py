@@ -25,7 +25,6 @@ class Options(StepOptions, total=False):
 
     id_key: IdKey
     metadata_mode: MetadataMode | str
-    offsets: bool
     expand: BaseDocumentStore | None
 
 

@@ -57,7 +57,7 @@ def observed(
 
     - `argument`: the name under which a workflow's `run` takes the question. Default: `user_msg`
       for agents; the only required field of the workflow's start event; else `query`.
-    - `options`: those of `Options`: `id_key`, `metadata_mode`, `offsets`, `expand`,
+    - `options`: those of `Options`: `id_key`, `metadata_mode`, `expand`,
       `failed_calls`, `other_tools`.
 
     Each question is asked of a chat engine, and of an agent, in a conversation of its own. A

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import version
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
@@ -12,7 +11,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.simple_summarize import SimpleSummarize
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from fullrecall.steps import ROOT, retrieval_of
+from fullrecall.steps import ROOT, incompatible, retrieval_of
 from llama_index.evaluation.fullrecall.recorder import Recorder, recorders, recording
 
 _TEXTS = {"1": "the first document", "2": "the second document"}
@@ -79,8 +78,4 @@ def _problem(recorder: Recorder) -> str | None:
 
 def _incompatible(what: str) -> str:
     packages = ("llama-index-core", "llama-index-instrumentation")
-    versions = " and ".join(f"{name} {version(name)}" for name in packages)
-    return (
-        f"{versions} cannot be recorded by llama-index-evaluation-fullrecall "
-        f"{version('llama-index-evaluation-fullrecall')}: {what}"
-    )
+    return incompatible(what, "llama-index-evaluation-fullrecall", *packages)
