@@ -41,11 +41,11 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: score(SAMPLES, IdRecall(), k=5), "k belongs to a measure: report.summary(Rec"),
     (lambda: score(SAMPLES, IdRecall(), retreiver=len), "did you mean retriever?"),
     (lambda: score(SAMPLES, IdRecall(), retriever="search"), "got 'search'"),
-    (lambda: REPORT.summary(5), "expected a measure, got 5: write Recall @ 5"),
-    (lambda: REPORT.values(5), "got 5: write Recall @ 5"),
-    (lambda: REPORT.to_frame(7), "got 7: write Recall @ 7"),
-    (lambda: compare(REPORT, REPORT, 3), "got 3: write Recall @ 3"),  # type: ignore[call-overload]
-    (lambda: REPORT.summary([Recall @ 5]), "got a list: pass each by itself"),
+    (lambda: REPORT.summary(5), "expected a measure such as Recall @ 5, got 5"),
+    (lambda: REPORT.values(5), "such as Recall @ 5, got 5"),
+    (lambda: REPORT.to_frame(7), "such as Recall @ 5, got 7"),
+    (lambda: compare(REPORT, REPORT, 3), "such as Recall @ 5, got 3"),  # type: ignore[call-overload]
+    (lambda: REPORT.summary([Recall @ 5]), "such as Recall @ 5, got [Recall @ 5]"),
     (lambda: REPORT.summary("recal@1"), "choose one of recall, precision"),
     (lambda: REPORT.summary("mrr@5"), "it is rr here"),
     (lambda: REPORT.summary(IdRecall()), "expected a measure such as Recall @ 5"),

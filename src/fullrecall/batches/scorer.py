@@ -109,11 +109,18 @@ class BatchScorer(Limits):
                     f"store must be a path or a redis:// URL here, got "
                     f"{type(self.store).__name__}: each worker opens it"
                 )
-            if not self._is_served:  # workers may run in another directory
+            if not str(self.store).startswith(SCHEMES):  # workers may run in another directory
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
         self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
-        self._open_account()
         Columns(self.rename)
+        budget, address = self._bounds, self._address
+        if budget is not None and address is None:
+            raise ParameterError(
+                "budget and rate need store=…, a file or a redis:// URL that all workers share"
+            )
+        if budget is not None and address is not None:
+            with address.open() as ledger:  # workers find the account there, or send nothing
+                ledger.open_account(budget.owner)
 
     def __call__(self, batch: Any) -> Any:
         """Return a batch with its scores, as a table of the same kind."""
@@ -174,12 +181,9 @@ class BatchScorer(Limits):
         # The job is left out: two scorers that do the same are the same to Dask.
         from fullrecall.results.files import columns
 
-        parts = (getattr(self, each.name) for each in fields(self) if each.name not in _NO_TOKEN)
+        names = {each.name for each in fields(self)} - {"scorers", "retries", "_job"}
+        parts = (getattr(self, name) for name in sorted(names))
         return (columns.head(self._methods), *map(str, parts))
-
-    @property
-    def _is_served(self) -> bool:
-        return isinstance(self.store, str) and self.store.startswith(SCHEMES)
 
     @property
     def _address(self) -> Address | None:
@@ -194,18 +198,6 @@ class BatchScorer(Limits):
         from fullrecall.run.budget import Budget
 
         return replace(self.budget or Budget(), rate=self.rate)
-
-    def _open_account(self) -> None:
-        """Open the account of the job: workers find it there, or send nothing."""
-        budget, address = self._bounds, self._address
-        if budget is None:
-            return
-        if address is None:
-            raise ParameterError(
-                "budget and rate need store=…, a file or a redis:// URL that all workers share"
-            )
-        with address.open() as ledger:
-            ledger.open_account(budget.owner)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -349,8 +341,6 @@ def _readable(value: object) -> object:
 
 _LEFT = ("id", "user_input", "group")
 """What is kept of a row that is no sample, as far as it can be read."""
-
-_NO_TOKEN = ("scorers", "retries", "_job")
 
 
 def _whole_number(value: object, column: str, number: int) -> int:

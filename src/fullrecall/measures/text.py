@@ -44,17 +44,11 @@ def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
 
 
 def _as_measure(value: object) -> Measure:
-    if isinstance(value, Measure):
-        return value
     if isinstance(value, str):
         return parse(value)
-    if isinstance(value, int):
-        raise ParameterError(f"expected a measure, got {value!r}: write Recall @ {value!r}")
-    if isinstance(value, (list, tuple)):
-        raise ParameterError(
-            f"expected a measure, got a {type(value).__name__}: pass each by itself"
-        )
-    raise ParameterError(f"expected a measure such as Recall @ 5, got {value!r}")
+    if not isinstance(value, Measure):
+        raise ParameterError(f"expected a measure such as Recall @ 5, got {value!r}")
+    return value
 
 
 def parse(text: str) -> Measure:

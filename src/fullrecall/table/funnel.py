@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 
-_KEY = "funnel"
-
 
 class Funnel(NamedTuple):
     """References of samples whose records have the same lists, and how many each list has by ID.
@@ -34,8 +32,11 @@ class Funnel(NamedTuple):
         return {"samples": self.samples, "references": self.references, "found": dict(self.found)}
 
 
-def funnel_counts(sample: Sample) -> Counter[str]:
-    """Return what a sample adds to the funnel: nothing unless its record has two of the lists."""
+def funnel_counts(sample: Sample) -> Counter[Any]:
+    """Return what a sample adds to the funnel: nothing unless its record has two of the lists.
+
+    Keys are the names of its lists, with what is counted.
+    """
     record = sample.retrieval
     if record is None or record.error is not None:
         return Counter()
@@ -43,25 +44,24 @@ def funnel_counts(sample: Sample) -> Counter[str]:
     references = [each.any_of for each in sample.reference_context_ids or () if each.grade > 0]
     if len(lists) == 1 or not references:
         return Counter()
-    key = f"{_KEY} {' '.join(lists)}"
-    counts = Counter({f"{key}:samples": 1, f"{key}:references": len(references)})
+    names = tuple(lists)
+    counts = Counter({(names, "samples"): 1, (names, "references"): len(references)})
     for name, ids in lists.items():
-        counts[f"{key}:{name}"] = sum(not ids.isdisjoint(any_of) for any_of in references)
+        counts[names, name] = sum(not ids.isdisjoint(any_of) for any_of in references)
     return counts
 
 
-def funnel_of(counts: Mapping[str, int]) -> Funnel | None:
+def funnel_of(counts: Mapping[Any, int]) -> Funnel | None:
     """Return the funnel of the largest number of samples; None where no list lost anything."""
-    sizes = {
-        key: n for key, n in counts.items() if key.startswith(_KEY) and key.endswith("samples")
-    }
+    by_lists = {key: n for key, n in counts.items() if isinstance(key, tuple)}
+    sizes = {names: n for (names, counted), n in by_lists.items() if counted == "samples"}
     if not sizes:
         return None
-    key = max(sizes, key=lambda each: (sizes[each], each)).removesuffix(":samples")
-    found = {name: counts.get(f"{key}:{name}", 0) for name in key.split()[1:]}
+    names = max(sizes, key=lambda each: (sizes[each], each))
+    found = {name: counts.get((names, name), 0) for name in names}
     if len(set(found.values())) == 1:
         return None
-    return Funnel(sizes[f"{key}:samples"], counts[f"{key}:references"], found)
+    return Funnel(sizes[names], counts[names, "references"], found)
 
 
 def _lists(record: Retrieval) -> dict[str, set[str | None]]:
