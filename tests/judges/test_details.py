@@ -139,18 +139,6 @@ def test_work_is_linear_in_the_contexts(monkeypatch: pytest.MonkeyPatch) -> None
     assert work[1] <= 80 * len(claims) * 4
 
 
-def test_two_contexts_together() -> None:
-    """A claim of two parts is found at the second of them, and more contexts change nothing."""
-    claim = "Ana Ruiz founded Lumo in Lisbon in 1985, and sold Lumo to Bo Holst in 1998."
-    parts = ["Ana Ruiz founded Lumo in Lisbon in 1985.", "Ana Ruiz sold Lumo to Bo Holst in 1998."]
-    judge = LexicalJudge()
-    (verdict,), _ = run(judge.attribute([claim], parts))
-    assert (verdict.label, verdict.together) == ("supported", True)
-    assert {citation.context for citation in verdict.citations} == {0, 1}
-    more = [*parts, *(contexts[0] for _, contexts in facts(10, seed=5))]
-    assert run(judge.attribute([claim], more))[0][0].label == "supported"
-
-
 @pytest.mark.parametrize(
     ("claim", "parts"),
     [

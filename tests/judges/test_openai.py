@@ -110,16 +110,6 @@ def test_async_in_several_loops(endpoint: Endpoint, model: OpenAIChatModel) -> N
     assert [asyncio.run(twice()) for _ in range(3)] == [[0.5, 0.5]] * 3
 
 
-def test_sync_inside_a_running_loop(endpoint: Endpoint, model: OpenAIChatModel) -> None:
-    """A notebook's running loop is no obstacle."""
-    endpoint.says(ANSWER)
-
-    async def cell() -> float | None:
-        return ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score
-
-    assert asyncio.run(cell()) == 0.5
-
-
 @pytest.mark.parametrize(
     ("content", "told", "reason"),
     [
@@ -295,17 +285,6 @@ def test_a_reply_that_is_no_completion_is_asked_for_again(
     assert "could not be read: the reply is not a chat completion: " in result.reason
 
 
-def test_a_bad_request_that_no_schema_explains_is_reported(
-    endpoint: Endpoint, model: OpenAIChatModel
-) -> None:
-    """An unknown model stays an error, and the schema is not blamed for it."""
-    endpoint.script = lambda _: (400, {"error": {"message": "no such model"}})
-    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
-    assert "the endpoint rejected the request: " in result.reason
-    assert "no such model" in result.reason
-    assert ["response_format" in body for body in endpoint.requests] == [True, False]
-
-
 def test_secrets_are_told_to_nobody(endpoint: Endpoint) -> None:
     """Neither a report's head, nor a name, nor a `repr` holds the key or the headers."""
     model = OpenAIChatModel(
@@ -329,28 +308,6 @@ def test_a_model_pickles_and_copies_without_its_connections(endpoint: Endpoint) 
     assert ClaimRecall(judge=LLMJudge(copied)).score(SAMPLE).score == 0.5
     model.close()
     copied.close()
-
-
-def test_requests_side_by_side_all_learn_that_schemas_are_refused(
-    endpoint: Endpoint, model: OpenAIChatModel
-) -> None:
-    """Four requests at once to an endpoint without schemas are all asked again."""
-
-    def script(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        if "response_format" in body:
-            time.sleep(0.1)
-            return 400, {"error": {"message": "response_format is not supported"}}
-        return 200, _body(ANSWER)
-
-    endpoint.script = script
-
-    async def four() -> list[float | None]:
-        scorer = ClaimRecall(judge=LLMJudge(model))
-        results = await asyncio.gather(*(scorer.ascore(SAMPLE) for _ in range(4)))
-        await model.aclose()
-        return [result.score for result in results]
-
-    assert asyncio.run(four()) == [0.5] * 4
 
 
 def test_headers_of_an_error_that_are_no_ascii() -> None:
