@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import json
 import pickle
@@ -94,18 +93,6 @@ def test_without_a_schema_the_text_counts(endpoint: Any) -> None:
     model.close()
 
 
-def test_async_in_several_loops(endpoint: Any, model: Any) -> None:
-    """Each event loop has connections of its own, which `aclose` closes."""
-    endpoint.script = lambda _: (200, message(TOOL))
-
-    async def score() -> Any:
-        result = await ClaimRecall(judge=LLMJudge(model)).ascore(SAMPLE)
-        await model.aclose()
-        return result.score
-
-    assert [asyncio.run(score()) for _ in range(2)] == [0.5, 0.5]
-
-
 def test_a_rejected_schema_is_left_out(endpoint: Any, model: Any) -> None:
     """A 400 is answered by the same request without the tool; twice settles it."""
 
@@ -149,14 +136,6 @@ def test_failures_are_unscored_with_their_reason(
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert result.status is Status.UNSCORED
     assert reason in result.reason
-
-
-def test_an_endpoint_that_is_not_there() -> None:
-    """The address is named."""
-    model = AnthropicChatModel("c", base_url="http://127.0.0.1:9")
-    with pytest.raises(ConnectionError, match=r"127\.0\.0\.1:9"):
-        model.complete(LLMJudge(model).prompts.split("x", kind="claims"))
-    model.close()
 
 
 def test_parameters_and_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.judges.scripted import asked_of, judged, reply, verdict
 
 from fullrecall import ClaimRecall
 from fullrecall.judges import LLMJudge
 from fullrecall.models import Completion, Failure
 from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-from tests.judges.scripted import asked_of, judged, reply, verdict
 
 
 class TestVerdictContract:
@@ -117,31 +112,6 @@ class TestVerdictContract:
             retrieved_contexts=["alpha", "beta"], reference_claims=["first", "second"]
         )
         assert (result.score, asked_of(model.requests[1])) == (1.0, [2])
-
-    def test_order_does_not_matter(self) -> None:
-        """Verdicts belong to claims by number, not by place."""
-        result = judged([reply(verdict(2, "not_supported"), verdict(1, "supported", 1))])
-        assert [finding.verdict for finding in result.findings] == ["supported", "not_supported"]
-
-    def test_no_fault_ever_raises_the_score(self) -> None:
-        """Against an honest judge, each fault leaves the score equal or unscored."""
-        honest = {1: verdict(1, "supported", 1), 2: verdict(2, "not_supported")}
-
-        def faults() -> dict[str, Callable[[list[int]], str]]:
-            return {
-                "omits": lambda ids: reply(*[honest[n] for n in ids if n != 2]),
-                "repeats": lambda ids: reply(*[honest[n] for n in ids], honest[1], honest[1]),
-                "reorders": lambda ids: reply(*[honest[n] for n in reversed(ids)]),
-                "invents": lambda ids: reply(*[honest[n] for n in ids], verdict(3, "supported", 1)),
-                "mislabels": lambda ids: reply(*[{**honest[n], "verdict": "ok"} for n in ids]),
-                "truncates": lambda ids: reply(*[honest[n] for n in ids])[:-9],
-            }
-
-        truth = judged(lambda request: reply(*[honest[n] for n in asked_of(request)])).score
-        for name, fault in faults().items():
-            result = judged(lambda request, fault=fault: fault(asked_of(request)))
-            assert result.score in (None, truth), name
-            assert len(result.findings) + len(result.unmeasured) == 2, name
 
 
 class TestReplies:
