@@ -143,10 +143,15 @@ def test_hostile_replies_are_read_in_linear_work(
     real = replies._DECODER.raw_decode
 
     class Counting:
-        def raw_decode(self, text: str) -> Any:
+        def raw_decode(self, text: str, start: int) -> Any:
             nonlocal read
-            read += len(text)
-            return real(text)
+            try:
+                value, end = real(text, start)
+            except (ValueError, RecursionError) as error:
+                read += getattr(error, "pos", len(text)) - start
+                raise
+            read += end - start
+            return value, end
 
     monkeypatch.setattr(replies, "_DECODER", Counting())
     work = []

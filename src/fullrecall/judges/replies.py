@@ -27,8 +27,6 @@ _CLOSING = {
 }
 _MOST_COMMAS = 5_000
 """Trailing commas that are taken out of a reply; one with more was made to take time."""
-_PIECE = 512  # characters that are tried first
-_LONGEST_TOKEN = 16  # of JSON, strings aside
 _READINGS = 5
 """How often the length of a reply is read in search of answers, all attempts together."""
 _SPARE = 500_000
@@ -154,52 +152,25 @@ def _values(text: str) -> Iterator[Any]:
     text = _without_trailing_commas(text)
     budget = _READINGS * len(text) + _SPARE
     position = 0
-    while budget > 0:
-        opened = _OPENING.search(text, position)
-        if opened is None:
-            return
+    while budget > 0 and (opened := _OPENING.search(text, position)):
+        start = opened.start()
         budget -= _ATTEMPT
         try:
-            value, position = _decoded(text, opened.start())
+            value, position = _DECODER.raw_decode(text, start)
         except RecursionError:
-            brackets = _BRACKETS.match(text, opened.start())
+            brackets = _BRACKETS.match(text, start)
             position = brackets.end() if brackets else opened.end()
             budget -= _NESTED
-        except _NoValueError as error:
+        except ValueError as error:
             position = opened.end()
-            budget -= error.read
+            # What has no end, a string or a number of too many digits, was read to the end.
+            end = len(text)
+            if isinstance(error, json.JSONDecodeError) and "Unterminated" not in error.msg:
+                end = error.pos
+            budget -= end - start
         else:
-            budget -= position - opened.start()
+            budget -= position - start
             yield value
-
-
-class _NoValueError(Exception):
-    """No whole JSON value begins here; `read` is how many characters it took to see."""
-
-    def __init__(self, read: int) -> None:
-        super().__init__(read)
-        self.read = read
-
-
-def _decoded(text: str, start: int) -> tuple[Any, int]:
-    """Return the value that begins at `start`, and where it ends.
-
-    A longer and longer piece is tried, for an error costs as much as all that stands before it.
-    """
-    size = _PIECE
-    while True:
-        piece = text[start : start + size]
-        try:
-            value, end = _DECODER.raw_decode(piece)
-        except json.JSONDecodeError as error:
-            cut = error.msg.startswith("Unterminated") or error.pos > len(piece) - _LONGEST_TOKEN
-            if not cut or start + size >= len(text):
-                raise _NoValueError(size if cut else error.pos + 1) from None
-        except ValueError:  # a number of more digits than Python reads
-            raise _NoValueError(size) from None
-        else:
-            return value, start + end
-        size *= 8
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
