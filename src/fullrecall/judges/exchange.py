@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 
-from fullrecall.judges.bearing import Aim
+from fullrecall.judges.bearing import Aim, Quotes
 from fullrecall.judges.evidence import locate
 from fullrecall.judges.judge import Ask, Flow, Verdict
 from fullrecall.judges.prompts import Prompts
-from fullrecall.judges.quotes import Quotes
 from fullrecall.judges.replies import verdict_objects
 from fullrecall.judges.verdicts import checked
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
+
+_BOUNDARIES = (re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?。！？])\s+|\n"), re.compile(r"\s+"))  # noqa: RUF001
+"""Where a context is cut that is too long: at a paragraph, a sentence or a word, in this order."""
 
 _TELLS = 3
 """Words of a quote that stands in another context than the one cited, to be no accident."""
@@ -160,3 +163,40 @@ def _accepting(read: Callable[[Completion], Mapping[int, Verdict]]) -> Callable[
 def groups_of(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
     """Return numbers in groups of at most `size`, in order."""
     return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+
+
+def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
+    """Return windows of at most `size` characters, each `{number: text}`, in order.
+
+    Whole contexts are packed together; one that is longer than a window is cut at a paragraph,
+    a sentence or a word, in this order, and its parts stand in windows of their own.
+    """
+    packed: list[dict[int, str]] = []
+    room = 0
+    for number, text in contexts.items():
+        parts = [text] if len(text) <= size else _parts(text, size)
+        for part in parts:
+            if not packed or len(part) > room or number in packed[-1]:
+                packed.append({})
+                room = size
+            packed[-1][number] = part
+            room -= len(part)
+    return packed
+
+
+def _parts(text: str, size: int) -> list[str]:
+    parts = []
+    while len(text) > size:
+        cut = _boundary(text, size)
+        parts.append(text[:cut])
+        text = text[cut:]
+    return [*parts, text] if text else parts
+
+
+def _boundary(text: str, size: int) -> int:
+    """Return where to cut: the last best boundary in the second half of the window."""
+    for boundary in _BOUNDARIES:
+        ends = [match.end() for match in boundary.finditer(text, size // 2, size)]
+        if ends:
+            return ends[-1]
+    return size

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judges.exchange import Exchange, Matter
+from fullrecall.judges.exchange import Exchange, Matter, windows
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.guard import Guard
 from fullrecall.judges.hints import seems_to_instruct, without_hints
@@ -18,7 +18,6 @@ from fullrecall.judges.prompts import RELATIONS, Prompts
 from fullrecall.judges.replies import text_items
 from fullrecall.judges.reviews import Reviews, verified
 from fullrecall.judges.verdicts import merged
-from fullrecall.judges.windows import windows
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 
 GuardMode: TypeAlias = Literal["hints", "canaries"]

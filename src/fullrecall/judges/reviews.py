@@ -13,14 +13,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from fullrecall.judges.bearing import stating
+from fullrecall.judges.bearing import Quotes, stating
 from fullrecall.judges.evidence import locate
-from fullrecall.judges.exchange import Exchange, Matter
+from fullrecall.judges.exchange import Exchange, Matter, windows
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.judge import Flow, Verdict
-from fullrecall.judges.quotes import Quotes
 from fullrecall.judges.verdicts import merged
-from fullrecall.judges.windows import windows
 from fullrecall.models.chat import ChatRequest
 
 DENIED = "denied beside the other contexts, supported by one alone"

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.findings import Part as FoundPart
-from fullrecall.judges.bearing import Aim, stand_alone
+from fullrecall.judges.bearing import Aim, Quotes, stand_alone
 from fullrecall.judges.flow import arun, run
 from fullrecall.judges.judge import LABELS, Citation, Flow, Judge, Verdict, requiring_quotes
-from fullrecall.judges.quotes import Quotes
 from fullrecall.models.chat import ChatModel
 from fullrecall.parameters import check_k, check_share
 from fullrecall.result import Method, Result
