@@ -89,7 +89,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: REPORT[5], "no sample 5: the report has 1"),
     (lambda: REPORT.missed(0), "k must be a whole number of at least 1, got 0"),
     (lambda: compare(REPORT, anything), "compare takes Reports, got module"),
-    (lambda: choose(SAMPLES, IdRecall(), {"a": len, "b": len}, recall_at), "such as Recall @ 5, got 5"),
+    (lambda: choose(SAMPLES, IdRecall(), {"a": len, "b": len}, recall_at), "Recall @ 5, got 5"),
     (lambda: in_measures.NDCG, "did you mean nDCG?"),
     (lambda: in_measures.MRR, "did you mean RR?"),
     (lambda: in_measures.HitRate, "did you mean Hit?"),
