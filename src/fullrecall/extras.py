@@ -23,7 +23,8 @@ def pandas(purpose: str) -> Any:
 
 def pyplot(purpose: str) -> Any:
     """Return `matplotlib.pyplot`."""
-    return imported("matplotlib.pyplot", "matplotlib", "plot", purpose)
+    imported("matplotlib", "matplotlib", "plot", purpose)
+    return import_module("matplotlib.pyplot")
 
 
 def pyarrow(purpose: str) -> Any:
