@@ -10,7 +10,6 @@ import pytest
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.tools]
 NAME = "compare_retrievers.ipynb"
-KS = (1, 3, 5, 10, 20, 50)
 
 
 @pytest.fixture(scope="module")
@@ -69,31 +68,6 @@ def test_the_comparison_is_of_the_same_means(
     assert "id_recall@10: " in notebook.shown_by("print(comparison)")
 
 
-def test_recall_grows_with_k_and_the_smallest_k_reaches_its_target(
-    notebook: Any, means: dict[tuple[str, str], tuple[float, float, float]]
-) -> None:
-    """The curves never fall, hold the means at 10, and say which k are enough."""
-    shown = notebook.shown_by("report.plot(")
-    assert "Figure" in shown
-    curves = {}
-    for name in ("BM25", "dense"):
-        (line,) = re.findall(rf"^{name} +(@1 .+)$", shown, re.MULTILINE)
-        curves[name] = {int(k): float(mean) for k, mean in re.findall(r"@(\d+) (\S+)", line)}
-        assert tuple(curves[name]) == KS
-        assert list(curves[name].values()) == sorted(curves[name].values())
-        assert curves[name][10] == means[name, "id_recall"][0]
-    told = notebook.shown_by("smallest = {")
-    for name, curve in curves.items():
-        (sentence,) = re.findall(rf"^{name}: (.+)$", told, re.MULTILINE)
-        reached = re.findall(r"reaches 0.25 at k = (\d+): at least (\S+) \(95%", sentence)
-        if reached:
-            assert float(reached[0][1]) >= 0.25
-            assert all(mean >= 0.25 for k, mean in curve.items() if k >= int(reached[0][0]))
-        else:
-            assert "reaches 0.25 at no k up to 50" in sentence
-            assert re.search(rf"mean(?: at 50 is)? {curve[50]:.3f}", sentence)
-
-
 def test_chunk_sizes_are_compared_at_equal_cost(notebook: Any) -> None:
     """No size reads more than the budget; smaller chunks are more; the change is theirs."""
     rows = {
@@ -111,28 +85,6 @@ def test_chunk_sizes_are_compared_at_equal_cost(notebook: Any) -> None:
     difference, low, high = map(float, re.findall(r"[+-]\d\.\d+", told))
     assert low < difference < high
     assert difference == pytest.approx(rows[1600][2] - rows[200][2], abs=0.0011)
-
-
-def test_each_miss_has_one_cause(notebook: Any) -> None:
-    """The causes of a score add up to what it missed, in the tables and in the sentences."""
-    tables = notebook.shown_by("causes = {}").split("--- ")[1:]
-    near = notebook.shown_by("near = sum")
-    for table in tables:
-        name = table.split()[0]
-        counts = re.findall(
-            r"^  ((?!missed)[a-z][a-z ]*?) +([\d,]+|-)(?: \(\d+%\))? +([\d,]+|-)(?: |$)",
-            table,
-            re.MULTILINE,
-        )
-        missed = list(map(int, re.findall(r"^  missed +(\d+) +(\d+)$", table, re.MULTILINE)[0]))
-        for column, total in enumerate(missed, start=1):
-            assert sum(int(row[column]) for row in counts if row[column] != "-") == total
-        total, within = map(
-            int, re.findall(rf"{name}: (\d+) pages are not in the first 10, (\d+) of", near)[0]
-        )
-        assert total == missed[0]
-        assert 0 < within < total
-    assert [table.split()[0] for table in tables] == ["BM25", "dense"]
 
 
 def test_a_patchy_index_is_told_from_a_weak_retriever(notebook: Any) -> None:

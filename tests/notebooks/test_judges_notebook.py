@@ -94,14 +94,3 @@ def test_calibration_brings_the_mean_to_the_truth(notebook: Any) -> None:
     assert sum(counts) == drawn
     assert f"{drawn} of 360 claims labeled" in table
     assert f"{corrected:.3f}" in table
-
-
-def test_a_narrower_interval_takes_more(notebook: Any) -> None:
-    """More labels than there are for half the width, or more questions."""
-    needed = re.findall(
-        r"an interval (0\.\d) wide: (\d+ labels|more questions)",
-        notebook.shown_by("calibration.labels_needed"),
-    )
-    assert [width for width, _ in needed] == ["0.2", "0.1"]
-    counts = [int(what.split()[0]) if "labels" in what else 361 for _, what in needed]
-    assert 0 < counts[0] < counts[1]
