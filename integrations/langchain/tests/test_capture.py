@@ -20,7 +20,7 @@ from langchain_core.tools import create_retriever_tool
 from langchain_core.tracers.context import _configure_hooks
 
 from fullrecall import IdRecall, Sample
-from langchain_fullrecall import Selection, capture_retrievals
+from langchain_fullrecall import capture_retrievals
 from langchain_fullrecall.capture import Capture
 from langchain_fullrecall.recorder import Recorder, capturing
 
@@ -218,7 +218,7 @@ def test_an_awaited_call_is_noted_where_it_happens(monkeypatch: pytest.MonkeyPat
 def test_calls_below_calls_are_theirs() -> None:
     """What a composite asked stands below it, though chains stand in between."""
     composite = Merging(parts=[Echo(name="one"), Echo(name="two")])
-    with capture_retrievals(which=Selection(name="one")) as seen:
+    with capture_retrievals(name="one") as seen:
         (RunnableLambda(str.strip) | composite).invoke("q")
     assert ids(seen) == of("q")
     with capture_retrievals() as outermost:
@@ -229,7 +229,7 @@ def test_calls_below_calls_are_theirs() -> None:
 
 
 def test_several_calls_are_joined(documents: list[Document], retriever_of: Any) -> None:
-    """In the order in which they started; `Selection` takes one of them."""
+    """In the order in which they started; `name` takes one of them."""
     first, second = retriever_of(documents[:2], name="A"), retriever_of(documents[1:3])
 
     def seen_by(**how: Any) -> Any:
@@ -239,8 +239,7 @@ def test_several_calls_are_joined(documents: list[Document], retriever_of: Any) 
         return ids(seen)
 
     assert seen_by() == ["d0", "d1", "d2"]
-    assert seen_by(which=Selection(take="last")) == ["d1", "d2"]
-    assert seen_by(which=Selection(name="A")) == ["d0", "d1"]
+    assert seen_by(name="A") == ["d0", "d1"]
     assert seen_by(id_key="source", collapse=True) == ["fr", "it"]
 
 

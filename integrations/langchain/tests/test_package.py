@@ -21,7 +21,6 @@ def test_the_public_names_are_these() -> None:
         "IdLevelWarning",
         "LangChainChatModel",
         "RecallStringEvaluator",
-        "Selection",
         "capture_retrievals",
         "contexts",
         "observed",

@@ -28,7 +28,7 @@ from langsmith.schemas import Example
 
 from fullrecall import IdRecall
 from fullrecall.measures import Recall
-from langchain_fullrecall import RecallStringEvaluator, Selection, capture_retrievals
+from langchain_fullrecall import RecallStringEvaluator, capture_retrievals
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -226,7 +226,7 @@ def test_a_stage_is_selected_in_a_trace(
     row = example(QUESTION, reference_context_ids=["d1", "d3", "d9"])
 
     def recall(**fields: Any) -> Any:
-        evaluator = RecallStringEvaluator(IdRecall(), which=Selection(**fields))
+        evaluator = RecallStringEvaluator(IdRecall(), **fields)
         target = RunnableLambda(lambda inputs: inputs["question"]) | retriever | len
         return feedback_of(
             evaluate(
@@ -279,12 +279,11 @@ class TestAgent:
 
     ASKED = {"messages": [("user", "What flows through Paris and Rome?")]}  # noqa: RUF012
 
-    @pytest.mark.parametrize(("take", "found"), [("union", 1.0), ("first", 0.5), ("last", 0.5)])
     def test_its_searches_are_read_from_the_trace(
-        self, *, take: Any, found: float, agent: Any, client: Client, example: Any
+        self, agent: Any, client: Client, example: Any
     ) -> None:
-        """All of them, or one."""
-        evaluator = RecallStringEvaluator(which=Selection(take=take))
+        """All of them."""
+        evaluator = RecallStringEvaluator()
         row: Example = example("?", reference_context_ids=["d1", "d3"])
         options: dict[str, Any] = {
             "data": [row], "evaluators": [evaluator], "client": client, "upload_results": False,
@@ -299,8 +298,8 @@ class TestAgent:
         async def rows() -> list[Any]:
             return [found async for found in await aevaluate(atarget, **options)]
 
-        assert feedback_of(evaluate(target, **options)).score == found
-        assert feedback_of(asyncio.run(rows())).score == found
+        assert feedback_of(evaluate(target, **options)).score == 1.0
+        assert feedback_of(asyncio.run(rows())).score == 1.0
 
     def test_its_searches_are_captured(self, agent: Any) -> None:
         """Waiting, awaiting and streaming."""

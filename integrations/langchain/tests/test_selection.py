@@ -9,9 +9,8 @@ import pytest
 from fullrecall import Context, Retrieval
 from fullrecall.errors import ParameterError
 from fullrecall.steps import DocumentCopy, DocumentList, Step
-from langchain_fullrecall import Selection
-from langchain_fullrecall.documents import DocumentReader, Original
-from langchain_fullrecall.record import Reading
+from langchain_fullrecall.documents import Original
+from langchain_fullrecall.record import reading_of
 
 
 class Called:
@@ -62,65 +61,59 @@ CALLS = (
 )
 
 
-def seen(selection: Selection, calls: Any = CALLS, **reading: Any) -> Retrieval:
+def seen(calls: Any = CALLS, **options: Any) -> Retrieval:
     """Return the record of the selected calls."""
-    return Reading(reader=DocumentReader(**reading), selection=selection).retrieval(
-        steps_of(calls), unseen="unseen"
-    )
+    return reading_of(**options).retrieval(steps_of(calls), unseen="unseen")
 
 
-def ids(selection: Selection, calls: Any = CALLS, **reading: Any) -> str:
+def ids(calls: Any = CALLS, **options: Any) -> str:
     """Return the letters of what the selected calls returned, by rank."""
-    found = seen(selection, calls, **reading)
+    found = seen(calls, **options)
     return "".join(context.id or "?" for context in found.contexts or ())
 
 
 @pytest.mark.parametrize(
-    ("selection", "brought"),
+    ("options", "brought"),
     [
-        (Selection(), "acbd"),
-        (Selection(level="innermost"), "abcd"),
-        (Selection(take="first"), "abc"),
-        (Selection(take="last"), "cd"),
-        (Selection(level="innermost", take="first"), "ab"),
-        (Selection(name="dense"), "bc"),
-        (Selection(name=["dense", "web"]), "bcd"),
-        (Selection(name=("ensemble", "bm25")), "abc"),
-        (Selection(name=("ensemble", "bm25"), level="innermost"), "ab"),
+        ({}, "acbd"),
+        ({"which": "innermost"}, "abcd"),
+        ({"name": "dense"}, "bc"),
+        ({"name": ["dense", "web"]}, "bcd"),
+        ({"name": ("ensemble", "bm25")}, "abc"),
+        ({"name": ("ensemble", "bm25"), "which": "innermost"}, "ab"),
     ],
 )
-def test_what_is_selected(selection: Selection, brought: str) -> None:
-    """By level, order, and name; a context of two calls counts once."""
-    assert ids(selection) == brought
+def test_what_is_selected(options: dict[str, Any], brought: str) -> None:
+    """By level and name; a context of two calls counts once."""
+    assert ids(**options) == brought
 
 
 def test_what_stands_in_between_is_looked_past() -> None:
     """A call that is not meant hides nothing that stands below it."""
     deep = [call("router", "z", call("ensemble", "y", call("bm25", "x")))]
-    assert ids(Selection(name="bm25"), deep) == "x"
-    assert ids(Selection(name=["router", "bm25"]), deep) == "z"
+    assert ids(deep, name="bm25") == "x"
+    assert ids(deep, name=["router", "bm25"]) == "z"
 
 
 def test_no_call_failed_calls_and_nothing_retrieved_differ() -> None:
     """Three answers, of which only the last can be scored."""
     failed = [call("R", error="TimeoutError: 30 s") for _ in range(2)]
-    assert seen(Selection(), []).error == "unseen"
-    assert seen(Selection(), failed).error == "TimeoutError: 30 s"
-    assert seen(Selection(), [call("R")]).contexts == ()
+    assert seen([]).error == "unseen"
+    assert seen(failed).error == "TimeoutError: 30 s"
+    assert seen([call("R")]).contexts == ()
 
 
-@pytest.mark.parametrize("take", ["first", "last", "union"])
-def test_a_retry_that_worked_counts(take: Any) -> None:
+def test_a_retry_that_worked_counts() -> None:
     """Wherever it stands among those that did not."""
     tried = call("tried", "ab", call("R", error="TimeoutError"), call("R", "ab"), tries=True)
-    found = seen(Selection(take=take, name="R"), [tried])
+    found = seen([tried], name="R")
     assert found.error is None
     assert [context.id for context in found.contexts or ()] == ["a", "b"]
 
 
 def test_a_name_that_no_call_has_is_no_retrieval() -> None:
     """A typing error must not pass for a measurement of something else."""
-    found = seen(Selection(name="bm52"))
+    found = seen(name="bm52")
     assert found.contexts is None
     assert found.error == (
         "no retriever is named 'bm52': choose one of 'ensemble', 'bm25', 'dense', 'web'"
@@ -137,34 +130,33 @@ def test_what_makes_two_documents_one() -> None:
     first = call("A", contexts=(chunk("1", "s", "one"), chunk("2", "s", "two")))
     second = call("B", contexts=(chunk("2", "s", "two"), chunk("3", "s", "three")))
     both = [first, second]
-    assert ids(Selection(), both) == "123"
-    assert ids(Selection(), both, id_key="source") == "sss"
-    assert ids(Selection(), both, id_key="source", collapse=True) == "s"
+    assert ids(both) == "123"
+    assert ids(both, id_key="source") == "sss"
+    assert ids(both, id_key="source", collapse=True) == "s"
 
 
 @pytest.mark.parametrize(
-    ("selection", "label"),
+    ("options", "label"),
     [
-        (Selection(), ""),
-        (Selection(level="innermost"), "innermost"),
-        (Selection(name="bm25", take="last"), "bm25,last"),
+        ({}, ""),
+        ({"which": "innermost"}, "innermost"),
+        ({"name": "bm25", "which": "innermost"}, "bm25,innermost"),
     ],
 )
-def test_a_view_has_a_name_of_its_own(selection: Selection, label: str) -> None:
+def test_a_view_has_a_name_of_its_own(options: dict[str, Any], label: str) -> None:
     """Two views of one scorer are two keys in a table."""
-    assert selection.label == label
+    assert reading_of(**options).label == label
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("options", "message"),
     [
-        ({"level": "all"}, "level must be one of 'outermost', 'innermost', got 'all'"),
-        ({"take": "best"}, "take must be one of 'union', 'first', 'last', got 'best'"),
+        ({"which": "all"}, 'which must be "outermost" or "innermost", got \'all\''),
         ({"name": ""}, "name must be a str or several, got ''"),
-        ({"name": []}, "name must be a str"),
+        ({"name": [1]}, "name must be a str"),
     ],
 )
-def test_values_out_of_range_are_named(fields: dict[str, Any], message: str) -> None:
+def test_values_out_of_range_are_named(options: dict[str, Any], message: str) -> None:
     """At once, with the parameter."""
     with pytest.raises(ParameterError, match=message):
-        Selection(**fields)
+        reading_of(**options)

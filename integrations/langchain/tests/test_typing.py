@@ -25,7 +25,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 from langchain_fullrecall import (
-    LangChainChatModel, RecallStringEvaluator, Selection, capture_retrievals, contexts, observed,
+    LangChainChatModel, RecallStringEvaluator, capture_retrievals, contexts, observed,
     report_of,
 )
 from langsmith.evaluation import RunEvaluator
@@ -41,7 +41,7 @@ def use(documents: list[Document], retriever: BaseRetriever, store: VectorStore)
     evaluator.evaluate_strings(prediction={"answer": "a", "context": documents}, reference={"a": 2})
     evaluator.evaluate_strings(prediction="a", retrieved_documents=[(d, 0.5) for d in documents])
     light: RunEvaluator = RecallStringEvaluator(
-        which=Selection(name="x", take="last")
+        which="innermost", name="x"
     )
     with capture_retrievals(id_key=lambda document: document.metadata["source"]) as seen:
         retriever.invoke("q")
@@ -76,7 +76,7 @@ async def wait(evaluator: RecallStringEvaluator, documents: list[Document]) -> f
 """
 WRONG = {
     "RecallStringEvaluator(which='all')": "reportArgumentType",
-    "Selection(take='best')": "reportArgumentType",
+    "observed(int, which='best')": "reportArgumentType",
     "RecallStringEvaluator(id_keys='a')": "reportCallIssue",
     "RecallStringEvaluator(IdRecall(), 'recall@5')": "reportArgumentType",
     "observed(len, colapse=True)": "reportCallIssue",

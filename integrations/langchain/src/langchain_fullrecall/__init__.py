@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from langchain_fullrecall.experiment import report_of
     from langchain_fullrecall.offline import offline_client
     from langchain_fullrecall.retriever import observed
-    from langchain_fullrecall.selection import Selection
 
 __all__ = [
     "IdLevelWarning",
     "LangChainChatModel",
     "RecallStringEvaluator",
-    "Selection",
     "capture_retrievals",
     "contexts",
     "observed",
@@ -34,7 +32,6 @@ _MODULES = {
     "IdLevelWarning": "summary",
     "LangChainChatModel": "chat_model",
     "RecallStringEvaluator": "evaluator",
-    "Selection": "selection",
     "capture_retrievals": "capture",
     "contexts": "documents",
     "observed": "retriever",

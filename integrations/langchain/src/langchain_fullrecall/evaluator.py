@@ -72,8 +72,9 @@ class RecallStringEvaluator(RunEvaluator):
       what a later step dropped; or "read", what the model's prompt had.
     - `corpus`: what the retriever searches, as `fullrecall.evaluate` takes it: a sample whose label
       is stale in it is unscored.
-    - `options`: `id_key`, `collapse`, `which`, `failed_calls`, as `observed` takes
-      them. A `which` or `view` other than the default is part of the key: "id_recall[bm25]@5".
+    - `options`: `id_key`, `collapse`, `which`, `name`, `failed_calls`, as `observed` takes
+      them. A `which`, `name` or `view` other than the default is part of the key:
+      "id_recall[bm25]@5".
 
     A run that cannot be measured has no score, and a comment that says why. One evaluator may
     serve many threads; it pickles if its scorer does. Raises `ParameterError`, naming the
@@ -137,7 +138,7 @@ class RecallStringEvaluator(RunEvaluator):
     @property
     def method(self) -> Method:
         """How this evaluator scores: as its scorer does, by the name of what it looks at."""
-        method, calls = self.scorer.method, self._reading.selection.label
+        method, calls = self.scorer.method, self._reading.label
         label = ",".join(filter(None, (calls, "" if self._view == "contexts" else self._view)))
         return replace(method, name=f"{method.name}[{label}]") if label else method
 

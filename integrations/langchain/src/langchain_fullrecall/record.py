@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from fullrecall import Context, Retrieval
-from fullrecall.errors import InputError
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.steps import (
     DocumentCopy,
     Step,
@@ -19,14 +19,7 @@ from fullrecall.steps import (
 )
 from langchain_fullrecall.documents import DocumentReader, IdKey, Original
 from langchain_fullrecall.outputs import declared, declared_error, declares_nothing
-from langchain_fullrecall.selection import (
-    OUTERMOST,
-    Level,
-    Selection,
-    as_selection,
-    missing,
-    selected,
-)
+from langchain_fullrecall.selection import Level, missing, selected
 
 
 class Options(StepOptions, total=False):
@@ -34,27 +27,36 @@ class Options(StepOptions, total=False):
 
     - `id_key`: where a document's ID stands: `Document.id` by default, a metadata key, several of
       them, or a function of the document. `collapse`: that of `contexts`.
-    - `which`: of nested and of several retriever calls, those that count: "outermost" (default),
-      whose documents are merged or reranked already; "innermost", their parts; or a `Selection`.
+    - `which`: of nested retriever calls, those that count: "outermost" (default), whose documents
+      are merged or reranked already; or "innermost", their parts. `name`: only calls of this name,
+      or of one of several.
     """
 
     id_key: IdKey
     collapse: bool
-    which: Level | Selection
+    which: Level
+    name: str | Sequence[str]
 
 
 def reading_of(
     *,
-    which: Level | Selection = "outermost",
+    which: Level = "outermost",
+    name: str | Sequence[str] = (),
     failed_calls: Any = "unscored",
     other_tools: Any = (),
     documents_key: str | None = None,
     **reader_options: Any,
 ) -> Reading:
     """Return options as one value; raise `ParameterError`, naming the option, for a wrong one."""
+    if which not in get_args(Level):
+        raise ParameterError(f'which must be "outermost" or "innermost", got {which!r}')
+    names = (name,) if isinstance(name, str) else tuple(name)
+    if not all(isinstance(each, str) and each for each in names):
+        raise ParameterError(f"name must be a str or several, got {name!r}")
     return Reading(
         reader=DocumentReader(**reader_options),
-        selection=as_selection(which),
+        level=which,
+        names=names,
         failed_calls=failed_calls,
         other_tools=other_tools,
         documents_key=documents_key,
@@ -66,7 +68,8 @@ class Reading(StepReading):
     """How runs are read: the options that the evaluator, `observed` and captures share."""
 
     reader: DocumentReader
-    selection: Selection = OUTERMOST
+    level: Level = "outermost"
+    names: tuple[str, ...] = ()
     documents_key: str | None = None
 
     def retrieval(
@@ -90,9 +93,9 @@ class Reading(StepReading):
             error = declared_error(output)
             alone = all(step.id == root for step in steps)
             final = declared(output, self.reader, self.documents_key, alone=alone)
-        if self.selection != OUTERMOST and self.documents_key is None:
-            chosen = selected(self.selection, steps)
-            unseen = missing(self.selection, steps) if self.selection.name else unseen
+        if self.label and self.documents_key is None:
+            chosen = selected(self.level, self.names, steps)
+            unseen = missing(self.names, steps) if self.names else unseen
             steps, root = chosen, None
         elif final is not None and root is not None:
             steps = [_declaring(step, final) if step.id == root else step for step in steps]
@@ -104,6 +107,11 @@ class Reading(StepReading):
         if retrieval.error == unseen and declares_nothing(output):
             return Retrieval((), response=response)
         return self._collapsed(retrieval)
+
+    @property
+    def label(self) -> str:
+        """What tells a score of selected calls from others: empty for all outermost calls."""
+        return ",".join([*self.names, *(["innermost"] if self.level == "innermost" else [])])
 
     @property
     def changes_documents(self) -> bool:
