@@ -156,23 +156,23 @@ def test_labels_are_read_from_the_config(labels: dict[str, str], head: Head) -> 
 
 
 @pytest.mark.parametrize(
-    ("labels", "spread", "message"),
+    ("labels", "spread"),
     [
-        (("a", "b", "c"), (1, 0, 0), "must name one label"),
-        (("entailment", "entailed in part", "x"), (1, 0, 0), "must name one label"),
-        (("LABEL_0", "LABEL_1"), (0, 0), "must name one label"),
-        (("contradiction", "entailment"), (1, 0), "correct the order"),
-        (("entailment", "neutral", "contradiction"), (-1, 0, 1), "correct the order"),
-        (("supported",), (-1,), "correct the order"),
-        (("entailment", "neutral", "contradiction"), (1, -1), "3 labels for 2 outputs"),
+        (("a", "b", "c"), (1, 0, 0)),
+        (("entailment", "entailed in part", "x"), (1, 0, 0)),
+        (("LABEL_0", "LABEL_1"), (0, 0)),
+        (("contradiction", "entailment"), (1, 0)),
+        (("entailment", "neutral", "contradiction"), (-1, 0, 1)),
+        (("supported",), (-1,)),
+        (("entailment", "neutral", "contradiction"), (1, -1)),
     ],
 )
 def test_labels_that_the_model_does_not_bear_out_are_refused(
-    tmp_path: Path, labels: tuple[str, ...], spread: tuple[float, ...], message: str
+    tmp_path: Path, labels: tuple[str, ...], spread: tuple[float, ...]
 ) -> None:
     """A guess would turn every verdict round, silently."""
     folder = build(tmp_path / "m", ["a"], labels, spread=spread)
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(ParameterError, match=r"outputs in the model's order.*correct it"):
         CrossEncoderJudge(str(folder))
 
 
@@ -271,8 +271,6 @@ def test_bad_models_and_parameters_are_named(tmp_path: Path, monkeypatch: Any) -
     for name, value in (("threshold", 0), ("window", 0), ("batch_size", True), ("max_length", 1.5)):
         with pytest.raises(ParameterError, match=name):
             CrossEncoderJudge(str(folder), **{name: value})
-    with pytest.raises(ParameterError, match="device"):
-        CrossEncoderJudge(str(folder), device="cuda")
     (folder / "config.json").unlink()
     with pytest.raises(ParameterError, match=r"without config\.json"):
         CrossEncoderJudge(str(folder), batch_size=3)

@@ -33,7 +33,7 @@ class CrossEncoderJudge(ClaimJudge):
     - `window`: sentences that are read at a time; each context's best window counts, and where no
       context supports a claim, the two best windows together.
     - `batch_size`: pairs in one run of the model. `max_length`: tokens of a pair; the passage is
-      cut, never the claim. `device`: "cpu", "cuda"; None takes what there is.
+      cut, never the claim. It runs on a GPU where onnxruntime has one.
 
     Raises `ParameterError` for a model whose labels do not say which of them is support, and
     `MissingExtraError` without the packages. It splits texts into the facts of their sentences,
@@ -45,7 +45,6 @@ class CrossEncoderJudge(ClaimJudge):
     window: int = 3
     batch_size: int = 32
     max_length: int = 512
-    device: str | None = None
 
     called: ClassVar[str] = "CrossEncoderJudge"
 
@@ -116,7 +115,7 @@ class CrossEncoderJudge(ClaimJudge):
 
     @property
     def _pairs(self) -> PairModel:
-        return load(self.model, self.batch_size, self.max_length, self.device)
+        return load(self.model, self.batch_size, self.max_length)
 
 
 def _better(best: Best, scored: Scored, text: str) -> Best:

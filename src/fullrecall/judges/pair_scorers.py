@@ -75,9 +75,7 @@ class PairModel:
     `name` identifies it, by the name of its folder and a digest of its files.
     """
 
-    def __init__(
-        self, folder: Path, graph: Path, batch_size: int, max_length: int, device: str | None
-    ) -> None:
+    def __init__(self, folder: Path, graph: Path, batch_size: int, max_length: int) -> None:
         try:
             import onnxruntime
             from tokenizers import Tokenizer
@@ -94,7 +92,9 @@ class PairModel:
             self._tokenizer: Any = Tokenizer.from_file(str(files[1]))
             self._tokenizer.enable_truncation(max_length, strategy="only_first")
             self._tokenizer.enable_padding(pad_id=config.get("pad_token_id") or 0)
-        providers = _providers(onnxruntime, device)
+        there = onnxruntime.get_available_providers()
+        gpu = [name for name in there if name.startswith(("CUDA", "ROCM", "CoreML", "Dml"))]
+        providers = [*gpu, "CPUExecutionProvider"]
         with _reading(graph):
             self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
         self._inputs = {entry.name for entry in self._session.get_inputs()}
@@ -150,7 +150,7 @@ class PairModel:
 
 
 @lru_cache(maxsize=8)
-def load(model: str, batch_size: int, max_length: int, device: str | None) -> PairModel:
+def load(model: str, batch_size: int, max_length: int) -> PairModel:
     """Return the model of a folder that holds an ONNX export."""
     folder = Path(model).expanduser()
     graphs = folder / "model.onnx", folder / "onnx/model.onnx"
@@ -161,7 +161,7 @@ def load(model: str, batch_size: int, max_length: int, device: str | None) -> Pa
                 "model must be a folder with model.onnx, tokenizer.json and config.json, got "
                 f"{model!r} without {needed.name}: fetch an ONNX export with `hf download`"
             )
-    return PairModel(folder, graph, batch_size, max_length, device)
+    return PairModel(folder, graph, batch_size, max_length)
 
 
 def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
@@ -171,33 +171,30 @@ def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
     alone decide. Raises `ParameterError` where labels and outputs differ in number, where the
     labels say the opposite of what the model does, and where neither says what is support.
     """
-    rows = logits(_pairs())
+    others = [*_PROBES[1:], _PROBES[0]]
+    rows = logits([*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)])
+
+    def margin(head: Head) -> float:
+        """Return how much more support sentences have from themselves than from others."""
+        support = [head.read(row).support for row in rows]
+        half = len(_PROBES)
+        return (sum(support[:half]) - sum(support[half:])) / half
+
     width = len(rows[0])
     named = {int(index): str(name).lower() for index, name in config.get("id2label", {}).items()}
-    if named and len(named) != width:
+    labeled = _named(named, width)
+    # Of more than two outputs the probes do not tell which is what.
+    unlabeled = [Head(1), Head(0)] if width <= 2 else []  # noqa: PLR2004
+    heads = [labeled] if labeled else unlabeled
+    best = max(heads if len(named) in (0, width) else [], key=margin, default=None)
+    least = _OPPOSITE if labeled else _CLEAR if width > 1 else -1.0
+    if best is None or margin(best) < least:
+        shown = ", ".join(named.values()) or "no names"
         raise ParameterError(
-            f"id2label in the config of {where} must name each output, got {len(named)} labels "
-            f"for {width} outputs: correct them there"
+            f"id2label in the config of {where} must name its {width} outputs in the model's "
+            f"order, one of them as entailment or support, got {shown}: correct it there"
         )
-    head = _named(named, width)
-    if head is not None:
-        margin = _margin(head, rows)
-        if margin > _OPPOSITE:
-            return head
-        raise ParameterError(
-            f"id2label in the config of {where} must name the label of support, got "
-            f"{', '.join(named.values())}, but the model finds a sentence less supported by itself "
-            f"than by others ({margin:+.2f}): correct the order there"
-        )
-    if width <= 2:  # noqa: PLR2004 - of more than two outputs the probes do not tell which is what
-        best = max((Head(1), Head(0)), key=lambda option: _margin(option, rows))
-        if _margin(best, rows) >= _CLEAR or width == 1:
-            return best
-    shown = ", ".join(named.values()) or f"{width} outputs without names"
-    raise ParameterError(
-        f"id2label in the config of {where} must name one label as entailment or support, "
-        f"got {shown}: name them there"
-    )
+    return best
 
 
 def _named(labels: Mapping[int, str], width: int) -> Head | None:
@@ -210,19 +207,6 @@ def _named(labels: Mapping[int, str], width: int) -> Head | None:
         return None
     opposed = (n for n in denies if re.search("contradict|refut", labels[n]))
     return Head(supports[0], next(opposed, None))
-
-
-def _pairs() -> list[tuple[str, str]]:
-    """Return each probe sentence with itself, then each with the next."""
-    others = [*_PROBES[1:], _PROBES[0]]
-    return [*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)]
-
-
-def _margin(head: Head, rows: Sequence[Sequence[float]]) -> float:
-    """Return how much more support sentences have from themselves than from others, in [-1, 1]."""
-    support = [head.read(row).support for row in rows]
-    half = len(_PROBES)
-    return (sum(support[:half]) - sum(support[half:])) / half
 
 
 @contextmanager
@@ -247,15 +231,3 @@ def _digest(*files: Path) -> str:
         with file.open("rb") as opened:
             hashed.update(hashlib.file_digest(opened, "sha256").digest())
     return hashed.hexdigest()[:8]
-
-
-def _providers(onnxruntime: Any, device: str | None) -> list[str]:
-    there = onnxruntime.get_available_providers()
-    gpu = [name for name in there if name.startswith(("CUDA", "ROCM", "CoreML", "Dml"))]
-    if device is None or device.startswith("cpu"):
-        return ["CPUExecutionProvider"] if device else [*gpu, "CPUExecutionProvider"]
-    if not gpu:
-        raise ParameterError(
-            f"device must be 'cpu' with this onnxruntime, got {device!r}: install onnxruntime-gpu"
-        )
-    return [*gpu, "CPUExecutionProvider"]

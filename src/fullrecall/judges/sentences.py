@@ -44,15 +44,14 @@ _LEAD_IN = (":", "：")
 _DECORATION = " \t\"'*_>#-–•“”„"
 
 
-def sentences(text: str, *, language: str | None = None) -> list[str]:
+def sentences(text: str) -> list[str]:
     """Return the parts of `text`, stripped, in order, whatever they are; no white space only.
 
     A list marker ("1.", "b)", "-") begins the sentence that follows it, and is kept: a number
     that belongs to the sentence ("2023 revenue rose.") is never taken for one. List items,
-    headings, table rows and blocks of code stand alone. `language` is the ISO 639 code that the
-    splitter knows abbreviations for; None detects it.
+    headings, table rows and blocks of code stand alone.
     """
-    return [part.text for part in parts(text, language=language)]
+    return [part.text for part in parts(text)]
 
 
 def statements(text: str) -> list[str]:
@@ -74,9 +73,9 @@ def omitted(text: str) -> list[Part]:
     return [part for part in all_parts if part.role != "statement"]
 
 
-def parts(text: str, *, language: str | None = None) -> list[Part]:
+def parts(text: str) -> list[Part]:
     """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
-    code = language or language_of(text) or "en"
+    code = language_of(text) or "en"
     listed: list[Part] = []
     for block, role in _blocks(text.splitlines()):
         if role is not None:
