@@ -158,7 +158,7 @@ assert [r.any_of for r in sample.reference_context_ids] == [("a",), ("b",)]
                 "        longest=max(len(r.sample.user_input) for r in subject.last.rows),\n",
             ),
             "views/page/files/page.html": Edit(
-                "{% if others %}",
+                "{% if funnel %}",
                 "{% if longest %}\n<section><h2>The longest question</h2>\n"
                 "<p>{{ longest }} characters</p></section>\n{% endif %}\n\n",
             ),

@@ -165,6 +165,6 @@ def _print(checks: Sequence[Check]) -> None:
     show(terminal.Grid(Sheet(["version", "state"], sections)))
     absent = dict.fromkeys(f"  {each.advice}" for each in checks if each.state == "not installed")
     broken = [f"  {check.name}: {check.advice}" for check in checks if check.state == "broken"]
-    lines = ["", "Not installed; to install:", *absent] if absent else []
+    missing = ["", "Not installed; to install:", *absent] if absent else []
     fail = [f"{len(broken)} of {len(checks)} fail:", *broken]
-    write("\n".join([*lines, "", *(fail if broken else ["Every installed part works."]), ""]))
+    write("\n".join([*missing, "", *(fail if broken else ["Every installed part works."]), ""]))

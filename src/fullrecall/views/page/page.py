@@ -152,7 +152,7 @@ def _page(
         cost=cost_sentence(subject),
         about=about(subject.last) if summary is not None else [],
         stopped=[(name, each.stopped) for name, each in subject.reports.items() if each.stopped],
-        **tables(subject, summary, first, census.misses),
+        **tables(subject, summary, census.misses),
     )
 
 

@@ -10,7 +10,6 @@ from fullrecall.results.calls import over_tokens
 from fullrecall.views.comparisons import difference_cells, difference_heads
 from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, chart
 from fullrecall.views.sheet import Bar, Cell, Line, Section, Sheet
-from fullrecall.views.summaries import mean_cell
 from fullrecall.views.text import NOTHING, between, shown
 
 if TYPE_CHECKING:
@@ -40,34 +39,18 @@ class Panel(NamedTuple):
 
 
 def tables(
-    subject: Subject,
-    summary: Summary | None,
-    first: int,
-    misses: Sequence[Sequence[Misses]],
+    subject: Subject, summary: Summary | None, misses: Sequence[Sequence[Misses]]
 ) -> dict[str, Any]:
     """Return the tables and charts of a page, by the names of the template.
 
     `summary` is that of a page of one report, None on one of several.
     """
     if summary is None:
-        drawn = list(_changed_panels(subject))
-        return {
-            "overview": _changes_sheet(subject),
-            "panels": drawn,
-            "others": None,
-            "funnel": None,
-        }
-    drawn = [*_panels(subject, summary), *_over_budgets(subject, summary)]
-    charted = {
-        nth
-        for panel in drawn
-        for nth in panel.choices
-        if all(measure.k is not None for measure in subject.choices[nth].measures)
-    }
+        panels = list(_changed_panels(subject))
+        return {"overview": _changes_sheet(subject), "panels": panels, "funnel": None}
     return {
         "overview": _scores_sheet(subject, summary, misses),
-        "panels": drawn,
-        "others": _others_sheet(subject, summary, {first, *charted}),
+        "panels": [*_panels(subject, summary), *_over_budgets(subject, summary)],
         "funnel": _funnel_sheet(summary),
     }
 
@@ -236,20 +219,6 @@ def _figure_cell(figure: Figure | None) -> Cell:
         return Cell(NOTHING)
     small = "" if figure.interval is None else between(figure.interval)
     return Cell(shown(figure.value), small=small)
-
-
-def _others_sheet(subject: Subject, summary: Summary, shown_already: set[int]) -> Sheet:
-    """Return the means of the choices that neither open the page nor are in a chart."""
-    others = [choice for nth, choice in enumerate(subject.choices) if nth not in shown_already]
-    lines = [
-        Line(
-            Cell(column.method.name, letter=column.letter),
-            [mean_cell(score[choice.measures[nth]]) for choice in others],
-        )
-        for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
-    ]
-    heads = [choice.label for choice in others]
-    return Sheet(heads, [Section("", lines if others else [])], corner="Mean")
 
 
 def _funnel_sheet(summary: Summary) -> Sheet | None:
