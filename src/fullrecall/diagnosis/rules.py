@@ -148,10 +148,8 @@ def _by_text(case: Case, expected_id: str) -> Explained | None:
         return None
     for rank, context in enumerate(case.examined.retrieved, start=1):
         if context.text != case.item.text:
-            if _begins(context.id or "", expected_id) and case.item.parts_in([context]):
-                detail = f"{context.id!r} was retrieved at rank {rank} and has some of its text"
-                return Explained(Cause.WRONG_ID_LEVEL, detail, rank)
-        elif context.id is None or (case.corpus is not None and case.corpus.has_ids):
+            continue
+        if context.id is None or (case.corpus is not None and case.corpus.has_ids):
             has = "and has no ID" if context.id is None else f"under the ID {context.id!r}"
             detail = f"the context at rank {rank} is its text, {has}"
             return Explained(Cause.ID_MISMATCH, detail, rank)
@@ -397,12 +395,6 @@ def explained(case: Case) -> Explained:
         if cause is not None:
             return cause
     return unknown(case)
-
-
-def _begins(first: str, other: str) -> bool:
-    """Return whether one ID is the other, up to a mark that is no letter or digit."""
-    longer, shorter = (first, other) if len(first) > len(other) else (other, first)
-    return longer.startswith(shorter) and longer != shorter and not longer[len(shorter)].isalnum()
 
 
 def _same(first: Context, other: Context) -> bool:
