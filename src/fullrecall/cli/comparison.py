@@ -71,10 +71,10 @@ def compare(
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """Return distinct names for reports: of their files, or their paths, or these numbered."""
-    for names in ([path.stem for path in paths], [str(path) for path in paths]):
-        if len(set(names)) == len(names):
-            return names
+    """Return distinct names for reports: those of their files, or numbers with their paths."""
+    names = [path.stem for path in paths]
+    if len(set(names)) == len(names):
+        return names
     return [f"{number}. {path}" for number, path in enumerate(paths, 1)]
 
 

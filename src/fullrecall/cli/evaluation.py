@@ -15,7 +15,7 @@ from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Share, cut
 from fullrecall.cli.outputs import EXPORTS, REPORTS, check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, possible, scorer_name, scorers_of
+from fullrecall.cli.scorers import ScorerName, scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import (
     counted_samples,
@@ -27,10 +27,9 @@ from fullrecall.cli.source import (
 from fullrecall.counts import counted
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import Options, RunOptions
-from fullrecall.report import Report, Summary, signing
+from fullrecall.report import Report, signing
 from fullrecall.run.budget import Budget
 from fullrecall.views import terminal
-from fullrecall.views.sheet import Sheet
 from fullrecall.views.summaries import summary_sheet
 
 if TYPE_CHECKING:
@@ -169,7 +168,6 @@ def evaluate(
     except InputError as error:
         raise error.at(path=str(files[0])) from None
     methods = [used.method for used in scorers]
-    others = [] if scorer else [n for n in possible(first) if n not in {m.name for m in methods}]
     ranks = [each for each in ks or () if isinstance(each, int)]
     misses, measures = MissedSamples(missed, methods, max(ranks, default=None)), cut(ks, measure)
     every = chain([first], samples)
@@ -193,18 +191,22 @@ def evaluate(
     )
     totals = report.summary(*measures)
     if as_json:
-        _write(totals, report)
+        spent = report.spent
+        is_spent = spent is not None and spent.sentence()
+        more = {"spent": spent.to_dict()} if spent is not None and is_spent else {}
+        write_json({**totals.to_dict(), **more})
     elif any(score.scored for score in totals):
         sheet = summary_sheet(totals)
         show(terminal.Grid(sheet))
         if not quiet:
-            chosen = None if scorer else others
-            notes = list(_notes(sheet, report, joined, chosen, None if stopped else output))
+            notes = [*map(as_options, sheet.notes), *_notes(report, joined)]
+            notes += [] if scorer else [f"Scored {', '.join(method.name for method in methods)}."]
+            notes += [] if stopped or output is None else [f"Saved to {output}."]
             listed = list(misses.shown())
             show("", *notes, *(["", *listed] if notes and listed else listed))
     if stopped is not None:
         explain(stopped, report, totals, output, options)
-    check_something_scored(totals, others)
+    check_something_scored(totals)
 
 
 def _check_files(
@@ -229,32 +231,13 @@ def _check_files(
         signing.key(sign)
 
 
-def _write(totals: Summary, report: Report) -> None:
-    """Write the summary as JSON, with what the run spent."""
-    spent = report.spent
-    is_spent = spent is not None and spent.sentence()
-    write_json({**totals.to_dict(), **({"spent": spent.to_dict()} if spent and is_spent else {})})
-
-
-def _notes(
-    sheet: Sheet,
-    report: Report,
-    joined: Joined | None,
-    others: Sequence[ScorerName] | None,
-    saved: Path | None,
-) -> Iterator[str]:
-    """Yield what is to be said of the scores; `others` is None where scorers were asked for."""
-    yield from map(as_options, sheet.notes)
+def _notes(report: Report, joined: Joined | None) -> Iterator[str]:
+    """Yield which samples were left out, and what the run cost."""
     if joined is not None and joined.left_out:
         unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""
         yield f"Left out, since no reference fits: {counted(joined.left_out, 'sample')}{unasked}."
     if report.spent is not None and report.spent.sentence():
         yield report.spent.sentence()
-    if others is not None:
-        more = f"; --scorer offers {', '.join(others)}, too" if others else ""
-        yield f"Scored {', '.join(method.name for method in report.methods)}{more}."
-    if saved is not None:
-        yield f"Saved to {saved}."
 
 
 def _budget(bounds: dict[str, Any], price: str | None, judge: str | None) -> Budget | None:

@@ -26,7 +26,6 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
 
 if TYPE_CHECKING:
-    from fullrecall.cli.scorers import ScorerName
     from fullrecall.scorers import FindingScorer
 
 
@@ -64,11 +63,8 @@ def scored(
     return report, stopped
 
 
-def check_something_scored(scores: Summary, others: Sequence[ScorerName]) -> None:
-    """Fail where no sample has any score: a pipeline is not to take that for a result.
-
-    `others` are scorers that the first sample allows, too.
-    """
+def check_something_scored(scores: Summary) -> None:
+    """Fail where no sample has any score: a pipeline is not to take that for a result."""
     if any(value.samples for score in scores for value in score.values()):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
@@ -80,8 +76,6 @@ def check_something_scored(scores: Summary, others: Sequence[ScorerName]) -> Non
             "Add what your retriever returned to each sample, or have it asked: "
             "--retriever app.py:search"
         )
-    if others:
-        reasons[3:] = [f"also possible here: --scorer {others[0]}"]
     fail("nothing could be scored", *reasons[:4])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
 from fullrecall.errors import ReportError
-from fullrecall.measures import Measure, Recall
+from fullrecall.measures import Recall
 from fullrecall.measures.budgets import Unit
 from fullrecall.report import Report
 from fullrecall.run.contents import read_contents
@@ -72,14 +71,15 @@ def summary(
     measures = cut(ks, measure)
     loaded = Report.open(report)
     shown = loaded.summary(*measures)
-    searched = (
-        []
-        if smallest_k is None
-        else [
+    searched = []
+    if smallest_k is not None:
+        names = scores or [m.name for m in loaded.methods if m.headline == Recall]
+        whole = dict.fromkeys(each.whole for each in measures or (Recall,))
+        searched = [
             loaded.smallest_k(smallest_k, each, score=name, unit=unit, largest=largest, **search)
-            for name, each in _searched(loaded, scores, measures)
+            for name in names
+            for each in whole
         ]
-    )
     if as_json:
         values = shown.to_dict()
         if smallest_k is not None:
@@ -91,15 +91,6 @@ def summary(
     if smallest_k is not None:
         none = "The report has no recall score: choose another with --score."
         show("", *([search.reason for search in searched] or [none]))
-
-
-def _searched(
-    report: Report, scores: Sequence[str] | None, measures: Sequence[Measure]
-) -> Iterator[tuple[str, Measure]]:
-    """Yield each score with each measure to find the smallest k of."""
-    for name in scores or [m.name for m in report.methods if m.headline == Recall]:
-        for measure in dict.fromkeys(measure.whole for measure in measures or (Recall,)):
-            yield name, measure
 
 
 def _is_store(path: Path) -> bool:
