@@ -107,10 +107,7 @@ class FoundColumns:
         """Return the columns of findings made one by one; only what is not trivial is kept."""
         every = [finding for row in findings for finding in row]
         offsets = offsets_of(map(len, findings))
-        first = [
-            finding.steps[-1].rank if finding.steps and finding.steps[-1].credit >= 1.0 else 0
-            for finding in every
-        ]
+        first = [finding.rank or 0 for finding in every]
         whole = all(not finding.steps or (finding.steps[0].credit >= 1.0) for finding in every)
         single = all(
             finding.ranks == ((position,) if position else ())

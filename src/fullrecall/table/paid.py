@@ -20,18 +20,21 @@ def within(outcomes: FoundColumns, budget: Budget) -> tuple[FoundColumns, NDArra
     target that its first context alone finds is found by any that supports it; any other
     credit stays where all contexts are there on which it rests.
     """
-    paid = _Paid.of(outcomes, budget)
-    positions = paid.moved_ranks(outcomes)
-    credits_ = paid.steps(outcomes)
-    whole = row_maxima(credits_.credits, credits_.positions.offsets) >= 1.0
-    last = np.zeros(len(whole), np.int64)
-    filled = credits_.positions.counts > 0
-    last[filled] = credits_.positions.values[credits_.positions.offsets[1:][filled] - 1]
-    first = Lists(np.where(whole, last, 0).astype(np.int32), outcomes.first.offsets)
-    retrieved = paid.counts(outcomes.retrieved)
-    ranks = None if outcomes.ranks is None else paid.ranks(outcomes.ranks)
+    paid, support = _Paid.of(outcomes, budget), outcomes.supporting
+    moved = paid.moved(outcomes.row_of_target[support.rows], support.values)
+    left = Lists(moved.astype(np.int32), support.offsets).kept(moved > 0)
+    steps = _steps(outcomes, paid, moved == 0, left)
+    positions = steps.positions
+    whole = row_maxima(steps.credits, positions.offsets) >= 1.0
+    first = np.zeros(len(whole), np.int32)
+    first[whole] = positions.values[positions.offsets[1:][whole] - 1]
     columns = replace(
-        outcomes, retrieved=retrieved, first=first, supports=positions, steps=credits_, ranks=ranks
+        outcomes,
+        retrieved=paid.counts(outcomes.retrieved),
+        first=Lists(first, outcomes.first.offsets),
+        supports=left,
+        steps=steps,
+        ranks=None if outcomes.ranks is None else paid.ranks(outcomes.ranks),
     )
     return columns, paid.is_known
 
@@ -43,26 +46,23 @@ def leaks_within(
     if outcomes.forbidden is None:
         return np.zeros(len(outcomes), np.bool_), np.ones(len(outcomes), np.bool_)
     paid, positions = _Paid.of(outcomes, budget), outcomes.forbidden.positions
-    return count_sums(
-        paid.moved(positions.rows, positions.values) > 0, positions.offsets
-    ) > 0, paid.is_known
+    left = paid.moved(positions.rows, positions.values) > 0
+    return count_sums(left, positions.offsets) > 0, paid.is_known
 
 
 def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Findings:
     """Return the findings of a row as these columns have them, by position."""
     start = int(outcomes.first.offsets[row])
     rising, supporting = outcomes.rising, outcomes.supporting
-    every = []
-    for target, finding in enumerate(findings, start=start):
-        low, high = rising.positions.offsets[target : target + 2].tolist()
-        steps = zip(rising.positions.of_row(target), rising.credits[low:high].tolist(), strict=True)
-        every.append(
-            finding._replace(
-                steps=tuple(Step(position, credit) for position, credit in steps),
-                ranks=tuple(supporting.of_row(target)),
-                evidence=(),
-            )
+    credits_ = Lists(rising.credits, rising.positions.offsets)
+    every = [
+        finding._replace(
+            steps=tuple(map(Step, rising.positions.of_row(target), credits_.of_row(target))),
+            ranks=tuple(supporting.of_row(target)),
+            evidence=(),
         )
+        for target, finding in enumerate(findings, start=start)
+    ]
     ranks = () if outcomes.ranks is None else tuple(outcomes.ranks.of_row(row))
     return by_rank(every, ranks) if ranks else every
 
@@ -81,8 +81,7 @@ class _Paid:
         assert costs is not None  # noqa: S101 - whoever reads a budget has asked for them
         within, is_known = costs.within(budget)
         sums = np.concatenate([[0], np.cumsum(within)])
-        rows = np.repeat(np.arange(len(outcomes)), np.diff(costs.offsets))
-        positions = np.where(within, sums[1:] - sums[costs.offsets[rows]], 0)
+        positions = np.where(within, sums[1:] - sums[costs.offsets[costs.rows]], 0)
         return cls(
             costs.offsets, positions, is_known & (outcomes.retrieved <= np.diff(costs.offsets))
         )
@@ -90,10 +89,8 @@ class _Paid:
     def moved(self, rows: Integers, positions: Integers) -> Integers:
         """Return the new positions of some positions of some rows, 0 for those that are gone."""
         inside = positions <= np.diff(self.offsets)[rows]
-        indices = np.where(inside, self.offsets[rows] + positions - 1, 0)
-        if not len(self.positions):
-            return np.zeros(len(rows), np.int64)
-        moved: Integers = np.where(inside, self.positions[indices], 0)
+        indices = np.where(inside, self.offsets[rows] + positions - 1, len(self.positions))
+        moved: Integers = np.concatenate([self.positions, [0]])[indices]
         return moved
 
     def counts(self, retrieved: Integers) -> Integers:
@@ -108,56 +105,38 @@ class _Paid:
         nth = np.arange(len(ranks.values)) - ranks.offsets[:-1][ranks.rows] + 1
         return ranks.kept(self.moved(ranks.rows, nth) > 0)
 
-    def moved_ranks(self, outcomes: FoundColumns) -> Lists:
-        """Return the positions that still support each target."""
-        support = outcomes.supporting
-        moved = self.moved(outcomes.row_of_target[support.rows], support.values)
-        return Lists(moved.astype(np.int32), support.offsets).kept(moved > 0)
 
-    def steps(self, outcomes: FoundColumns) -> Steps:
-        """Return the credit that is left of each target."""
-        rising, support = outcomes.rising, outcomes.supporting
-        steps = rising.positions
-        lost = self._lost(outcomes, steps, support)
-        gone = np.where(lost > 0, rises_of(steps.rows, rising.credits), 0.0)
-        sums = np.concatenate([[0.0], np.cumsum(gone)])
-        credits_ = rising.credits - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])
-        positions = self.moved(outcomes.row_of_target[steps.rows], steps.values)
-        return self._any(outcomes, Steps(Lists(positions, steps.offsets), credits_), lost == 0)
+def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Steps:
+    """Return the credit that is left of each target.
 
-    def _lost(self, outcomes: FoundColumns, steps: Lists, support: Lists) -> Integers:
-        """Return how many of the contexts on which each step rests are gone."""
-        gone = self.moved(outcomes.row_of_target[support.rows], support.values) == 0
-        left = self.moved(outcomes.row_of_target[steps.rows], steps.values) > 0
-        lost: Integers = np.where(left, 0, 1)
-        width = int(max(steps.values.max(initial=0), support.values.max(initial=0))) + 1
-        keys = steps.rows * width + steps.values
-        nth = np.searchsorted(keys, support.rows * width + support.values)
-        owned = nth < len(keys)
-        owned[owned] = steps.rows[nth[owned]] == support.rows[owned]
-        np.add.at(lost, nth[gone & owned], 1)
-        return lost
+    `gone` says which supporting contexts are, `left` has the new positions of the others.
+    """
+    rising, support = outcomes.rising, outcomes.supporting
+    steps = rising.positions
+    moved = paid.moved(outcomes.row_of_target[steps.rows], steps.values)
+    is_kept = (moved > 0) & (_resting(steps, support, gone) == 0)
+    lost = np.where(is_kept, 0.0, rises_of(steps.rows, rising.credits))
+    sums = np.concatenate([[0.0], np.cumsum(lost)])
+    credits_ = rising.credits - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])
+    alone = (support.counts > 0) & (outcomes.first.values > 0)
+    alone[alone] = support.values[support.offsets[:-1][alone]] == outcomes.first.values[alone]
+    any_of = np.flatnonzero(alone & (left.counts > 0))
+    several = is_kept & ~alone[steps.rows]
+    targets = np.concatenate([steps.rows[several], any_of])
+    positions = np.concatenate([moved[several], left.values[left.offsets[:-1][any_of]]])
+    credits_ = np.concatenate([credits_[several], np.ones(len(any_of))])
+    order = np.argsort(targets, kind="stable")
+    counts = np.bincount(targets, minlength=len(alone)).astype(np.int64)
+    return Steps(Lists(positions[order].astype(np.int32), offsets_of(counts)), credits_[order])
 
-    def _any(self, outcomes: FoundColumns, steps: Steps, kept: NDArray[np.bool_]) -> Steps:
-        """Return the steps that are kept; where the first context was enough, any is."""
-        support, moved = outcomes.supporting, self.moved_ranks(outcomes)
-        targets = np.arange(len(outcomes.first.values))
-        filled = (support.counts > 0) & (outcomes.first.values > 0)
-        alone = np.zeros(len(targets), np.bool_)
-        alone[filled] = (
-            support.values[support.offsets[:-1][filled]] == outcomes.first.values[filled]
-        )
-        counts = np.where(
-            alone,
-            (moved.counts > 0).astype(np.int64),
-            count_sums(kept, steps.positions.offsets),
-        )
-        offsets = offsets_of(counts)
-        positions, credits_ = np.zeros(int(offsets[-1]), np.int32), np.ones(int(offsets[-1]))
-        single = alone & (moved.counts > 0)
-        positions[offsets[:-1][single]] = moved.values[moved.offsets[:-1][single]]
-        several = kept & ~alone[steps.positions.rows]
-        into = np.repeat(~alone, counts)
-        positions[into] = steps.positions.values[several]
-        credits_[into] = steps.credits[several]
-        return Steps(Lists(positions, offsets), credits_)
+
+def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
+    """Return of each step how many of the contexts that it rests on are gone.
+
+    It rests on those that support its target, down from the step before it.
+    """
+    width = int(max(steps.values.max(initial=0), support.values.max(initial=0))) + 1
+    nth = np.searchsorted(steps.rows * width + steps.values, support.rows * width + support.values)
+    owned = nth < len(steps.values)
+    owned[owned] = steps.rows[nth[owned]] == support.rows[owned]
+    return np.bincount(nth[gone & owned], minlength=len(steps.values))
