@@ -61,34 +61,25 @@ def names_in(sample: Sample) -> list[str]:
 
 def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:
     """Yield what is wrong with the texts that a sample's references name."""
-    spans = [context for group in sample.reference_contexts or () for context in group]
-    for reference in sample.reference_context_ids or ():
-        for name in reference.any_of:
-            if name in texts:
-                yield from _of_text(name, texts[name])
-    named = set(names_in(sample))
-    for context in spans:
-        if context.text is None:
-            continue
-        yield from _of_text(context.source or "a reference", context.text)
-        whole = texts.get(context.source or "", "")
-        is_long = len(words(whole)) >= _LONG
-        if is_long and context.start is not None and len(context.text) >= _WHOLE * len(whole):
-            yield Problem.WHOLE, f"{context.source}: {len(whole):,} characters"
-        yield from _elsewhere(context.text, named, texts)
-    there = [texts[name] for name in named if name in texts]
-    there += [context.text for context in spans if context.text]
+    named = names_in(sample)
+    there = [(name, texts[name]) for name in named if name in texts]
+    for group in sample.reference_contexts or ():
+        for context in group:
+            if context.text is not None:
+                there.append((context.source or "a reference", context.text))
+                whole = texts.get(context.source or "", "")
+                is_whole = context.start is not None and len(context.text) >= _WHOLE * len(whole)
+                if is_whole and len(words(whole)) >= _LONG:
+                    yield Problem.WHOLE, f"{context.source}: {len(whole):,} characters"
+                yield from _elsewhere(context.text, named, texts)
+    for name, text in there:
+        if not words(text):
+            yield Problem.EMPTY, f"{name}: {text[:60]!r}"
     if there:
-        yield from _unbacked(sample, there)
+        yield from _unbacked(sample, [text for _, text in there])
 
 
-def _of_text(name: str, text: str) -> Found:
-    if not words(text):
-        yield Problem.EMPTY, f"{name}: {text[:60]!r}"
-        return
-
-
-def _elsewhere(quote: str, named: set[str], texts: Mapping[str, str]) -> Found:
+def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Found:
     """Yield a problem where a quote also stands in a document that no reference names."""
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return

@@ -82,27 +82,26 @@ def passages(document: Document) -> Iterator[Passage]:
 
     What is shorter than 15 words is joined to its neighbor; a document that is shorter has none.
     """
-    start, end, size = 0, 0, 0
-    for piece in _pieces(document.text):
-        count = len(words(document.text[piece[0] : piece[1]]))
+    text = document.text
+    ranges: list[tuple[int, int]] = []
+    begin = size = 0
+    for start, end in _pieces(text):
+        count = len(words(text[start:end]))
         if size and size + count > MOST_WORDS:
-            yield from _passage(document, start, end)
+            ranges.append((begin, start))
             size = 0
         if not size:
-            start = piece[0]
-        end, size = piece[1], size + count
+            begin = start
+        size += count
         if size >= _ENOUGH_WORDS:
-            yield from _passage(document, start, end)
+            ranges.append((begin, end))
             size = 0
     if size:
-        yield from _passage(document, start, end)
-
-
-def _passage(document: Document, start: int, end: int) -> Iterator[Passage]:
-    raw = document.text[start:end]
-    text = raw.strip()
-    if FEWEST_WORDS <= len(words(text)) <= MOST_WORDS:
-        yield Passage(document.id, start + len(raw) - len(raw.lstrip()), text)
+        ranges.append((begin, len(text)))
+    for start, end in ranges:
+        own = text[start:end].strip()
+        if FEWEST_WORDS <= len(words(own)) <= MOST_WORDS:
+            yield Passage(document.id, text.index(own, start), own)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
