@@ -208,9 +208,8 @@ def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document])
 def _needed(chosen: Sequence[Piece], size: int) -> list[Piece]:
     """Leave out ends that hold too little of a quote to be a target of their own."""
     kept = list(chosen)
-    for end in (0, -1):
-        while len(kept) > 1:
-            rest = [piece for piece in kept if piece is not kept[end]]
+    for without_end in (slice(1, None), slice(None, -1)):
+        while rest := kept[without_end]:
             if max(p.end for p in rest) - min(p.start for p in rest) < _ENOUGH * size:
                 break
             kept = rest

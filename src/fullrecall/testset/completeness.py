@@ -158,20 +158,16 @@ def _total(strata: Sequence[Stratum], error: float) -> Total:
     value = sum(part.value for part in parts)
     below = sum((part.value - part.low) ** 2 for part in parts)
     above = sum((part.high - part.value) ** 2 for part in parts)
-    noise = _error_noise(strata, error)
+    # By how much wrong labels may move a total at random, beside their mean.
+    yeses = sum(s.size for s in strata if s.kind == "yes")
+    others = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
+    noise = _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * others)
     low, high = _whole(value - sqrt(below) - noise, value + sqrt(above) + noise)
     least, most = 0, sum(s.size for s in strata)
     if not error:  # what was labeled is certain
         least = sum(s.relevant for s in strata)
         most -= sum(s.labeled for s in strata) - least
     return Total(value, min(value, max(least, low)), max(value, min(most, high)))
-
-
-def _error_noise(strata: Sequence[Stratum], error: float) -> float:
-    """Return by how much wrong labels may move a total at random, beside their mean."""
-    yeses = sum(s.size for s in strata if s.kind == "yes")
-    relevant_elsewhere = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
-    return _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * relevant_elsewhere)
 
 
 def _whole(low: float, high: float) -> tuple[float, float]:

@@ -64,20 +64,17 @@ def complete(
 def _named(
     retrievers: Sequence[RetrieverLike] | Mapping[str, RetrieverLike],
 ) -> dict[str, RetrieverLike]:
-    """Return retrievers by name: those given, else those of functions, numbered where equal."""
-    if isinstance(retrievers, Mapping):
-        named = {str(name): retriever for name, retriever in retrievers.items()}
-    else:
+    """Return retrievers by name: those given, else of functions, numbered where equal."""
+    if not isinstance(retrievers, Mapping):
         if callable(retrievers) or not isinstance(retrievers, (list, tuple)):
             raise ParameterError("retrievers: expected a list or a mapping from names")
-        named = {}
-        for number, retriever in enumerate(retrievers, start=1):
-            name = getattr(retriever, "__name__", None) or type(retriever).__name__
-            fresh = name not in named and name != "<lambda>"
-            named[name if fresh else f"retriever {number}"] = retriever
-    if not named:
+        names = [getattr(each, "__name__", type(each).__name__) for each in retrievers]
+        if len(set(names)) < len(names) or "<lambda>" in names:
+            names = [f"retriever {number}" for number in range(1, len(names) + 1)]
+        retrievers = dict(zip(names, retrievers, strict=True))
+    if not retrievers:
         raise ParameterError("retrievers must have at least one")
-    return named
+    return {str(name): retriever for name, retriever in retrievers.items()}
 
 
 def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[Pair], Pool]:

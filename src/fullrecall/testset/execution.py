@@ -60,10 +60,11 @@ def carried_out(
         batch = next(plan)
         while True:
             tasks = _Tasks(batch, tuple(models))
+            samples = [Sample(id=number) for number in range(len(batch))]
             allowed, report = _left(options, spent), None
             if allowed is not None:
                 try:
-                    report = evaluate(tasks.samples, tasks, **allowed)
+                    report = evaluate(samples, tasks, **allowed)
                 except RunStopped as stopped:
                     report = stopped.report
             if report is not None and report.spent is not None:
@@ -91,11 +92,6 @@ class _Tasks:
     method: Method = field(default_factory=lambda: Method("testset"))
     values: dict[int, Any] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
-
-    @property
-    def samples(self) -> list[Sample]:
-        """One sample for each flow."""
-        return [Sample(id=number) for number in range(len(self.flows))]
 
     def flow(self, sample: Sample) -> Flow[Result]:
         """Return the flow of a sample; its value, or why there is none, is kept here."""

@@ -156,7 +156,13 @@ class Pool:
     @classmethod
     def of(cls, samples: Sequence[Sample], lists: Sequence[Sequence[Ranked]]) -> Pool:
         """Return the union of what the retrievers returned, equal texts as one."""
-        twins = _twins(lists)
+        contexts = [c for listed in lists for ranked in listed for _, c in ranked.contexts]
+        texts = list(dict.fromkeys(_key(c) for c in contexts if c.text is not None))
+        twins = {
+            texts[member]: number
+            for number, group in enumerate(duplicates.groups(texts))
+            for member in group
+        }
         targets = [Targets(sample) for sample in samples]
         problems = {
             number: ranked.problem
@@ -207,11 +213,3 @@ def _key(context: Context) -> Any:
 
 def _name(context: Context) -> str:
     return context.id or context.text or ""
-
-
-def _twins(lists: Sequence[Sequence[Ranked]]) -> dict[str, int]:
-    """Return a number for each text that is nearly equal to another one of the frame."""
-    contexts = [context for listed in lists for ranked in listed for _, context in ranked.contexts]
-    texts = list(dict.fromkeys(_key(context) for context in contexts if context.text is not None))
-    groups = duplicates.groups(texts)
-    return {texts[member]: number for number, group in enumerate(groups) for member in group}

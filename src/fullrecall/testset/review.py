@@ -184,6 +184,8 @@ def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: 
         (files("fullrecall.testset") / "page" / f"review.{kind}").read_text(encoding="utf-8")
         for kind in ("html", "js", "css")
     )
+    possible = range(ceil(len(rows) * (1 - GOOD)) + 1)
+    allowed = [bad for bad in possible if lower_bound(len(rows), bad, total=total) >= GOOD]
     index = {"set": digest, "planned": len(rows), "samples": list(rows)}
     return document.document(
         html,
@@ -193,7 +195,7 @@ def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: 
         title=title,
         planned=len(rows),
         total=total,
-        allowed=allowed_bad(len(rows), total),
+        allowed=max(allowed, default=0),
     )
 
 
@@ -281,9 +283,3 @@ def _few(bad: int, drawn: int, bad_in_all: int, total: int) -> float:
     """Return the probability of at most `bad` among `drawn` of a set with `bad_in_all`."""
     ways = (comb(bad_in_all, k) * comb(total - bad_in_all, drawn - k) for k in range(bad + 1))
     return sum(ways) / comb(total, drawn)
-
-
-def allowed_bad(reviewed: int, total: int) -> int:
-    """Return how many bad ones a review of this size may find and pass, at most."""
-    most = range(ceil(reviewed * (1 - GOOD)) + 1)
-    return max((bad for bad in most if lower_bound(reviewed, bad, total=total) >= GOOD), default=0)
