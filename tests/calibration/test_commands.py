@@ -73,28 +73,6 @@ def test_a_drawing_that_is_too_small(saved: Path) -> None:
     assert "Note" not in run("judge", "label", saved, "-n", "30", "-o", "enough.csv")
 
 
-def test_two_raters(saved: Path) -> None:
-    """A file each: κ between them is printed."""
-    for name in ("ann.csv", "bob.csv"):
-        run("judge", "label", saved, "-n", "30", "-o", name)
-    fill(Path("ann.csv"))
-    fill(Path("bob.csv"), "no")
-    assert "ann and bob agree on 0 of 30 claims" in run(
-        "judge", "calibrate", saved, "ann.csv", "bob.csv"
-    )
-
-
-def test_no_file_is_lost(saved: Path) -> None:
-    """Labels that are there are never overwritten, and no other format is written."""
-    Path("labels.csv").write_text("hours of work", "utf-8")
-    assert "labels.csv exists" in run(
-        "judge", "label", saved, "-n", "5", "-o", "labels.csv", code=2
-    )
-    assert Path("labels.csv").read_text("utf-8") == "hours of work"
-    assert "end in .csv or" in run("judge", "label", saved, "-n", "5", "-o", "a.xlsx", code=2)
-    assert "no directory" in run("judge", "label", saved, "-n", "5", "-o", "no/a.csv", code=2)
-
-
 def test_wrong_usage_and_input(saved: Path) -> None:
     """Exit code 2, and a message that names what is wrong."""
     run("judge", "label", saved, "-n", "30", "-o", "labels.csv")

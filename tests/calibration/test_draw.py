@@ -81,14 +81,6 @@ class TestDrawing:
         claims = {claim.claim for claim in make_report(["s?", None, "n"]).to_label(9)}
         assert claims == {"claim 0 of 0", "claim 0 of 2"}
 
-    def test_all_contexts_are_shown(self, make_report: MakeReport) -> None:
-        """Raters judge what the score is about: recall over all that was retrieved."""
-        drawn = make_report(["s", "l"]).to_label(2, show_verdicts=True)
-        assert {claim.contexts for claim in drawn} == {
-            ("The first context.", "The second.", "The third.")
-        }
-        assert [claim.verdict for claim in drawn] == ["supported", "supported"]
-
     def test_the_item_is_claim_and_contexts(self, make_report: MakeReport) -> None:
         """The same under another judge, another one with other contexts."""
         items = [claim.item for claim in make_report(["s", "n"]).to_label(2)]
@@ -162,19 +154,6 @@ class TestFile:
         drawn = report.to_label(7, path)
         rows = rows_of(path)
         assert path.read_bytes().startswith(b"\xef\xbb\xbflabel,claim,question,context_1")
-        assert list(rows[0]) == [
-            "label",
-            "claim",
-            "question",
-            "context_1",
-            "context_2",
-            "context_3",
-            "rater",
-            "sample",
-            "score",
-            "item",
-            "probability",
-        ]
         assert [row["claim"] for row in rows] == [claim.claim for claim in drawn]
         assert [float(row["probability"]) for row in rows] == [one.probability for one in drawn]
         assert rows[0]["context_2"] == "The second."
@@ -184,12 +163,6 @@ class TestFile:
         drawn = report.to_label(7, tmp_path / "labels.jsonl")
         lines = (tmp_path / "labels.jsonl").read_text("utf-8").splitlines()
         assert [json.loads(line) for line in lines] == [claim.to_dict() for claim in drawn]
-
-    def test_a_text_runs_in_no_spreadsheet(self, make_report: MakeReport, tmp_path: Path) -> None:
-        """A context that begins like a formula gets an apostrophe."""
-        hostile = '=HYPERLINK("http://example.invalid")'
-        make_report(["sn"], contexts=[hostile]).to_label(2, tmp_path / "a.csv")
-        assert rows_of(tmp_path / "a.csv")[0]["context_1"] == f"'{hostile}"
 
     def test_no_labels_are_overwritten(self, report: Report, tmp_path: Path) -> None:
         """What is there may be somebody's work; another ending is no format of ours."""

@@ -43,36 +43,6 @@ def sample(name: str, *ids: Any, **fields: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        (sample("a", "nowhere"), Problem.UNKNOWN_ID),
-        (sample("a", "Mills "), Problem.UNKNOWN_ID),
-        (sample("a", "farms"), Problem.TWIN),
-        (sample("a", "mills", user_input=""), Problem.NO_QUESTION),
-        ({"id": "a", "user_input": "Ask?"}, Problem.NO_REFERENCE),
-        (sample("a", "mills", user_input="Which mills are mentioned in the text?"), Problem.POINTS),
-        (
-            sample("a", "mills", user_input="Which stood on both banks of the river until when?"),
-            Problem.COPIED,
-        ),
-        (
-            sample(
-                "a",
-                "mills",
-                reference_contexts=[
-                    {"text": "Mills fell", "source": "mills", "start": 0, "end": 10}
-                ],
-            ),
-            Problem.SPAN,
-        ),
-    ],
-)
-def test_each_problem_is_found_and_named(given: dict[str, Any], problem: Problem) -> None:
-    """Planted once, found once, of that sample."""
-    assert found([given]) == {(problem, "a")}
-
-
 def test_what_is_right_has_no_problem() -> None:
     """An any-of group of twins, a span that stands, a question in other words."""
     right = sample(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -184,7 +183,9 @@ def test_missing_verdicts_and_missing_texts_are_in_the_interval(world: World) ->
     silent = [text for texts in world.relevant.values() for text in texts][::2]
     world.judge.silent = set(silent)
     alone = done(world)
-    assert "no verdict" in str(alone)
+    assert f"{alone.problems['silent']:,} contexts without a verdict: silent" in str(alone)
+    retrieved = [s.with_retrieval(world.searches["a"](s.user_input)) for s in alone.samples]
+    assert unjudged(retrieved, 10) > 0
     labels = labels_of(world, alone, 300)
     share = alone.with_labels(labels, second=labels).estimate.complete
     assert share.low <= in_frame(world, alone) <= share.high
@@ -389,45 +390,6 @@ def test_a_retriever_that_fails_leaves_what_the_others_returned(world: World) ->
     assert list(alone.pool.problems) == [3]
     assert "1 questions on which a retriever failed" in str(alone)
     assert any(one.question == 3 for one in alone.judged)
-
-
-def test_contexts_without_a_verdict_are_holes(world: World) -> None:
-    """They are neither relevant nor not, and are counted with the reason."""
-    world.judge.silent = {item["text"] for item in world.searches["a"]("question 0?")[:3]}
-    alone = done(world)
-    assert alone.problems["silent"] >= 1
-    retrieved = [s.with_retrieval(world.searches["a"](s.user_input)) for s in alone.samples]
-    assert unjudged(retrieved, 10) > 0
-    assert "without a verdict: silent" in str(alone)
-
-
-def test_async_retrievers(world: World) -> None:
-    """A coroutine function retrieves as well."""
-
-    def asynchronous(search: Any) -> Any:
-        async def found(question: str) -> Any:
-            await asyncio.sleep(0)
-            return search(question)
-
-        return found
-
-    expected = [one.item for one in done(world).judged]
-    world.searches = {name: asynchronous(search) for name, search in world.searches.items()}
-    assert [one.item for one in done(world).judged] == expected
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_labels_as_spreadsheets_save_them(world: World, tmp_path: Path, encoding: str) -> None:
-    """With semicolons, in UTF-16, without empty cells at the end; a missing column is named."""
-    path = tmp_path / "labels.csv"
-    alone = done(world)
-    items = [pair.item for pair in alone.to_label(20)]
-    lines = ["Item;Label;note", *(f"{item};relevant" for item in items)]
-    path.write_text("\r\n".join(lines), encoding)
-    assert len(alone.with_labels(path).labels) == len(items)
-    path.write_text("item;answer\na;b\n", encoding)
-    with pytest.raises(InputError, match="needs the columns label; got item, answer"):
-        alone.with_labels(path)
 
 
 @pytest.mark.parametrize(

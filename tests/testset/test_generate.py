@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fullrecall import Budget, IdRecall, SpanRecall, evaluate
+from fullrecall import Budget, IdRecall, SpanRecall
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.models import Completion, Failure
 from fullrecall.testset import Defect, generate
@@ -99,10 +97,6 @@ SPOILS: dict[str, tuple[Defect, Any]] = {
     "points at the text": (
         Defect.POINTS,
         lambda item: item.update(question=f"According to the text, {item['question']}"),
-    ),
-    "points at a study": (
-        Defect.POINTS,
-        lambda item: item.update(question=f"{item['question'][:-1]} in this study?"),
     ),
     "another script": (Defect.SCRIPT, lambda item: item.update(question="Когда построили мост?")),
     "no answer": (Defect.FORM, lambda item: item.update(answer="")),
@@ -213,30 +207,15 @@ def test_unanswerable_questions_have_an_abstaining_reference(
 
 def test_difficulty_is_a_label_and_no_filter(author: Any, documents: dict[str, str]) -> None:
     """BM25's rank of the passage is kept beside the question; hard ones stay."""
-    number = iter(range(10_000))
-    author.change = lambda item: item.update(
-        question=f"Whose turn was it, say {next(number)}?"
-        if item["answer"].isdigit()
-        else item["question"]
-    )
-    made_by = [s.metadata["testset"] for s in made(author, documents, 60).samples]
-    assert {one["difficulty"] for one in made_by} >= {"easy", "hard"}
-    assert len(made_by) == 60
-    for one in made_by:
-        assert (one["difficulty"] == "easy") == (one["bm25_rank"] == 1)
-        assert (one["difficulty"] == "hard") == (one["bm25_rank"] is None or one["bm25_rank"] > 10)
-
-
-def test_the_same_words_elsewhere_serve_as_well(author: Any, documents: dict[str, str]) -> None:
-    """A quote that another document has word for word makes an any-of group, for nothing."""
-    copies = {f"copy of {name}": f"Preface. {text}" for name, text in documents.items()}
-    testset = made(author, {**documents, **copies}, kinds=["one_fact"])
-    for sample in testset.samples:
-        (group,) = sample.reference_contexts
-        everywhere = {**documents, **copies}
-        assert len(group) == 2
-        assert all(everywhere[c.source][c.start : c.end] == c.text for c in group)
-        assert len(sample.reference_context_ids[0].any_of) == 2
+    number = iter(range(1_000))
+    author.change = lambda item: item.update(question=f"Whose was it, {next(number)}?")
+    made_by = [s.metadata["testset"] for s in made(author, documents, 20).samples]
+    assert len(made_by) == 20
+    assert {one["difficulty"] for one in made_by} == {"hard"}
+    author.change = lambda _: None
+    made_by = [s.metadata["testset"] for s in made(author, documents, 20).samples]
+    assert all((one["difficulty"] == "easy") == (one["bm25_rank"] == 1) for one in made_by)
+    assert "easy" in {one["difficulty"] for one in made_by}
 
 
 @pytest.mark.parametrize(
@@ -264,17 +243,6 @@ def test_a_model_that_writes_nothing_makes_nothing(
     assert "requests failed" in str(testset)
 
 
-@pytest.mark.parametrize("reply", ["", "yes", Completion("", failure=Failure.REFUSED)], ids=repr)
-def test_a_model_that_checks_nothing_accepts_nothing(
-    author: Any, documents: dict[str, str], reply: Any
-) -> None:
-    """No verdict is not accepted."""
-    author.reply = lambda request: reply if request.schema_name == "checks" else None
-    testset = made(author, documents)
-    assert len(testset) == 0
-    assert {draft.rejection.defect for draft in testset.rejected} == {Defect.UNCHECKED}
-
-
 def test_a_spent_budget_keeps_what_was_accepted(
     author: Any, documents: dict[str, str], tmp_path: Path
 ) -> None:
@@ -289,51 +257,6 @@ def test_a_spent_budget_keeps_what_was_accepted(
     sent = Counter((r.messages, r.again) for r in author.model.requests)
     assert set(sent.values()) == {1}
     assert [s.id for s in whole.samples][:4] == [s.id for s in part.samples][:4]
-
-
-KILLED = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-from conftest import Author, document
-from fullrecall.testset import generate
-
-author, calls = Author(), 0
-log = open(sys.argv[3], "a")
-
-def reply(request):
-    global calls
-    calls += 1
-    log.write(str(hash(request.messages)) + "\\n")
-    log.flush()
-    if calls == int(sys.argv[4]):
-        os._exit(9)
-
-author.reply = reply
-made = generate(dict(map(document, range(60))), author.model, 12, store=sys.argv[2],
-                max_concurrency=1, progress=False)
-made.save(sys.argv[5])
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("killed_at", [2, 9])
-def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, killed_at: int) -> None:
-    """Only the request that the kill cut off is sent again, and the set is the same."""
-    folder = str(Path(__file__).parent)
-    log = tmp_path / "log"
-
-    def run(store: str, at: int, out: str) -> int:
-        arguments = [folder, tmp_path / store, log, str(at), tmp_path / out]
-        return subprocess.run(
-            [sys.executable, "-c", KILLED, *arguments], check=False, env={"PYTHONHASHSEED": "0"}
-        ).returncode
-
-    assert run("a", killed_at, "cut") == 9
-    assert run("a", 0, "resumed") == 0
-    sent = Counter(log.read_text().splitlines())
-    assert sorted(sent.values(), reverse=True)[:2] == [2, 1]
-    assert run("b", 0, "whole") == 0
-    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_users_queries_choose_the_passages_and_the_style(
@@ -498,14 +421,3 @@ def test_documents_without_a_passage_are_an_error(author: Any, documents: Any) -
     """There is nothing to ask about."""
     with pytest.raises(InputError, match="no passage of 15 words"):
         made(author, documents)
-
-
-def test_the_set_is_scored_like_any_other(author: Any, documents: dict[str, str]) -> None:
-    """The samples take a retrieval and give a report."""
-    samples = [
-        sample.with_retrieval([{"id": name, "text": documents[name]} for name in list(documents)])
-        for sample in made(author, documents, 5).samples
-    ]
-    assert all(
-        r.score == 1.0 for row in evaluate(samples, IdRecall(), progress=False) for r in row.results
-    )
