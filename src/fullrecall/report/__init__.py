@@ -8,47 +8,22 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.report.report import Report
-    from fullrecall.results.comparison import Comparison, ScoreComparison
+    from fullrecall.results.comparison import Comparison
     from fullrecall.results.comparisons import Comparisons, compare
-    from fullrecall.results.difference import Difference, Flip
+    from fullrecall.results.difference import Flip
     from fullrecall.results.missed import Missed
-    from fullrecall.results.slices import Slice, Slices
-    from fullrecall.results.smallest_k import SmallestK
-    from fullrecall.results.summary import Estimate, ScoreSummary, Summary
+    from fullrecall.results.summary import Summary
     from fullrecall.table.row import Row
 
-__all__ = [
-    "Comparison",
-    "Comparisons",
-    "Difference",
-    "Estimate",
-    "Flip",
-    "Missed",
-    "Report",
-    "Row",
-    "ScoreComparison",
-    "ScoreSummary",
-    "Slice",
-    "Slices",
-    "SmallestK",
-    "Summary",
-    "compare",
-]
+__all__ = ["Comparison", "Comparisons", "Flip", "Missed", "Report", "Row", "Summary", "compare"]
 
 _MODULES = {
     "Comparison": ".results.comparison",
-    "Difference": ".results.difference",
-    "Estimate": ".results.summary",
     "Flip": ".results.difference",
     "Missed": ".results.missed",
     "Report": "report",
     "Row": ".table.row",
     "Comparisons": ".results.comparisons",
-    "ScoreComparison": ".results.comparison",
-    "ScoreSummary": ".results.summary",
-    "Slice": ".results.slices",
-    "Slices": ".results.slices",
-    "SmallestK": ".results.smallest_k",
     "Summary": ".results.summary",
     "compare": ".results.comparisons",
 }

@@ -8,33 +8,16 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.results.bounds import Interval
-    from fullrecall.results.change import Change, Direction
-    from fullrecall.results.choice import Choice, Standing
-    from fullrecall.results.decision import Check, Outcome
+    from fullrecall.results.decision import Outcome
     from fullrecall.results.gate import Gate, GateResult
 
-__all__ = [
-    "Change",
-    "Check",
-    "Choice",
-    "Direction",
-    "Gate",
-    "GateResult",
-    "Interval",
-    "Outcome",
-    "Standing",
-]
+__all__ = ["Gate", "GateResult", "Interval", "Outcome"]
 
 _MODULES = {
-    "Change": "change",
-    "Check": "decision",
-    "Choice": "choice",
-    "Direction": "change",
     "Gate": "gate",
     "GateResult": "gate",
     "Interval": "bounds",
     "Outcome": "decision",
-    "Standing": "choice",
 }
 
 if not TYPE_CHECKING:

@@ -107,15 +107,19 @@ def change(
         upper_bound(high, alpha / 2, most=range),
         confidence,
     )
-    needed = None
-    if interval.low <= 0 <= interval.high and mean:
+    outcome, needed = Direction.CANNOT_TELL, None
+    if interval.low > 0:
+        outcome = Direction.BETTER
+    elif interval.high < 0:
+        outcome = Direction.WORSE
+    elif mean:
         side = low if mean > 0 else high
         needed = groups_needed(side, 0.0, alpha / 2, least=-range, most=range)
     sides = mean_above(low, 0.0, least=-range), mean_below(high, 0.0, most=range)
     return Change(
         difference=mean,
         interval=interval,
-        outcome=_outcome(interval),
+        outcome=outcome,
         groups=round(low.size),
         needed=needed,
         p=min(1.0, 2 * min(sides)),
@@ -153,9 +157,3 @@ def _checked(values: Floats, largest: float) -> Floats:
             f"differences must be from {-largest:g} to {largest:g}, got {float(wrong[0])!r}"
         )
     return np.clip(values, -largest, largest)
-
-
-def _outcome(interval: Interval) -> Direction:
-    if interval.low > 0:
-        return Direction.BETTER
-    return Direction.WORSE if interval.high < 0 else Direction.CANNOT_TELL

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from math import ceil, isnan
 from typing import NamedTuple
 
-from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.table import Table
 
@@ -51,7 +50,13 @@ class QuestionCost(NamedTuple):
     samples: int
 
     def __str__(self) -> str:
-        return ", ".join(_parts(self))
+        number = f"{self.contexts:.3g}"
+        parts = [f"{number} {'context' if number == '1' else 'contexts'}"]
+        if self.tokens is not None:
+            parts.append(f"about {self.tokens:,.0f} tokens")
+        if self.seconds is not None and self.seconds.p50 >= _FELT:
+            parts.append(str(self.seconds))
+        return ", ".join(parts)
 
 
 def shown_seconds(seconds: float) -> str:
@@ -61,7 +66,7 @@ def shown_seconds(seconds: float) -> str:
 
 def question_cost(table: Table) -> QuestionCost | None:
     """Return what a question of a table costs, as its first samples tell; None where none does."""
-    first = islice(_samples(table), _LOOKED_THROUGH)
+    first = (table.sample(row) for row in range(min(len(table), _LOOKED_THROUGH)))
     costs = Costs.of(islice((each for each in first if each.has_retrieval), _LOOKED_AT))
     samples = len(costs.offsets) - 1
     if not samples:
@@ -92,37 +97,18 @@ def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
     """
     if before is None or after is None:
         return ""
+    old_seconds = None if before.seconds is None else before.seconds.p50
+    new_seconds = None if after.seconds is None else after.seconds.p50
     parts = []
-    if not _alike(before.contexts, after.contexts, _AS_MUCH):
-        factor = _times(before.contexts, after.contexts)
-        parts.append(f"{factor} the contexts ({before.contexts:.3g} to {after.contexts:.3g})")
-    old, new = before.tokens, after.tokens
-    if old is not None and new is not None and not _alike(old, new, _AS_MUCH):
-        parts.append(f"{_times(old, new)} the tokens ({old:,.0f} to {new:,.0f})")
-    if before.seconds is not None and after.seconds is not None:
-        old, new = before.seconds.p50, after.seconds.p50
-        if max(old, new) >= _FELT and not _alike(old, new, _AS_LONG):
-            parts.append(f"{_times(old, new)} the seconds (p50 {old:.2g} to {new:.2g})")
+    for what, old, new, share, form in (
+        ("contexts", before.contexts, after.contexts, _AS_MUCH, "{:.3g} to {:.3g}"),
+        ("tokens", before.tokens, after.tokens, _AS_MUCH, "{:,.0f} to {:,.0f}"),
+        ("seconds", old_seconds, new_seconds, _AS_LONG, "p50 {:.2g} to {:.2g}"),
+    ):
+        if old is None or new is None or abs(old - new) <= share * max(old, new):
+            continue
+        if what != "seconds" or max(old, new) >= _FELT:
+            # Two digits, and no exponent: 330 and not 3.3e+02.
+            times = f"{float(f'{new / old:.2g}'):,g}" if old else "any number of"
+            parts.append(f"{times} times the {what} ({form.format(old, new)})")
     return ", ".join(parts) or f"the same: {after}"
-
-
-def _samples(table: Table) -> Iterator[Sample]:
-    return (table.sample(row) for row in range(len(table)))
-
-
-def _parts(cost: QuestionCost) -> Iterator[str]:
-    number = f"{cost.contexts:.3g}"
-    yield f"{number} {'context' if number == '1' else 'contexts'}"
-    if cost.tokens is not None:
-        yield f"about {cost.tokens:,.0f} tokens"
-    if cost.seconds is not None and cost.seconds.p50 >= _FELT:
-        yield str(cost.seconds)
-
-
-def _alike(before: float, after: float, share: float) -> bool:
-    return abs(before - after) <= share * max(before, after)
-
-
-def _times(before: float, after: float) -> str:
-    # Two digits, and no exponent: 330 and not 3.3e+02.
-    return f"{float(f'{after / before:.2g}'):,g} times" if before else "any number of times"

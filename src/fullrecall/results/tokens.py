@@ -39,5 +39,4 @@ def with_tokens(table: Table, count: Callable[[str], int], tokenizer: str) -> Ta
 def _checked(tokens: object) -> int:
     if hasattr(tokens, "__index__") and not isinstance(tokens, bool) and index(tokens) >= 0:
         return index(tokens)
-    hint = ": pass lambda text: len(encode(text))" if hasattr(tokens, "__len__") else ""
-    raise ParameterError(f"count must return a whole number of at least 0, got {tokens!r}{hint}")
+    raise ParameterError(f"count must return a whole number of at least 0, got {tokens!r}")
