@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import pytest
 
-from fullrecall import (
-    ContextPrecision,
-    IdRecall,
-    Report,
-    Sample,
-    TextRecall,
-    compare,
-    diagnose,
-    evaluate,
-)
+from fullrecall import ContextPrecision, IdRecall, Report, Sample, TextRecall, diagnose, evaluate
 from fullrecall.dataframes import Backend
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 from fullrecall.measures import RR, Precision, Recall, nDCG
@@ -260,13 +251,10 @@ class TestFrames:
     def test_each_library_gets_the_same_cells(self, backend: Backend, *, empty: bool) -> None:
         """Scores, targets, changes, misses: the cells of pandas, in columns of the same types."""
         report = evaluate([], IdRecall(), progress=False) if empty else report_of()
-        pair = [] if empty else [Sample(id=1, retrieved_ids=["a"], expected_ids=["a", "b"])]
-        compared = evaluate(pair, IdRecall(), progress=False)
         diagnosis = diagnose(report)
         for make in (
             report.to_frame,
             report.findings_to_frame,
-            compare(compared, compared).to_frame,
             diagnosis.to_frame,
             diagnosis.changes_to_frame,
         ):

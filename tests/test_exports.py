@@ -294,34 +294,6 @@ def _compared(*measures: Any) -> Comparison:
 class TestComparison:
     """Comparisons, for the reviewer of a pull request and for other programs."""
 
-    def test_frame_and_csv_have_the_same_cells(self) -> None:
-        """One row per sample, with values, changes, and what was gained and lost."""
-        comparison = _compared(Recall @ 1, nDCG)
-        frame = comparison.to_frame()
-        head, *rows = csv.reader(io.StringIO(comparison.to_csv()))
-        assert head == list(frame.columns)
-        assert len(rows) == len(frame) == 6
-        one = frame.set_index("sample")
-        changes = one["id_recall@1_change"].dropna().to_dict()
-        assert changes == {"q1": -1, "q2": 0, "q3": 1, SCRIPT: 1}
-        assert one.loc["q1", "id_recall_lost"] == '["a"]'
-        assert one.loc["q3", "id_recall_gained"] == '["c"]'
-        assert one.loc["only 2", "id_recall_pairing"] == "only_before"
-        assert one.loc["q2", ["id_recall.ndcg_before", "id_recall.ndcg_after"]].tolist() == [1, 1]
-        same = [row[head.index("id_recall@1_change")] for row in rows]
-        assert [float(each) for each in same if each] == list(changes.values())
-        shown = [each for row in rows for each in row]
-        assert not [each for each in shown if _runs_in_a_spreadsheet(each)]
-
-    def test_the_frame_adds_up_to_the_comparison(self) -> None:
-        """The mean of its changes is the difference."""
-        comparison = _compared()
-        frame = comparison.to_frame()
-        for score in comparison:
-            for measure, one in score.items():
-                column = f"{score.method.label(measure)}_change"
-                assert frame[column].mean() == pytest.approx(one.difference)
-
     def test_json_is_the_dictionary(self, tmp_path: Path) -> None:
         """With what it is in front."""
         text = _compared().to_json(tmp_path / "c.json")

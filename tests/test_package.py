@@ -268,10 +268,10 @@ ORDER = (
 FACADES = {
     "result": "_repr_html_ draws a result",
     "report.report": "methods show, save, export, plot, and search a report, and draw claims of it",
+    "views.sheet": "what is shown as sheets prints and draws itself",
     "results.summary": "__str__ and _repr_html_ draw a summary",
-    "results.comparison": "methods show, plot, and export a comparison",
+    "results.comparison": "methods show and export comparisons",
     "results.gate": "methods export an outcome",
-    "results.comparisons": "methods show and export several reports",
     "results.slices": "__str__ and _repr_html_ draw slices",
     "results.smallest_k": "_repr_html_ draws what was tested",
     "diagnosis.diagnosis": "methods show a diagnosis",

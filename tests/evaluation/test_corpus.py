@@ -31,8 +31,7 @@ from fullrecall.corpus import ANCHORS, CorpusIndex, stale_label, text_digest
 from fullrecall.errors import InputError
 from fullrecall.measures import Recall
 from fullrecall.result import Method, Result, Status
-from fullrecall.results.decision import Outcome
-from fullrecall.results.gate import Gate
+from fullrecall.results.gate import Gate, Outcome
 
 GUIDE = (
     "The pump is primed with half a liter of water before it runs for the first time. "

@@ -53,7 +53,7 @@ def test_a_comparison_has_both_sides(report: Report, after: Report) -> None:
 def test_a_comparison_shows_the_measures_that_it_was_asked_for(
     report: Report, after: Report
 ) -> None:
-    """Difference, interval, p and Holm's p of each, and every sample's values."""
+    """Difference, interval, and the corrected p of each, and every sample's values."""
     measures = (Recall @ 1, nDCG @ 2)
     comparison = compare(report, after, *measures)
     page = comparison.to_html()

@@ -14,8 +14,7 @@ from fullrecall.counts import counted
 from fullrecall.parameters import check_share
 from fullrecall.results.bounds import Interval
 from fullrecall.results.special import t_quantile
-from fullrecall.views.sheet import Section, Sheet, lines_of
-from fullrecall.views.shown import Shown
+from fullrecall.views.sheet import Section, Sheet, Shown, lines_of
 from fullrecall.views.text import NOTHING, shown
 
 FEWEST = 10

@@ -13,7 +13,7 @@ from fullrecall.cli.outputs import append
 from fullrecall.cli.signatures import taking
 from fullrecall.report import Comparison, Report
 from fullrecall.report import compare as comparison_of
-from fullrecall.results.comparisons import Comparisons
+from fullrecall.results.comparison import Comparisons
 from fullrecall.views import markdown as markdown_writer
 from fullrecall.views import terminal
 from fullrecall.views.comparisons import comparison_sheet, flips_sheet, runs_sheet

@@ -14,8 +14,7 @@ from fullrecall.dataframes import Backend, Cells, frame_of
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.diagnosis.change import Change, Cost, Effect
 from fullrecall.views import exports, spreadsheet
-from fullrecall.views.sheet import Sheet
-from fullrecall.views.shown import Shown
+from fullrecall.views.sheet import Sheet, Shown
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,8 +16,7 @@ from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
-from fullrecall.views.sheet import Sheet
-from fullrecall.views.shown import Shown
+from fullrecall.views.sheet import Sheet, Shown
 
 FINAL = "final"
 """What stands for the list that the retrieval ended with: `retrieved_contexts`."""

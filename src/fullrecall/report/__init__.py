@@ -8,9 +8,8 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.report.report import Report
-    from fullrecall.results.comparison import Comparison
-    from fullrecall.results.comparisons import Comparisons, compare
-    from fullrecall.results.difference import Flip
+    from fullrecall.results.change import Flip
+    from fullrecall.results.comparison import Comparison, Comparisons, compare
     from fullrecall.results.missed import Missed
     from fullrecall.results.summary import Summary
     from fullrecall.table.row import Row
@@ -19,13 +18,13 @@ __all__ = ["Comparison", "Comparisons", "Flip", "Missed", "Report", "Row", "Summ
 
 _MODULES = {
     "Comparison": ".results.comparison",
-    "Flip": ".results.difference",
+    "Flip": ".results.change",
     "Missed": ".results.missed",
     "Report": "report",
     "Row": ".table.row",
-    "Comparisons": ".results.comparisons",
+    "Comparisons": ".results.comparison",
     "Summary": ".results.summary",
-    "compare": ".results.comparisons",
+    "compare": ".results.comparison",
 }
 
 if not TYPE_CHECKING:

@@ -195,7 +195,7 @@ class Report:
         `id_recall/n_scored`, `n_undefined` and `n_unscored` count samples. A mean of no sample is
         left out. MLflow's `log_metrics` and the `log` of Weights & Biases take it as it is.
         """
-        from fullrecall.views.metrics import metrics
+        from fullrecall.views.exports import metrics
 
         return metrics(self.summary(*measures))
 
@@ -362,9 +362,9 @@ class Report:
         `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
         or a tab.
         """
-        from fullrecall.views import exports, frames
+        from fullrecall.views import exports
 
-        return exports.written_table(exports.as_csv(frames.scores(self, measures), delimiter), path)
+        return exports.written_table(exports.scores_as_csv(self, measures, delimiter), path)
 
     def to_markdown(
         self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()

@@ -8,8 +8,7 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.results.bounds import Interval
-    from fullrecall.results.decision import Outcome
-    from fullrecall.results.gate import Gate, GateResult
+    from fullrecall.results.gate import Gate, GateResult, Outcome
 
 __all__ = ["Gate", "GateResult", "Interval", "Outcome"]
 
@@ -17,7 +16,7 @@ _MODULES = {
     "Gate": "gate",
     "GateResult": "gate",
     "Interval": "bounds",
-    "Outcome": "decision",
+    "Outcome": "gate",
 }
 
 if not TYPE_CHECKING:

@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import exp, fsum, inf, isfinite, log, sqrt
+from math import exp, floor, fsum, inf, isfinite, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.errors import ParameterError
@@ -266,6 +266,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, p_values[position] * (len(p_values) - rejected)))
         adjusted[position] = largest
     return adjusted
+
+
+def rounded_down(value: float) -> float:
+    """Return a bound rounded down to three decimals, but for what is rounding itself."""
+    return floor(value * 1000 + 1e-6) / 1000
 
 
 def _log_k(counts: Counts, mean: float, least: float) -> float:

@@ -13,8 +13,7 @@ from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
 from fullrecall.results.plain import plain_of
 from fullrecall.results.question_cost import shown_seconds
-from fullrecall.views.sheet import Cell, Line, Section, Sheet
-from fullrecall.views.shown import Shown
+from fullrecall.views.sheet import Cell, Line, Section, Sheet, Shown
 from fullrecall.views.text import shown
 
 

@@ -25,8 +25,7 @@ from fullrecall.table.lists import Integers
 from fullrecall.table.part import UNSCORED
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
-from fullrecall.views.sheet import Sheet
-from fullrecall.views.shown import Shown
+from fullrecall.views.sheet import Sheet, Shown
 
 By: TypeAlias = str | Callable[[Row], object]
 """A field: "group", "source", or a key of the metadata ("kind", "testset.kind"); or a function of

@@ -31,16 +31,15 @@ from fullrecall.results.bounds import (
     holm,
     lower_bound,
     mean_above,
+    rounded_down,
 )
-from fullrecall.results.decision import rounded_down
 from fullrecall.results.plain import plain_of
 from fullrecall.results.summary import totals_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.lists import row_sums
 from fullrecall.table.part import SCORED, UNSCORED
 from fullrecall.table.table import Table
-from fullrecall.views.sheet import Sheet
-from fullrecall.views.shown import Shown
+from fullrecall.views.sheet import Sheet, Shown
 
 _NEVER_FALL = frozenset(map(type, (AllFound, Hit, Recall)))
 _NEVER_FALL_WITH_RANKS = _NEVER_FALL | {type(AP), type(RR)}

@@ -28,8 +28,7 @@ from fullrecall.rewrites import Rewrite, rewrites
 from fullrecall.table.funnel import funnel_of
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
-from fullrecall.views.sheet import Sheet
-from fullrecall.views.shown import Shown
+from fullrecall.views.sheet import Sheet, Shown
 from fullrecall.views.text import shown
 
 OTHER = "other reasons"

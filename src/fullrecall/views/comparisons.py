@@ -16,9 +16,8 @@ from fullrecall.views.summaries import measure_lines, partial
 from fullrecall.views.text import NOTHING, chance, first_of, one_line, shown, signed, signed_between
 
 if TYPE_CHECKING:
-    from fullrecall.results.comparison import Comparison, ScoreComparison
-    from fullrecall.results.comparisons import Comparisons
-    from fullrecall.results.difference import Difference
+    from fullrecall.results.change import Difference
+    from fullrecall.results.comparison import Comparison, Comparisons, ScoreComparison
 
 _NAMED = 5
 """How many samples or targets a sentence names of many."""

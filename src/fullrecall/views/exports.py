@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
+    from fullrecall.results.summary import ScoreSummary, Summary
 
 
 def as_json(content: Mapping[str, Any], kind: str) -> str:
@@ -48,9 +51,9 @@ def scores_as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
     return as_json(content, "scores")
 
 
-def as_csv(table: tuple[frames.Columns, frames.Rows], delimiter: str) -> str:
+def scores_as_csv(report: Report, measures: Sequence[Measure], delimiter: str) -> str:
     """Return a head and one line for each row; see `Report.to_csv`."""
-    columns, rows = table
+    columns, rows = frames.scores(report, measures)
     return spreadsheet.table([list(columns), *rows], delimiter)
 
 
@@ -85,3 +88,44 @@ def written_table(text: str, path: str | Path | None) -> str:
     if path is not None:
         written(f"{spreadsheet.BOM}{text}", path)
     return kept(text, path)
+
+
+_OTHER = re.compile(r"[^\w.\-]+")
+
+
+def metrics(summary: Summary) -> dict[str, float]:
+    """Return the numbers of a summary by names of letters, digits, `_`, `-`, `.` and one `/`.
+
+    See `Report.metrics`. A name is never the folder of another one: MLflow keeps both as files.
+    """
+    values: dict[str, float] = {"samples": float(summary.samples)}
+    for score in summary:
+        for name, value in _numbers(score).items():
+            key = f"{_cleaned(score.name)}/{name}"
+            while key in values:  # two scores may differ in forbidden characters alone
+                key += "_2"
+            if value is not None and isfinite(value):
+                values[key] = float(value)
+    return values
+
+
+def _numbers(score: ScoreSummary) -> dict[str, float | None]:
+    numbers: dict[str, float | None] = {}
+    for measure, estimate in score.items():
+        label = score.method.label(measure).removeprefix(score.name).lstrip(".")
+        what, at, k = label.rpartition("@")
+        name = _cleaned("_".join(part for part in (what, f"at_{k}" if at else k) if part)) or "all"
+        numbers[name] = estimate.mean
+        if estimate.interval is not None:
+            numbers[f"{name}_low"] = estimate.interval.low
+            numbers[f"{name}_high"] = estimate.interval.high
+    return numbers | {
+        "n_scored": score.scored,
+        "n_undefined": score.undefined,
+        "n_unscored": score.unscored,
+        "unverified": score.unverified,
+    }
+
+
+def _cleaned(name: str) -> str:
+    return re.sub("__+", "_", _OTHER.sub("_", name)).strip("_.")

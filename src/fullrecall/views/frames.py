@@ -1,23 +1,19 @@
-"""Reports and comparisons as columns and rows: of data frames, and of CSV."""
+"""Reports as columns and rows: of data frames, and of CSV."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullrecall.dataframes import Backend, Cells, frame_of
 from fullrecall.measures import as_measures
-from fullrecall.results.pairs import change, side_by_side, turned
 from fullrecall.results.summary import default_measures
 
 if TYPE_CHECKING:
     from fullrecall.findings import Finding
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
-    from fullrecall.result import Method, Result
-    from fullrecall.results.comparison import Comparison, ScoreComparison
-    from fullrecall.table.row import Row
+    from fullrecall.result import Method
 
 
 Columns: TypeAlias = dict[str, Cells]
@@ -29,14 +25,16 @@ Rows: TypeAlias = Iterator[list[Any]]
 def scores(report: Report, measures: Sequence[Measure]) -> tuple[Columns, Rows]:
     """Return one row per sample; see `Report.to_frame`."""
     read = measures_of(report.methods, measures)
-    columns = _sample_columns()
+    columns: Columns = dict.fromkeys(("sample", "user_input", "group"), str)
     for method, labels in zip(report.methods, read, strict=True):
         columns |= dict.fromkeys(labels, float)
         columns |= dict.fromkeys((f"{method.name}_status", f"{method.name}_reason"), str)
 
     def rows() -> Rows:
         for row in report.rows:
-            cells = _sample_cells(row)
+            sample = row.sample
+            cells: dict[str, Any] = {"sample": row.label, "user_input": sample.user_input}
+            cells["group"] = sample.group
             for result, labels in zip(row.results, read, strict=True):
                 cells |= {label: result[measure] for label, measure in labels.items()}
                 cells[f"{result.method.name}_status"] = str(result.status)
@@ -44,59 +42,6 @@ def scores(report: Report, measures: Sequence[Measure]) -> tuple[Columns, Rows]:
             yield [cells.get(name) for name in columns]
 
     return columns, rows()
-
-
-def changes(comparison: Comparison) -> tuple[Columns, Rows]:
-    """Return one row per sample, the pairs first; see `Comparison.to_frame`."""
-    columns = _sample_columns()
-    for score in comparison:
-        for measure in score:
-            label = score.method.label(measure)
-            columns |= {f"{label}_{what}": float for what in ("before", "after", "change")}
-        columns |= {f"{score.name}_{what}": str for what in ("pairing", "gained", "lost")}
-
-    def rows() -> Rows:
-        for before, after in comparison.rows:
-            row = before or after
-            assert row is not None  # noqa: S101 - a sample stands in one of them
-            cells = _sample_cells(row)
-            for score in comparison:
-                position, other = comparison.score_indices[score.name]
-                cells |= _score_cells(
-                    score,
-                    None if before is None else before.results[position],
-                    None if after is None else after.results[other],
-                )
-            yield [cells.get(name) for name in columns]
-
-    return columns, rows()
-
-
-def _score_cells(
-    score: ScoreComparison, before: Result | None, after: Result | None
-) -> dict[str, Any]:
-    """Return the cells of one score of one sample."""
-    gap, old, new = side_by_side(before, after)
-    cells: dict[str, Any] = {f"{score.name}_pairing": gap or "compared"}
-    for measure in score:
-        label = score.method.label(measure)
-        first = None if old is None else old[measure]
-        last = None if new is None else new[measure]
-        cells[f"{label}_before"], cells[f"{label}_after"] = first, last
-        if gap is None and first is not None and last is not None:
-            cells[f"{label}_change"] = change(first, last)
-    if gap is None and old is not None and new is not None:
-        for what, labels in zip(("gained", "lost"), turned(old, new), strict=True):
-            cells[f"{score.name}_{what}"] = json.dumps(labels) if labels else None
-    return cells
-
-
-def _sample_columns() -> Columns:
-    return dict.fromkeys(("sample", "user_input", "group"), str)
-
-
-def _sample_cells(row: Row) -> dict[str, Any]:
-    return {"sample": row.label, "user_input": row.sample.user_input, "group": row.sample.group}
 
 
 def _verified(finding: Finding) -> bool | None:

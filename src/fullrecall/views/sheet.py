@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -102,3 +103,26 @@ def lines_of(rows: Sequence[tuple[CellLike, Sequence[CellLike]]]) -> list[Line]:
 def written(sheets: Sequence[Sheet], write: Callable[[Sheet], str]) -> str:
     """Return sheets one below the other, without those that hold nothing."""
     return "\n".join(write(sheet) for sheet in sheets if sheet or sheet.notes)
+
+
+class Shown:
+    """What is shown as sheets: printed, and in a notebook."""
+
+    @property
+    @abstractmethod
+    def sheets(self) -> Sequence[Sheet]:
+        """What it says."""
+
+    def __str__(self) -> str:
+        # Imported when something is shown: it draws with rich.
+        from fullrecall.views import terminal
+
+        return terminal.text_of(*self.sheets)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from fullrecall.views import html
+
+        return html.text_of(*self.sheets)

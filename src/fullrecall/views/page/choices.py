@@ -12,7 +12,7 @@ from fullrecall.result import Method
 if TYPE_CHECKING:
     from fullrecall.measures.budgets import Unit
     from fullrecall.report.report import Report
-    from fullrecall.results.difference import Difference
+    from fullrecall.results.change import Difference
     from fullrecall.table.row import Row
 
 Rows: TypeAlias = "tuple[Row | None, ...]"

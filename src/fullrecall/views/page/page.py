@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
-    from fullrecall.results.comparison import Comparison
-    from fullrecall.results.comparisons import Comparisons
+    from fullrecall.results.comparison import Comparison, Comparisons
     from fullrecall.results.summary import Summary
 
 

@@ -15,7 +15,7 @@ from fullrecall.views.text import NOTHING, between, shown
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
     from fullrecall.results.bounds import Interval
-    from fullrecall.results.difference import Difference
+    from fullrecall.results.change import Difference
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
     from fullrecall.views.page.choices import Column, Subject
     from fullrecall.views.page.readings import Misses
