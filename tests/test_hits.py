@@ -55,10 +55,6 @@ RESULTS: dict[str, tuple[object, tuple[Context, ...]]] = {
     "a generator": ((text for text in "tu"), (Context("t"), Context("u"))),
     "contexts": ([FOUND[0]], FOUND),
     "mappings": ([{"text": "t", "id": 1, "score": 0.5}], FOUND),
-    "mapping of LangChain": (
-        [{"page_content": "t", "id": "1", "type": "Document", "score": 0.5}],
-        FOUND,
-    ),
     "langchain document": (
         [Object(page_content="t", id=None, metadata={"source": "a"})],
         (Context("t", metadata={"source": "a"}),),
@@ -100,8 +96,6 @@ RESULTS: dict[str, tuple[object, tuple[Context, ...]]] = {
     ),
     "dspy": (Object(passages=["t"]), (Context("t"),)),
     "numbered": ([(3, 0.5)], (Context(id=3, score=0.5),)),
-    "an id alone": ([{"_id": "1", "title": "x"}], (Context(id="1"),)),
-    "numbers": ([3, 5], (Context(id=3), Context(id=5))),
     "a database's rows": (sqlite_rows(), (Context("t", id="1", score=0.5),)),
     "milvus": ([[{"id": 1, "distance": 0.1, "entity": {"text": "t"}}]], (Context("t", id="1"),)),
     "a frame": (pl.DataFrame({"id": [1], "text": ["t"], "score": [0.5]}), FOUND),
@@ -114,7 +108,6 @@ RESULTS: dict[str, tuple[object, tuple[Context, ...]]] = {
         (Context("t", score=0.5), Context("u", score=0.0)),
     ),
     "nothing": ([], ()),
-    "nothing of elasticsearch": ({"hits": {"hits": []}}, ()),
 }
 
 
@@ -133,7 +126,6 @@ def test_result_objects_are_read(name: str) -> None:
         ({"answer": "a"}, "got dict"),
         ({"a", "b"}, "got set"),
         ([("The Tower", "Built in 1889.")], "cannot tell which column"),
-        ([("d1", "a title here", "a text")], "cannot tell which column"),
         ([("d1", "a"), ("d2",)], "rows of one width"),
         ([(0.5, 0.25)], "cannot tell which column"),
         (

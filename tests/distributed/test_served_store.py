@@ -21,11 +21,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.distributed.dropping import Dropping
 from tests.distributed.redis_server import RedisServer
-from tests.evaluation.ledgers import keep, kept
 
 from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import StoreError
-from fullrecall.models import Completion, Failure
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.result import Status
 from fullrecall.run import ledger, redis
@@ -58,38 +56,6 @@ def scorer(endpoint: Endpoint, url: str, **options: Any) -> BatchScorer:
 
 class TestStore:
     """What a file does, a server does."""
-
-    def test_what_was_kept_first_stays(self, redis_url: str) -> None:
-        """Completions of all forms come back; a second one under the key changes nothing."""
-        for number, completion in enumerate(
-            [
-                Completion("text", 3, 4, requests=2),
-                Completion("", failure=Failure.REFUSED, detail="half an emoji \ud83d"),
-            ]
-        ):
-            key = f"{KEY}{number}"
-            with RedisLedger(redis_url) as store:
-                assert kept(store, key) is None
-                keep(store, key, "m", completion).result()
-                keep(store, key, "m", Completion("another")).result()
-            with RedisLedger(redis_url) as other:
-                assert kept(other, key) == completion
-
-    def test_one_claim_at_a_time(self, redis_url: str) -> None:
-        """Of many who ask at once one may; after the release the next; after the answer nobody."""
-        stores = [RedisLedger(redis_url) for _ in range(4)]
-        claims = [store.claim(KEY) for store in stores for _ in range(5)]
-        granted = [token for token, answer in claims if answer.result()]
-        assert len(granted) == 1
-        stores[0].forget(KEY, "someone else's").result()
-        assert not stores[1].claim(KEY)[1].result()
-        stores[0].forget(KEY, granted[0]).result()
-        token, answer = stores[2].claim(KEY)
-        assert answer.result()
-        keep(stores[2], KEY, "m", Completion("text"), token).result()
-        assert not stores[3].claim(KEY)[1].result()
-        for store in stores:
-            store.close()
 
     def test_a_claim_outlives_its_seconds_and_not_its_owner(
         self, redis_url: str, monkeypatch: pytest.MonkeyPatch

@@ -16,6 +16,8 @@ from tests.files import made
 
 from fullrecall import IdRecall, Report, TextRecall, evaluate
 from fullrecall.errors import InputError, Interrupted
+from fullrecall.measures import Recall
+from fullrecall.results import Gate, Outcome
 from fullrecall.results.files import parquet
 from fullrecall.results.files.row_groups import RowGroup
 
@@ -88,8 +90,9 @@ def test_ctrl_c_keeps_what_came_before(tmp_path: Path) -> None:
     assert Report.open(tmp_path / "r.parquet").stopped == "the run was interrupted"
 
 
-def test_a_killed_run_leaves_whole_files(tmp_path: Path) -> None:
-    """What it had written opens, and says that it has no end."""
+@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
+def test_a_killed_run_leaves_what_it_had(name: str, tmp_path: Path) -> None:
+    """What it had written opens, says that it has no end, and passes no gate."""
     program = """
 import os, signal, sys
 from tests.files.test_streams import ids
@@ -102,7 +105,7 @@ def killed():
     os.kill(os.getpid(), signal.SIGKILL)
 evaluate(killed(), IdRecall(), output=sys.argv[1], progress=False)
 """
-    path = tmp_path / "r.parquet"
+    path = tmp_path / name
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     killed = subprocess.run(
         [sys.executable, "-c", program, str(path)], check=False, env=environment
@@ -111,6 +114,7 @@ evaluate(killed(), IdRecall(), output=sys.argv[1], progress=False)
     report = Report.open(path)
     assert len(report) >= 800
     assert "has no end" in (report.stopped or "")
+    assert Gate(Recall >= 0.0).check(report).outcome is Outcome.CANNOT_TELL
     expected = evaluate(ids(len(report)), IdRecall(), progress=False)
     assert list(report) == list(expected)
 
