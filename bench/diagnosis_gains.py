@@ -336,11 +336,11 @@ def holds(change: Change, measured: float) -> bool:
 
 def demo(pages: int = 900) -> list[Setting]:
     """Return the demo's two retrievers over a part of its collection."""
+    import frameworks
     from langchain_core.documents import Document as Page
 
     from fullrecall.collections import documents, questions
     from fullrecall.collections.stdlib import Document
-    from fullrecall.demo import dense, lexical
     from fullrecall.demo.searches import chunked
     from langchain_fullrecall import contexts as from_documents
     from llama_index.evaluation.fullrecall import contexts as from_nodes
@@ -355,7 +355,7 @@ def demo(pages: int = 900) -> list[Setting]:
     def bm25(contexts: Sequence[Context]) -> Search:
         chunks = chunked([Document(str(c.id), c.text or "") for c in contexts])
         pages = [Page(c.text, metadata={"source": c.source, "number": c.number}) for c in chunks]
-        retriever = lexical.LexicalRetriever.over(pages, DEPTH)
+        retriever = frameworks.LexicalRetriever.over(pages, DEPTH)
 
         def search(asked: str, k: int) -> Sequence[Context]:
             if not asked.strip():
@@ -377,7 +377,7 @@ def demo(pages: int = 900) -> list[Setting]:
             )
             for chunk in chunked([Document(str(c.id), c.text or "") for c in contexts])
         ]
-        index = VectorStoreIndex(nodes, embed_model=dense.WordEmbedding())
+        index = VectorStoreIndex(nodes, embed_model=frameworks.WordEmbedding())
 
         def search(asked: str, k: int) -> Sequence[Context]:
             return from_nodes(

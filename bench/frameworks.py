@@ -1,16 +1,20 @@
-"""A lexical retriever of LangChain: BM25 over stems by bm25s, for notebooks."""
+"""What retrievers of LangChain and LlamaIndex need here, with nothing to download."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import bm25s
 import numpy as np
 import snowballstemmer
+import wordllama
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import PrivateAttr
 
 
 class LexicalRetriever(BaseRetriever):
@@ -31,7 +35,7 @@ class LexicalRetriever(BaseRetriever):
         self,
         query: str,
         *,
-        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain's
+        run_manager: CallbackManagerForRetrieverRun,
     ) -> list[Document]:
         words = stems([query])[0]
         if not words:  # nothing but stop words
@@ -53,3 +57,28 @@ def stems(texts: list[str]) -> list[list[str]]:
 def _stemmed(words: Iterable[str]) -> list[str]:
     stemmed: list[str] = snowballstemmer.stemmer("english").stemWords(list(words))
     return stemmed
+
+
+class WordEmbedding(BaseEmbedding):
+    """The mean of a text's word vectors, which come inside wordllama's wheel."""
+
+    _model: Any = PrivateAttr()
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(model_name="wordllama", embed_batch_size=512, **fields)
+        # A plain `load()` looks for the tokenizer in the user's cache and then downloads it.
+        beside = Path(wordllama.__file__).parent
+        self._model = wordllama.WordLlama.load(cache_dir=beside, disable_download=True)
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = self._model.embed(texts, norm=True).tolist()
+        return vectors
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
