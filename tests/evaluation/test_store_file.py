@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -26,7 +25,7 @@ from fullrecall.models import ChatRequest, Completion
 from fullrecall.result import Status
 from fullrecall.run.contents import read_contents
 from fullrecall.run.sqlite import SQLiteLedger
-from fullrecall.run.store_file import check, writing
+from fullrecall.run.store_file import writing
 
 
 def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:
@@ -230,36 +229,15 @@ def test_a_file_that_may_grow_no_further(tmp_path: Path) -> None:
     assert run(store).spent.calls < CALLS  # type: ignore[union-attr]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be removed there")
-def test_a_journal_that_comes_and_goes_is_no_fault(tmp_path: Path) -> None:
-    """Another process makes and removes it while this one opens the store."""
-    path = tmp_path / "s.sqlite"
-    journal, is_over = path.with_name("s.sqlite-journal"), threading.Event()
-
-    def flicker() -> None:
-        while not is_over.is_set():
-            journal.touch()
-            journal.unlink()
-
-    thread = threading.Thread(target=flicker)
-    thread.start()
-    try:
-        for _ in range(1_000):
-            check(path)
-    finally:
-        is_over.set()
-        thread.join()
-
-
-@pytest.mark.parametrize("kind", ["fifo", "directory", "a log that is a fifo"])
+@pytest.mark.parametrize("kind", ["fifo", "directory"])
 def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str) -> None:
     """At once: nobody waits for a writer at the other end."""
     path = tmp_path / "runs.sqlite"
     if kind == "directory":
         path.mkdir()
     else:
-        os.mkfifo(path if kind == "fifo" else f"{path}-wal")
-    with pytest.raises(StoreError, match=r"is a directory|not a regular file"):
+        os.mkfifo(path)
+    with pytest.raises(StoreError, match="not a regular file"):
         SQLiteLedger(path)
     with pytest.raises(StoreError):
         read_contents(path)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
-_DEEPEST = 4
+_DEEPEST = 8
 """How far settings within settings are looked into."""
 
 
@@ -34,57 +34,34 @@ def _name(retriever: object) -> str:
 
 def _parts(value: object, depth: int) -> Iterator[str]:
     """Yield everything that makes a value what it is, as texts."""
-    if depth > _DEEPEST:
-        return
     if isinstance(value, _PLAIN):
         yield repr(value)
-    elif isinstance(value, functools.partial):
-        yield from _parts((value.func, *value.args), depth)
-        yield from _parts(tuple(sorted(value.keywords.items())), depth)
-    elif isinstance(value, MethodType):
-        yield from _parts((value.__func__, value.__self__), depth)
-    elif isinstance(value, FunctionType):
-        yield from _of_function(value, depth)
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _parts(item, depth + 1)
-    else:
-        yield from _of_object(value, depth)
+    elif isinstance(value, frozenset):  # in another order in each process
+        yield repr(sorted(map(repr, value)))
+    elif depth <= _DEEPEST:
+        yield "(" if isinstance(value, (tuple, CodeType)) else _name(value)
+        for setting in _settings(value):
+            yield from _parts(setting, depth + 1)
 
 
-def _of_function(function: FunctionType, depth: int) -> Iterator[str]:
-    yield f"{function.__module__}.{function.__qualname__}"
-    yield from _of_code(function.__code__)
-    yield from _parts(function.__defaults__, depth + 1)
-    yield from _parts(tuple((function.__kwdefaults__ or {}).items()), depth + 1)
-    for cell in function.__closure__ or ():
-        try:
-            yield from _parts(cell.cell_contents, depth + 1)
-        except ValueError:  # a cell that is not filled yet
-            continue
-
-
-def _of_code(code: CodeType) -> Iterator[str]:
-    yield code.co_code.hex()
-    yield repr(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _of_code(constant)
-        elif isinstance(constant, frozenset):  # in another order in each process
-            yield repr(sorted(map(repr, constant)))
-        else:
-            yield repr(constant)
-
-
-def _of_object(value: Any, depth: int) -> Iterator[str]:
+def _settings(value: Any) -> Iterable[object]:
+    """Return the values that a compound one is made of."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, functools.partial):
+        return value.func, value.args, tuple(sorted(value.keywords.items()))
+    if isinstance(value, MethodType):
+        return value.__func__, value.__self__
+    if isinstance(value, CodeType):
+        return value.co_code, value.co_names, value.co_consts
+    if isinstance(value, FunctionType):
+        cells = [cell for cell in value.__closure__ or () if cell != CellType()]  # some are empty
+        closed = tuple(cell.cell_contents for cell in cells)
+        named = tuple((value.__kwdefaults__ or {}).items())
+        return value.__code__, value.__defaults__, named, closed
     kind = value if isinstance(value, type) else type(value)
-    yield f"{kind.__module__}.{kind.__qualname__}"
-    for name in ("retrieve", "aretrieve", "__call__"):
-        method = getattr(kind, name, None)
-        if isinstance(method, FunctionType):
-            yield from _of_code(method.__code__)
-    settings: dict[str, Any] = {} if kind is value else getattr(value, "__dict__", {})
-    for name in sorted(settings):
-        if isinstance(settings[name], (*_PLAIN, tuple, FunctionType)):
-            yield f"{name}="
-            yield from _parts(settings[name], depth + 1)
+    methods = [getattr(kind, name, None) for name in ("retrieve", "aretrieve", "__call__")]
+    plain = (*_PLAIN, tuple, FunctionType)
+    attributes = () if kind is value else getattr(value, "__dict__", {}).items()
+    settings = sorted((name, setting) for name, setting in attributes if isinstance(setting, plain))
+    return [m.__code__ for m in methods if isinstance(m, FunctionType)] + settings

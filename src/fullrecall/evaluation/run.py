@@ -260,9 +260,8 @@ _show_options(aevaluate)
 
 def _retrieved(samples: Iterable[SampleLike], chosen: Options, run: Run) -> Generator[Sample]:
     """Return samples with what the retriever, if there is one, returns for each."""
-    if chosen.retriever is None:
-        return as_samples(samples)
-    return _asker(chosen, run).asked(as_samples(samples))
+    drawn = as_samples(samples)
+    return drawn if chosen.retriever is None else _asker(chosen, run).asked(drawn)
 
 
 @asynccontextmanager
@@ -270,12 +269,12 @@ async def _aretrieved(
     samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
     chosen: Options,
     run: Run,
-) -> AsyncIterator[Iterable[Sample] | AsyncIterable[SampleLike]]:
+) -> AsyncIterator[Iterable[Sample] | AsyncIterable[Sample]]:
     """Yield the same as `_retrieved` returns, for an event loop."""
-    if chosen.retriever is None:
-        yield samples if isinstance(samples, AsyncIterable) else as_samples(samples)
-        return
     drawn = _aas_samples(samples) if isinstance(samples, AsyncIterable) else as_samples(samples)
+    if chosen.retriever is None:
+        yield drawn
+        return
     async with aclosing(_asker(chosen, run).aasked(drawn)) as drawn_samples:
         yield drawn_samples
 
@@ -284,14 +283,9 @@ def _asker(chosen: Options, run: Run) -> Asker:
     from fullrecall.run.asker import Asker
     from fullrecall.run.retrievers import as_retriever
 
-    limits = run.limits
-    return Asker(
-        as_retriever(chosen.retriever, id_key=chosen.id_key),
-        limits.max_concurrency,
-        limits.timeout,
-        run.seconds_left,
-        run.interruption,
-    )
+    retriever = as_retriever(chosen.retriever, id_key=chosen.id_key)
+    bounds = chosen.max_concurrency, chosen.timeout, run.seconds_left
+    return Asker(retriever, *bounds, run.interruption)
 
 
 async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Sample]:
@@ -362,15 +356,9 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
     if meter.is_seen:
         run.count = meter.count
     scored = _Scored(report, meter, options)
-    with _ending(report, run, meter), scored.writing():
-        yield scored
-
-
-@contextmanager
-def _ending(report: Report, run: Run, meter: Meter) -> Iterator[None]:
     try:
-        with meter:
-            yield
+        with meter, scored.writing():
+            yield scored
     except (Exception, KeyboardInterrupt) as error:
         # A second Ctrl-C may strike what ends the run, which then fails in ways of its own.
         if run.interruption.is_repeated or isinstance(error, KeyboardInterrupt):
@@ -408,20 +396,9 @@ def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
 
 
 def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> Iterator[Sample]:
-    """Yield the samples of rows; where columns need other names, say which function renames."""
     from fullrecall.read import from_rows
 
-    try:
-        yield from from_rows(rows, id_key=id_key)
-    except InputError as error:
-        if "rename=" not in error.problem:
-            raise
-        raise InputError(
-            f"{error.problem}. fullrecall.read.from_rows(rows, rename=…) takes the names, and "
-            "returns the samples to pass here",
-            line=error.line,
-            field=error.field,
-        ) from None
+    return from_rows(rows, id_key=id_key)
 
 
 def as_sample_at(item: object, position: int) -> Sample:

@@ -23,7 +23,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall.errors import RunStopped
-from fullrecall.evaluation.run import as_sample_at
 from fullrecall.run.budget import Spending, checked
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.limits import Limits
@@ -119,19 +118,20 @@ class _Reader:
         except Exception as error:  # noqa: BLE001 - raised again by `_finish`
             self.error = error
             return None
-        self._position += 1
-        return None if sample is None else (self._position, sample)
+        return self._counted(sample)
 
-    async def adraw(self, items: AsyncIterator[object]) -> tuple[int, Sample] | None:
+    async def adraw(self, items: AsyncIterator[Sample]) -> tuple[int, Sample] | None:
         """Return the same of what comes without blocking an event loop."""
-        self._position += 1
         try:
-            return self._position, as_sample_at(await anext(items), self._position)
-        except StopAsyncIteration:
-            return None
+            sample = await anext(items, None)
         except Exception as error:  # noqa: BLE001 - raised again by `_finish`
             self.error = error
             return None
+        return self._counted(sample)
+
+    def _counted(self, sample: Sample | None) -> tuple[int, Sample] | None:
+        self._position += 1
+        return None if sample is None else (self._position, sample)
 
     def works(self, run: Run, room: int = 1) -> list[Work]:
         """Return samples up to so many that ask, as many as can be prepared in a moment."""
@@ -194,7 +194,7 @@ def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger) -> Ite
 
 
 async def arows_of(
-    samples: Iterable[Sample] | AsyncIterable[object], run: Run
+    samples: Iterable[Sample] | AsyncIterable[Sample], run: Run
 ) -> AsyncIterator[Row]:
     """Yield each sample's row, in order, in a running event loop that is never blocked.
 

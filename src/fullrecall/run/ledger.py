@@ -347,14 +347,5 @@ def _lives(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return True  # it is another user's
-    return not _is_zombie(pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    """Whether a process is dead, and its parent has not yet asked how it ended."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return False
-    return status.rpartition(")")[2].split()[:1] in (["Z"], ["X"])
+        pass  # it is another user's
+    return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import stat
 import time
 import zlib
 from contextlib import closing
@@ -35,11 +34,8 @@ def check(path: Path) -> None:
     """Raise `StoreError` for what is not a store, a damaged or a newer one; writes nothing."""
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
-    for part in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
-        mode = _mode(part)
-        if mode is not None and not stat.S_ISREG(mode):
-            kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
-            raise StoreError(f"the store {path} cannot be read: {part} is {kind}")
+    if path.exists() and not path.is_file():
+        raise StoreError(f"the store {path} cannot be read: it is not a regular file")
     if not path.exists():
         return
     try:
@@ -66,17 +62,6 @@ def _damaged(path: Path, why: object) -> str:
         f"{path} is damaged ({why}): SQLite's own shell saves what can be read of it, with "
         f"sqlite3 {path.name} .recover | sqlite3 {new.name}"
     )
-
-
-def _mode(path: Path) -> int | None:
-    """Return the mode of a file, None where there is none: another process may just take it away.
-
-    One look: a journal that was there at the first and gone at the second looked like no file.
-    """
-    try:
-        return path.stat().st_mode
-    except OSError:
-        return None
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
