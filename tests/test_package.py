@@ -275,7 +275,6 @@ FACADES = {
     "results.slices": "__str__ and _repr_html_ draw slices",
     "results.smallest_k": "_repr_html_ draws what was tested",
     "diagnosis.diagnosis": "methods show a diagnosis",
-    "evaluation.run": "evaluate loads its drivers, which share its reading of samples",
 }
 """Modules whose values offer, as methods, what is built on them: what they import when a method
 is called, or name as its type, is not counted. Everything else is."""
