@@ -98,7 +98,7 @@ def test_nothing_is_promised_beyond_the_lists() -> None:
 
 
 def test_a_reranker_that_drops() -> None:
-    """It can keep all or be left out; fused with the search it would find no more: not named."""
+    """It can keep all, or be left out."""
     found = diagnosed(reranked("dabc", "ab", "d"), reranked("abcd", "ab", "a"))
     (keep,), (skip,) = (of(found, kind) for kind in (ChangeKind.KEEP_MORE, ChangeKind.SKIP_STAGES))
     assert keep.action == "keep all 4 contexts of search through rerank"
@@ -106,7 +106,6 @@ def test_a_reranker_that_drops() -> None:
     assert keep.cost.factor == 2
     assert skip.action == "leave out rerank: use search alone"
     assert (keep.gain, skip.gain) == (0.5, 0.5)
-    assert of(found, ChangeKind.FUSE_STAGES) == []
     assert skip.cost is not None
     assert skip.cost.text == ""
 
@@ -115,23 +114,6 @@ def test_a_change_that_loses_is_no_advice() -> None:
     """A reranker that helps is not to be left out."""
     found = diagnosed(reranked("abcd", "da", "d"), k=2)
     assert found.changes == ()
-
-
-def test_two_searches_are_fused() -> None:
-    """What both searches rank second beats what one of them ranks first (60 + rank)."""
-    calls = [
-        Call(
-            "hybrid",
-            contexts=ids("ax"),
-            children=(
-                Call("words", contexts=ids("adb")),
-                Call("vectors", contexts=ids("xdc")),
-            ),
-        ),
-    ]
-    sample = Sample(retrieval=Retrieval(ids("ax"), calls=calls), expected_ids=["d"])
-    (change,) = of(diagnosed(sample), ChangeKind.FUSE_STAGES)
-    assert (change.action, change.gain) == ("fuse words and vectors by reciprocal rank", 1.0)
 
 
 def test_duplicates_make_room() -> None:

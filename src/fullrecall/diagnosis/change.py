@@ -19,8 +19,6 @@ class ChangeKind(StrEnum):
     """Let a stage keep all that it takes: a reranker, a filter."""
     SKIP_STAGES = "skip_stages"
     """Leave out the last stages."""
-    FUSE_STAGES = "fuse_stages"
-    """Fuse the lists of several stages by their ranks."""
     NORMALIZE_IDS = "normalize_ids"
     """Write the same IDs in one way."""
     ID_LEVEL = "id_level"

@@ -16,9 +16,6 @@ from fullrecall.measures import Budget
 from fullrecall.measures.budgets import Cut
 from fullrecall.table.row import Row
 
-RANK_CONSTANT = 60
-"""Of reciprocal rank fusion: Cormack, Clarke, Büttcher, "Reciprocal Rank Fusion", SIGIR 2009."""
-
 _NEAR = 0.01
 """A larger k is enough if it comes this near to the recall of the whole lists."""
 
@@ -47,7 +44,6 @@ class Proposer:
         if self._baseline.rescored:
             yield from self._retrieving_more()
             yield from self._by_stages()
-            yield from self._fusing()
             yield from self._without_duplicates()
             yield from self._searching_exactly()
 
@@ -152,24 +148,6 @@ class Proposer:
             action = f"leave out {dropped}: use {name} alone"
             yield Proposal(ChangeKind.SKIP_STAGES, action, baseline.over(lists), lists)
 
-    def _fusing(self) -> Iterator[Proposal]:
-        """Yield the fusion of the first stages, and that of the final list with what it was."""
-        pipelines = [each for each in self._pipelines if each is not None]
-        stages = [stage for pipeline in pipelines for stage in pipeline.stages.values()]
-        taken_from = {stage.into for stage in stages}
-        starts = list(dict.fromkeys(s.name for s in stages if s.name not in taken_from))
-        ends = list(dict.fromkeys(stage.name for stage in stages if stage.into is None))
-        options: list[tuple[list[str], str]] = []
-        if len(starts) > 1:
-            options.append((starts, " and ".join(starts)))
-        if len(ends) == 1:
-            last = _most_common(pipeline.last for pipeline in pipelines)
-            options.append(([*ends, _FINAL], f"{ends[0]} and {last}"))
-        for parts, shown in options:
-            lists = self._lists(methodcaller("fused", parts))
-            action = f"fuse {shown} by reciprocal rank"
-            yield Proposal(ChangeKind.FUSE_STAGES, action, self._baseline.over(lists), lists)
-
     def _without_duplicates(self) -> Iterator[Proposal]:
         """Yield lists without repeated contexts, filled up with what stood behind them."""
         lists: list[Sequence[Context] | None] = []
@@ -231,9 +209,6 @@ class Proposer:
         return lists
 
 
-_FINAL = ""
-
-
 class _Pipeline(NamedTuple):
     """The stages of one row by their names, the final list, and what the list came from."""
 
@@ -254,28 +229,17 @@ class _Pipeline(NamedTuple):
         return cls({stage.name: stage for stage in record.stages}, record.contexts, last)
 
     def contexts_of(self, name: str) -> Sequence[Context] | None:
-        """Return what a stage returned, or the final list; None where there is no such stage."""
-        if name == _FINAL:
-            return self.final
+        """Return what a stage returned; None where there is no such stage."""
         return self.stages[name].contexts if name in self.stages else None
 
     def with_all_of(self, name: str) -> Sequence[Context] | None:
         """Return the final list with the rest of what a stage returned behind it."""
-        contexts = self.contexts_of(name)
-        return None if contexts is None else _union(self.final, contexts)
-
-    def fused(self, names: Sequence[str]) -> Sequence[Context] | None:
-        """Return the contexts of several stages by the sum of their reciprocal ranks."""
-        if self.stages.keys().isdisjoint(names):
+        if name not in self.stages:
             return None
-        worth: dict[object, float] = {}
-        context_of: dict[object, Context] = {}
-        for name in names:
-            for rank, context in enumerate(_union(self.contexts_of(name) or (), ()), start=1):
-                key = identity(context)
-                context_of.setdefault(key, context)
-                worth[key] = worth.get(key, 0.0) + 1 / (RANK_CONSTANT + rank)
-        return sorted(context_of.values(), key=lambda context: -worth[identity(context)])
+        contexts: dict[object, Context] = {}
+        for context in (*self.final, *self.stages[name].contexts):
+            contexts.setdefault(identity(context), context)
+        return list(contexts.values())
 
     def is_alone(self, name: str) -> bool:
         """Whether nothing else went into the stages after this one, nor into the final list."""
@@ -303,14 +267,6 @@ class _Pipeline(NamedTuple):
 def _most_common(names: Iterable[str]) -> str:
     """Return what most pipelines call something; nearly all have one form."""
     return Counter(names).most_common(1)[0][0]
-
-
-def _union(first: Sequence[Context], second: Sequence[Context]) -> list[Context]:
-    """Return the contexts of both lists, each where it first stands."""
-    contexts: dict[object, Context] = {}
-    for context in (*first, *second):
-        contexts.setdefault(identity(context), context)
-    return list(contexts.values())
 
 
 def _without(contexts: Sequence[Context], repeated: frozenset[int]) -> list[Context]:
