@@ -81,7 +81,7 @@ def _pairs_alone(texts: Sequence[text_recall.Texts]) -> Contender:
 
     with (
         patch.object(BoundedSimilarity, "of_pairs", watched),
-        patch("fullrecall.cores.cores", return_value=1),  # so that pairs stay pairs
+        patch("fullrecall.scorers.similarity._cores", return_value=1),  # so that pairs stay pairs
     ):
         _text_summary(texts)
     scorer = Levenshtein.normalized_similarity

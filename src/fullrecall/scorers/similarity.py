@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from operator import mul
 from typing import Any, TypeAlias
 
-from fullrecall.cores import cores
 from fullrecall.errors import ParameterError
 
 Similarity: TypeAlias = Callable[[str, str], float]
@@ -118,7 +118,7 @@ class BoundedSimilarity:
             scorer=self._function,
             score_cutoff=self._cutoff,
             dtype=np.float64,
-            workers=cores(),
+            workers=_cores(),
         )
         values: list[float] = (compared if self.best == 1 else compared / self.best).tolist()
         return values
@@ -170,3 +170,13 @@ def _checked(function: Similarity) -> Similarity:
         return float(value)
 
     return checked
+
+
+def _cores() -> int:
+    """Return how many cores this process may use.
+
+    8 at most: with more threads, those that hold the interpreter's lock keep the others waiting.
+    """
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    usable = len(affinity(0)) if affinity is not None else os.cpu_count()
+    return min(8, usable or 1)

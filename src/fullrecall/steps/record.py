@@ -8,7 +8,6 @@ from typing import TypeAlias
 from fullrecall.calls import Call
 from fullrecall.context import Context
 from fullrecall.prompts import Read, read_in
-from fullrecall.reordering import is_reordering
 from fullrecall.retrieval import FailedCalls, Retrieval, check_failed_calls
 from fullrecall.steps.documents import Passage
 from fullrecall.steps.failures import Failures, failures_of
@@ -25,6 +24,9 @@ _DARK = 100
 
 _ANYWHERE = object()
 """Stands for the step beside whose lists a list may stand that is a part of any of them."""
+
+_SURE = 5
+"""Contexts from which the order of a reordering is not met by chance: 1 in 120."""
 
 _DEPTH = 100
 """Stages that took one another; what lies deeper is left out."""
@@ -295,7 +297,7 @@ class _Record:
         if handed.step.reorders:
             return before
         lists = [[self._context(passage) for passage in each.passages] for each in (before, handed)]
-        return before if is_reordering("", *lists) else None
+        return before if _is_reordering(*lists) else None
 
     def _ranked(self, handed: HandedList) -> Sequence[Passage]:
         """Return passages in the order of their ranks: that before a step that only reorders."""
@@ -423,3 +425,14 @@ def _united(kept: Sequence[Sequence[Passage]]) -> tuple[list[Passage], list[int]
     for rank, _, passage in sorted(placed, key=lambda each: each[:2]):
         first.setdefault(passage.document, (rank, passage))
     return [passage for _, passage in first.values()], [rank for rank, _ in first.values()]
+
+
+def _is_reordering(before: Sequence[Context], after: Sequence[Context]) -> bool:
+    """Return whether a step only put the best contexts at both ends, and the worst in the middle.
+
+    So does LangChain's LongContextReorder, for the model's attention: that is no ranking.
+    """
+    ordered: list[Context] = []
+    for index, context in enumerate(reversed(before)):
+        ordered.insert(len(ordered) if index % 2 else 0, context)
+    return len(before) >= _SURE and list(after) == ordered
