@@ -16,7 +16,6 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langsmith import aevaluate, evaluate
 
 from fullrecall import IdRecall, Sample
-from fullrecall.evaluation.stages import evaluate_stages
 from fullrecall.measures import Recall
 from fullrecall.messages import turn_of
 from langchain_fullrecall import RecallStringEvaluator, capture_retrievals, observed
@@ -132,16 +131,6 @@ def test_an_agent_gives_one_number_everywhere(
 
 
 @KINDS
-def test_recall_is_seen_hop_by_hop(kind: str, store: InMemoryVectorStore) -> None:
-    """Each search is a stage of its own, beside the union."""
-    sample = Sample(user_input="q", reference_context_ids=["d0", "d3"])
-    found = observed(agent_of(kind, store, *TWO_HOPS)).retrieve(sample)
-    reports = evaluate_stages([sample.with_retrieval(found)], IdRecall(), progress=False)
-    scores = {name: report.rows[0].results[0].score for name, report in reports.items()}
-    assert (scores["search"], scores["search 2"], scores["final"]) == (0.5, 0.5, 1.0)
-
-
-@KINDS
 def test_200_parallel_searches_give_one_record(kind: str, store: InMemoryVectorStore) -> None:
     """The tools run in threads, and end in any order: nothing of it shows."""
     retriever = observed(agent_of(kind, store, *TWO_AT_ONCE))
@@ -234,15 +223,6 @@ def test_a_tool_that_fails_is_no_empty_search(store: InMemoryVectorStore) -> Non
     state = agent.invoke({"messages": [("user", "q")]})
     outcome = RecallStringEvaluator().evaluate_strings(prediction=state, reference=["d0"])
     assert (outcome["score"], "1 of 2 calls failed" in outcome["reasoning"]) == (None, True)
-
-
-def test_an_agent_that_searched_nothing_has_no_score(store: InMemoryVectorStore) -> None:
-    """No search is no empty search."""
-    agent = agent_of("create_react_agent", store, AIMessage("I just know."))
-    sample = Sample(user_input="q", reference_context_ids=["d0"])
-    found = observed(agent).retrieve(sample)
-    assert found.error == "no retriever was called; the output has 'messages'"
-    assert found.response == "I just know."
 
 
 def test_the_messages_of_an_example_are_its_reference(store: InMemoryVectorStore) -> None:

@@ -14,12 +14,12 @@ import pytest
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnableParallel
+from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langchain_core.tools import create_retriever_tool
 from langchain_core.tracers.context import _configure_hooks
 
-from fullrecall import IdRecall, Sample
+from fullrecall import Sample
 from langchain_fullrecall import capture_retrievals
 from langchain_fullrecall.capture import Capture
 from langchain_fullrecall.recorder import Recorder, capturing
@@ -68,22 +68,6 @@ async def drain(stream: Any) -> None:
 
 CHAIN = RunnableLambda(str.strip) | Echo() | (lambda documents: f"{len(documents)} documents")
 TOOL = create_retriever_tool(Echo(), "search", "Searches.")
-ROUTES: dict[str, Callable[[str], Any]] = {
-    "retriever": lambda q: Echo().invoke(q),
-    "ainvoke": lambda q: asyncio.run(Echo().ainvoke(q)),
-    "chain": CHAIN.invoke,
-    "async chain": lambda q: asyncio.run(CHAIN.ainvoke(q)),
-    "batch": lambda q: CHAIN.batch([q]),
-    "abatch": lambda q: asyncio.run(CHAIN.abatch([q])),
-    "stream": lambda q: list(CHAIN.stream(q)),
-    "astream": lambda q: asyncio.run(drain(CHAIN.astream(q))),
-    "astream_events": lambda q: asyncio.run(drain(CHAIN.astream_events(q, version="v2"))),
-    "tool": lambda q: TOOL.invoke({"query": q}),
-    "async tool": lambda q: asyncio.run(TOOL.ainvoke({"query": q})),
-    "parallel": lambda q: RunnableParallel(found=Echo(), asked=lambda asked: asked).invoke(q),
-    "callbacks of its own": lambda q: Echo().invoke(q, {"callbacks": []}),
-    "to_thread": lambda q: asyncio.run(asyncio.to_thread(CHAIN.invoke, q)),
-}
 
 
 def test_200_concurrent_tasks_each_see_their_own() -> None:
@@ -102,30 +86,6 @@ def test_200_concurrent_tasks_each_see_their_own() -> None:
     assert sum(asyncio.run(all_of_them())) == 200
 
 
-@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ContextThreadPoolExecutor])
-def test_200_calls_in_threads_each_see_their_own(pool: Any) -> None:
-    """Blocks in threads do not mix, whatever started the threads."""
-
-    def ask(question: str) -> bool:
-        with capture_retrievals() as seen:
-            CHAIN.invoke(question)
-        return ids(seen) == of(question)
-
-    with pool(max_workers=16) as executor:
-        assert sum(executor.map(ask, QUESTIONS)) == 200
-
-
-def test_a_batch_within_one_block_is_seen_whole() -> None:
-    """Every input's call, with its own question."""
-    with capture_retrievals() as seen:
-        CHAIN.batch(QUESTIONS, {"max_concurrency": 8})
-    assert sorted(call.query or "" for call in seen.retrieval().calls) == sorted(QUESTIONS)
-    assert all(
-        [c.id for c in call.contexts or ()] == of(call.query or "")
-        for call in seen.retrieval().calls
-    )
-
-
 def test_threads_see_the_block_where_they_have_its_context() -> None:
     """A plain pool starts from nothing; a copied context, and LangChain's own pool, carry it."""
 
@@ -139,23 +99,6 @@ def test_threads_see_the_block_where_they_have_its_context() -> None:
         assert captured(lambda work: plain.submit(contextvars.copy_context().run, work)) == of("q")
     with ContextThreadPoolExecutor(1) as carrying:
         assert captured(carrying.submit) == of("q")
-
-
-def test_a_block_within_a_block() -> None:
-    """The inner one sees its own calls, the outer one all of them, each once."""
-
-    def node(question: str) -> Any:
-        with capture_retrievals() as inner:
-            Echo().invoke(question)
-        seen_within.append(ids(inner))
-        return len(Echo().invoke(f"{question}, again"))
-
-    seen_within: list[Any] = []
-    with capture_retrievals() as outer:
-        Echo().invoke("first")
-        RunnableLambda(node).invoke("second")
-    assert seen_within == [of("second")]
-    assert [call.query for call in outer.retrieval().calls] == ["first", "second", "second, again"]
 
 
 def test_a_block_right_within_a_block(retriever_of: Any) -> None:
@@ -215,19 +158,6 @@ def test_an_awaited_call_is_noted_where_it_happens(monkeypatch: pytest.MonkeyPat
     assert ids(seen) == of("q")
 
 
-def test_calls_below_calls_are_theirs() -> None:
-    """What a composite asked stands below it, though chains stand in between."""
-    composite = Merging(parts=[Echo(name="one"), Echo(name="two")])
-    with capture_retrievals(name="one") as seen:
-        (RunnableLambda(str.strip) | composite).invoke("q")
-    assert ids(seen) == of("q")
-    with capture_retrievals() as outermost:
-        composite.invoke("q")
-    (call,) = outermost.retrieval().calls
-    assert (call.source, [below.source for below in call.children]) == ("Merging", ["two", "one"])
-    assert ids(outermost) == of("q") * 2  # its list as it is: the rank is the list's
-
-
 def test_several_calls_are_joined(documents: list[Document], retriever_of: Any) -> None:
     """In the order in which they started; `name` takes one of them."""
     first, second = retriever_of(documents[:2], name="A"), retriever_of(documents[1:3])
@@ -254,26 +184,6 @@ def test_what_is_shared_may_change_later(documents: list[Document], retriever_of
     first = (seen.contexts() or [])[0]
     assert ids(seen) == ["d0", "d1", "d2", "d3"]
     assert (first.text, first.metadata["source"]) == ("Paris is the capital of France.", "fr")
-
-
-def test_no_call_failed_calls_and_nothing_retrieved_differ(retriever_of: Any) -> None:
-    """Only the last has a score, and it is 0."""
-
-    def measured(*answers: Any) -> tuple[float | None, str]:
-        with capture_retrievals() as seen:
-            for answer in answers:
-                with suppress(ConnectionError):
-                    retriever_of(answer).invoke("q")
-        sample = seen.sample(user_input="q", reference_context_ids=["d0"])
-        result = IdRecall().score(sample)
-        return result.score, result.reason
-
-    down = ConnectionError("no route")
-    assert measured() == (None, "no retrieval: no retriever was called")
-    assert measured(down, down) == (None, "no retrieval: ConnectionError: no route")
-    assert measured([]) == (0.0, "0 of 1 found in 0 retrieved")
-    # Another retriever that works makes nothing good: one of two stores was down.
-    assert measured(down, [Document("", id="d0")])[0] is None
 
 
 def test_a_retry_counts_by_what_worked(retriever_of: Any, documents: list[Document]) -> None:
@@ -333,17 +243,6 @@ def test_a_stream_that_is_left_early_is_seen() -> None:
 
     assert ids(asyncio.run(first_chunk())) == of("q")
     assert capturing.get() is None
-
-
-def test_a_sample_keeps_its_other_fields(retriever_of: Any, documents: list[Document]) -> None:
-    """A `Sample`, a mapping or fields, with what was retrieved in the place of what was there."""
-    given = Sample(id="7", user_input="q", reference_context_ids=["d0"], retrieved_contexts=["x"])
-    with capture_retrievals(id_key=("source", "page")) as seen:
-        retriever_of(documents[:1]).invoke("q")
-    for sample in (seen.sample(given), seen.sample(given.to_dict()), seen.sample(given, group="g")):
-        assert (sample.id, sample.retrieved_context_ids) == ("7", ("fr:1",))
-    assert seen.sample(given, response="a").response == "a"
-    assert seen.sample(user_input="q").reference_context_ids is None
 
 
 def test_what_are_no_documents_is_an_error(retriever_of: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,12 +67,6 @@ def test_judges_claims_with_usage() -> None:
     assert result.findings[0].evidence[0].verified is True
 
 
-def test_async_agrees() -> None:
-    """`ascore` asks by `ainvoke` and gives the same."""
-    scorer = ClaimRecall(judge=LLMJudge(LangChainChatModel(fake(ANSWER))))
-    assert asyncio.run(scorer.ascore(SAMPLE)).score == 0.5
-
-
 def test_text_blocks_are_joined_and_thinking_left_out() -> None:
     """Models that answer in blocks are read by their text blocks."""
     blocks: list[str | dict[Any, Any]] = [
@@ -112,13 +105,6 @@ def test_the_frameworks_cache_is_respected() -> None:
     results = [ClaimRecall(judge=LLMJudge(model, reasks=0)).score(SAMPLE) for _ in range(2)]
     assert [result.score for result in results] == [0.5, 0.5]
     assert [result.usage for result in results] == [(1, 70, 9), (1, 0, 0)]
-
-
-def test_a_runnable_around_the_model_is_taken() -> None:
-    """`.with_retry()` and `.bind()` are runnables, not chat models."""
-    model = LangChainChatModel(fake(ANSWER).with_retry(stop_after_attempt=2))
-    assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
-    assert "GenericFakeChatModel" in model.name
 
 
 class Looped(BaseChatModel):
@@ -172,14 +158,6 @@ def test_a_cached_reply_that_could_not_be_used_is_not_given_again(*, everywhere:
     finally:
         set_llm_cache(None)
     assert [reply[0].text for reply in cache._cache.values()] == ["prose"]
-
-
-def test_several_answers_to_one_question_are_several() -> None:
-    """A panel that asks one model often must not get the first answer from a cache each time."""
-    model = LangChainChatModel(fake(ANSWER, "other", "one more", cache=InMemoryCache()))
-    request = ChatRequest((Message("user", "q"),))
-    texts = [model.complete(replace(request, sample=n)).text for n in (0, 0, 1, 2)]
-    assert texts == [ANSWER, ANSWER, "other", "one more"]
 
 
 def test_rate_limiters_are_respected() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 from langchain_core.load import dumpd
-from langchain_core.vectorstores import InMemoryVectorStore
 
 from fullrecall import Context, IdRecall
 from fullrecall.errors import InputError, ParameterError
@@ -16,15 +15,6 @@ from fullrecall.measures import Recall
 from langchain_fullrecall import contexts
 
 DOCUMENT = Document("some text", id="d1", metadata={"source": "a.md", "start_index": 120})
-
-
-def test_a_document_keeps_its_id_text_and_metadata() -> None:
-    """A context has what the document has, in the list's order."""
-    second = Document("more text")
-    assert contexts([DOCUMENT, second]) == [
-        Context("some text", id="d1", metadata={"source": "a.md", "start_index": 120}),
-        Context("more text"),
-    ]
 
 
 def test_a_context_is_a_snapshot() -> None:
@@ -72,21 +62,6 @@ def test_every_form_of_a_document_is_read_alike(form: Any, id_key: Any, expected
     assert context.score is None
 
 
-def test_a_bare_text_has_no_id() -> None:
-    """A text is a context without an ID, whatever the ID's key."""
-    assert contexts(["some text"]) == contexts(["some text"], id_key="source")
-    assert contexts(["some text"]) == [Context("some text")]
-
-
-def test_a_score_beside_a_document_is_kept(store: InMemoryVectorStore) -> None:
-    """`similarity_search_with_score` returns pairs; their scores do not reorder anything."""
-    pairs = store.similarity_search_with_score("Paris is the capital of France.", k=2)
-    found = contexts(list(reversed(pairs)))
-    assert found[1].id == "d0"
-    assert found[1].score == pytest.approx(1.0)
-    assert contexts([[dumpd(DOCUMENT), 0.5]])[0].score == 0.5
-
-
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_no_number_is_dropped(score: float) -> None:
     """The order is the rank: a NaN similarity costs the sample nothing."""
@@ -112,14 +87,6 @@ def test_id_key_says_where_the_id_stands(id_key: Any, metadata: Any, expected: s
     document = Document("text", id="own", metadata=metadata)
     assert contexts([document], id_key=id_key)[0].id == expected
     assert contexts([dumpd(document)], id_key=id_key)[0].id == expected
-
-
-def test_chunks_of_a_source_share_its_id(documents: list[Document]) -> None:
-    """With the source's key as `id_key` recall counts sources, and no rank is lost."""
-    assert [context.id for context in contexts(documents, id_key="source")] == [
-        *["fr"] * 2,
-        *["it"] * 2,
-    ]
 
 
 def test_a_place_that_a_context_has_is_kept() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
-import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -13,13 +12,10 @@ from uuid import uuid4
 
 import pytest
 from langchain_classic.smith import RunEvalConfig, arun_on_dataset, run_on_dataset
-from langchain_classic.smith.evaluation.string_run_evaluator import StringRunEvaluatorChain
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
-from langchain_core.tracers.context import collect_runs
 from langsmith import Client, aevaluate, evaluate
-from langsmith.evaluation import StringEvaluator
-from langsmith.schemas import DataType, Example
+from langsmith.schemas import Example
 
 from fullrecall import ClaimRecall, IdRecall, TextRecall
 from fullrecall.errors import ParameterError
@@ -161,57 +157,6 @@ def test_the_same_object_gives_the_same_score_everywhere(
     assert len(kept.feedback) == 4
     assert len(scores) == 12
     assert set(scores.values()) == {0.5}, scores
-
-
-def test_the_same_object_on_deprecated_routes(
-    retriever_of: Any, documents: list[Document], example: Any, client: Client, uploads: Any
-) -> None:
-    """Wrapped in LangChain's chain, wrapped in LangSmith's own class, and by `client`."""
-    evaluator = RecallStringEvaluator()
-    row: Example = example(**REFERENCES)
-    kept = uploads(row)
-    retriever = retriever_of(documents)
-
-    def target(inputs: dict[str, Any]) -> dict[str, Any]:
-        return {"output": retriever.invoke(inputs["question"])}
-
-    def graded(asked: Any, found: Any, wanted: Any) -> dict[str, Any]:
-        returned = evaluator.evaluate_strings(prediction=found, reference=wanted, input=asked)
-        return {"score": returned["score"], "comment": returned["reasoning"]}
-
-    def chain(asked: str) -> Any:
-        return StringRunEvaluatorChain.from_run_and_data_type(
-            evaluator,
-            "chain",
-            DataType.kv,
-            input_key=asked,
-            prediction_key="output",
-            reference_key="reference_context_ids",
-            tags=[],
-        )
-
-    def own(asked: str) -> Any:
-        return StringEvaluator(
-            evaluation_name="graded",
-            input_key=asked,
-            answer_key="reference_context_ids",
-            grading_function=graded,
-        )
-
-    def through(wrapper: Callable[[str], Any]) -> Any:
-        """Return an evaluator that wraps ours; what a target's input is called, versions differ."""
-        return lambda run, example: wrapper(*run.inputs).evaluate_run(run, example)
-
-    wrapped = [through(chain), through(own)]
-    outcome = evaluate(target, data=[row], evaluators=wrapped, client=client, upload_results=False)
-    assert [feedback.score for feedback in experiment_rows(outcome)] == [0.5, 0.5]
-
-    with collect_runs() as collected:
-        retriever.invoke("q")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        client.evaluate_run(collected.traced_runs[0], evaluator, reference_example=row)
-    assert [item["score"] for item in kept.feedback] == [0.5]
 
 
 @pytest.mark.parametrize("kind", [RecallStringEvaluator])

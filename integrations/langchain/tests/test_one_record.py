@@ -11,16 +11,14 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-from langchain_classic.evaluation.schema import StringEvaluator
 from langchain_classic.retrievers import EnsembleRetriever
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableBranch, RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langsmith import evaluate, traceable
-from langsmith.evaluation import evaluate_existing
 from langsmith.schemas import Run
 
 from fullrecall import IdRecall, Sample
@@ -255,17 +253,6 @@ def test_a_failure_is_never_silent(name: str, example: Any) -> None:
         assert (live[0], words.partition(": Conn")[0] in live[1]) == (score, True), live
 
 
-def test_a_failed_one_of_two_can_be_scored() -> None:
-    """`failed_calls="score"`: by what the other returned, and it says so."""
-    retriever = observed(searched_after_a_fallback(), failed_calls="score")
-    sample = Sample(user_input="abc", reference_context_ids=["a"])
-    result = IdRecall().score(sample.with_retrieval(retriever.retrieve(sample)))
-    assert result.score == 1.0
-    assert result.reason == (
-        "1 of 1 found in 3 retrieved; 1 of 3 calls failed; 1 failed and recovered"
-    )
-
-
 def fused(lists: list[list[Document]]) -> list[Document]:
     """Return reciprocal rank fusion of lists."""
     points: dict[str, float] = {}
@@ -296,16 +283,6 @@ def test_a_fusion_is_ranked_and_a_union_is_not(example: Any) -> None:
         assert [score for score, _ in results] == [1.0, 1.0]
 
 
-def test_a_branch_counts_by_what_was_taken() -> None:
-    """And no more."""
-    branch: Any = RunnableBranch(
-        (lambda question: "x" in question, Letters(known="x")), Letters(known="abc")
-    )
-    for question, ids in (("xa", ["x"]), ("ab", ["a", "b"])):
-        found = observed(branch).retrieve(Sample(user_input=question))
-        assert [context.id for context in found.contexts or ()] == ids
-
-
 def test_a_reordering_for_the_prompt_is_no_ranking() -> None:
     """The best at both ends serves the model; ranks are those of the search."""
 
@@ -333,20 +310,6 @@ def rag(keep: int, retriever: Any = None) -> Any:
     return {"context": found, "question": RunnablePassthrough()} | PROMPT | model
 
 
-def test_what_the_model_read_is_recorded(example: Any) -> None:
-    """Each context is looked up in the prompts that were really sent; live and stored alike."""
-    found = observed(rag(2)).retrieve(Sample(user_input="abcd"))
-    assert [context.id for context in found.retrieved or ()] == ["a", "b", "c", "d"]
-    assert found.read == ("yes", "yes")  # what stands in the returned text was handed on
-    assert (found.line, found.response) == ("2 of 2 in the prompt", "An answer.")
-
-    def target(inputs: dict[str, Any]) -> str:
-        return str(rag(2).invoke("abcd").text)
-
-    results = scores(example, target, RecallStringEvaluator(), reference_context_ids=["a"])
-    assert results == [(1.0, "1 of 1 found in 2 retrieved; 2 of 2 in the prompt")] * 2
-
-
 def test_texts_in_an_output_do_not_hide_the_trace(example: Any) -> None:
     """The trace has the IDs: texts that it returned are the final list, others are not."""
 
@@ -363,12 +326,6 @@ def test_texts_in_an_output_do_not_hide_the_trace(example: Any) -> None:
         example, lambda inputs: target(inputs, change="!"), evaluator, reference_context_ids=["a"]
     )
     assert [score for score, _ in other] == [1.0, 1.0]  # not what was retrieved: the calls count
-
-
-def test_it_is_one_of_langchains_string_evaluators() -> None:
-    """Where LangChain's evaluators are in use, without loading them where they are not."""
-    assert isinstance(RecallStringEvaluator(), StringEvaluator)
-    assert callable(evaluate_existing)
 
 
 def test_what_stands_beside_a_retriever_and_was_called_by_it_is_a_part_of_it(example: Any) -> None:

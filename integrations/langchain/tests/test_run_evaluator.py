@@ -26,7 +26,6 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from fullrecall import IdRecall, Sample, TextRecall
-from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
 from fullrecall.records import MethodRecord
 from fullrecall.result import Method, Result
@@ -246,40 +245,6 @@ def test_no_retrieval_a_failed_one_and_an_empty_one_differ(
     assert measured(ConnectionError("once"), [Document("", id="d0")])[0] is None
 
 
-def test_an_error_that_a_chain_hides_is_no_empty_result(
-    retriever_of: Any, example: Any, feedback_of: Any
-) -> None:
-    """A chain that goes on without documents where its retriever failed was not measured."""
-
-    def target(inputs: dict[str, Any]) -> dict[str, Any]:
-        try:
-            found = retriever_of(ConnectionError("no route")).invoke(inputs["question"])
-        except ConnectionError:
-            found = []
-        return {"documents": found, "answer": "I do not know"}
-
-    feedback = feedback_of(RecallStringEvaluator(), target, example(reference_context_ids=["d0"]))
-    assert feedback.score is None
-    assert feedback.comment == "unscored: no retrieval: ConnectionError: no route"
-
-
-def test_one_search_of_two_that_failed_leaves_it_unscored(
-    retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
-) -> None:
-    """Another one worked: nobody knows what the first one would have returned."""
-
-    def target(inputs: dict[str, Any]) -> dict[str, Any]:
-        with suppress(ConnectionError):
-            retriever_of(ConnectionError("no route")).invoke(inputs["question"])
-        found = retriever_of(documents).invoke(inputs["question"])
-        return {"documents": [document for document in found if document.id == "d7"]}
-
-    row = example(reference_context_ids=["d0"])
-    assert feedback_of(RecallStringEvaluator(), target, row).score is None
-    lenient = RecallStringEvaluator(failed_calls="score")
-    assert feedback_of(lenient, target, row).score == 1.0
-
-
 def test_a_run_that_failed_after_retrieval_is_not_scored(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
@@ -324,27 +289,6 @@ def test_an_empty_output_is_what_was_handed_on(
     assert feedback_of(RecallStringEvaluator(), empty, row).score == 0.0
 
 
-def test_of_nested_retrievers_the_outermost_counts(
-    retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
-) -> None:
-    """A composite's own documents, not those of its parts on top; `which` asks for the parts."""
-    merged = Merged(parts=[retriever_of(documents[:2]), retriever_of(documents[1:3])])
-    row = example(reference_context_ids=["d0", "d1", "d2", "d3"])
-
-    def retrieved(which: Any) -> tuple[float, str]:
-        target = RunnableLambda(lambda inputs: inputs["question"]) | merged | (lambda _: "answer")
-        feedback = feedback_of(RecallStringEvaluator(which=which), target, row)
-        return feedback.score, feedback.comment
-
-    assert retrieved("outermost") == (0.5, "2 of 4 found in 3 retrieved; missed: d0, d3")
-    assert retrieved("innermost") == (
-        0.75,
-        "3 of 4 found in 3 retrieved; union of 2 calls; missed: d3",
-    )
-    with pytest.raises(ParameterError, match="which"):
-        retrieved("all")
-
-
 def test_innermost_looks_below_a_retriever_and_past_the_output(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
@@ -364,30 +308,6 @@ def test_innermost_looks_below_a_retriever_and_past_the_output(
     assert RecallStringEvaluator(which="innermost").evaluate_run(root, row).score == 1.0
 
 
-def test_several_retrievals_are_united(example: Any) -> None:
-    """An agent's searches one after the other; what an earlier one brought comes once."""
-    first, second, third = (Document(letter, id=letter) for letter in "abc")
-    runs = [
-        retriever_run([third, second], second=12),
-        retriever_run([second, first], second=3),
-        retriever_run([], second=7),
-    ]
-    run = run_of(child_runs=[run_of(child_runs=runs)], outputs={"answer": "?"})
-
-    def recall(k: int, *references: str) -> float | None:
-        score = (
-            RecallStringEvaluator(IdRecall(), Recall @ k)
-            .evaluate_run(run, example(reference_context_ids=list(references)))
-            .score
-        )
-        assert score is None or isinstance(score, float)
-        return score
-
-    # Each at its rank within its own call: b and c are first, a is second.
-    assert [recall(1, "b"), recall(1, "c"), recall(2, "b", "a", "c")] == [1.0] * 3
-    assert recall(1, "a") == 0.0
-
-
 def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], example: Any) -> None:
     """JSON without the IDs that are None, and runs without their children."""
     loaded = [json.loads(document.model_dump_json(exclude_none=True)) for document in documents]
@@ -405,16 +325,6 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     failed = retriever_run(documents, error="TimeoutError('slow')")
     _, step = StoredRun(run_of(child_runs=[failed])).steps  # a failed call brought nothing
     assert (step.returned, step.error) == ((), "TimeoutError: slow")
-
-
-@pytest.mark.parametrize("outputs", [{"output": None}, {"documents": None}])
-def test_an_unfinished_retriever_run_is_no_empty_one(outputs: Any, example: Any) -> None:
-    """A run that has no documents, not even none, tells nothing."""
-    run = run_of(outputs={"answer": "?"}, child_runs=[retriever_run(None, outputs=outputs)])
-    feedback = RecallStringEvaluator().evaluate_run(run, example(reference_context_ids=["d0"]))
-    assert feedback.score is None
-    assert feedback.comment is not None
-    assert "R returned nothing that can be read as documents" in feedback.comment
 
 
 @pytest.mark.parametrize(
@@ -457,22 +367,6 @@ def test_a_reference_key_that_is_missing_is_named(documents: list[Document], exa
     assert feedback.comment == "unscored: the example has no output 'gold': it has 'ids', 'answer'"
 
 
-def test_an_example_is_not_required(documents: list[Document]) -> None:
-    """An online evaluator has none: no score, and no error."""
-    feedback = RecallStringEvaluator().evaluate_run(run_of(outputs={"documents": documents}))
-    assert (feedback.score, feedback.comment) == (
-        None,
-        "unscored: reference_context_ids is missing",
-    )
-
-
-def test_ids_are_read_as_id_key_says(documents: list[Document], example: Any) -> None:
-    """In runs as everywhere else."""
-    run = run_of(outputs={"documents": documents})
-    by_source = RecallStringEvaluator(id_key="source")
-    assert by_source.evaluate_run(run, example(reference_context_ids=["fr", "es"])).score == 0.5
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("outputs", "references", "message"),
@@ -495,14 +389,6 @@ def test_data_that_cannot_be_read_never_raises(
         assert (feedback.key, feedback.score, feedback.extra) == ("id_recall", None, None)
         assert feedback.comment.startswith("unscored: ")
         assert message in feedback.comment
-
-
-def test_bad_documents_in_a_trace_name_the_retriever(example: Any) -> None:
-    """Of many retrievers, the one to mend."""
-    run = run_of(child_runs=[retriever_run([7], name="Bad")], outputs={"answer": "?"})
-    feedback = RecallStringEvaluator().evaluate_run(run, example(expected_ids=["d0"]))
-    assert feedback.comment is not None
-    assert feedback.comment.startswith("unscored: no retrieval: Bad returned nothing that")
 
 
 def test_a_scorer_or_an_id_key_that_raises_is_named(

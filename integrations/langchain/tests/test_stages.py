@@ -20,7 +20,7 @@ from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransfo
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables import RunnableLambda
 
 from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.calls import Stage
@@ -116,11 +116,6 @@ def both_ways(retriever: Any, question: str = "q", **options: Any) -> Sample:
     return sample
 
 
-def test_a_single_retriever_has_no_stages() -> None:
-    """What it brings is the final list."""
-    assert shape(both_ways(letters("one", "abc"))) == []
-
-
 def test_the_children_of_an_ensemble() -> None:
     """By their own names; numbered in the ensemble's order where two have the same one."""
     named = EnsembleRetriever(
@@ -203,18 +198,6 @@ def test_the_queries_of_a_multi_query_retriever() -> None:
     assert shape(both_ways(retriever)) == [("R", ["c"], None)]
 
 
-def test_queries_that_a_chain_maps() -> None:
-    """`retriever.map()` asks in threads: the order is that of the queries."""
-    chain: Runnable[str, Any] = (
-        RunnableLambda(lambda question: question.split())
-        | letters("R").map()
-        | RunnableLambda(lambda found: [document for each in found for document in each])
-    )
-    sample = both_ways(chain, "ab c d e f g h")
-    assert [name for name, *_ in shape(sample)] == ["R", *(f"R {n}" for n in range(2, 8))]
-    assert "".join(ids[-1] or "" for _, ids, _ in shape(sample)) == "bcdefgh"
-
-
 def test_mapped_queries_are_in_their_order_whichever_starts_first() -> None:
     """The first one is held up until the second has ended."""
 
@@ -244,49 +227,6 @@ def test_before_and_after_a_reranker() -> None:
     assert (shape(sample), final(sample)) == ([("dense", ["a", "b", "c"], None)], "ca")
 
 
-def test_nested_as_deep_as_they_come() -> None:
-    """Each stage hands on to the next; equal names get the name of what is around them."""
-    ensemble = EnsembleRetriever(
-        name="hybrid",
-        retrievers=[
-            ContextualCompressionRetriever(
-                name="filtered",
-                base_compressor=DocumentCompressorPipeline(
-                    transformers=[Reversing(), Keeping(letters="ab")]
-                ),
-                base_retriever=letters("R", "abx"),
-            ),
-            MultiQueryRetriever.from_llm(letters("R"), llm=queries_from("cd\nd", "cd\nd")),
-        ],
-        weights=[1, 1],
-    )
-    whole = ContextualCompressionRetriever(
-        base_compressor=Keeping(letters="a"), base_retriever=ensemble
-    )
-    sample = both_ways(whole)
-    assert shape(sample) == [
-        ("R", ["a", "b", "x"], "filtered"),
-        ("filtered", ["a", "b"], "hybrid"),
-        ("R 2", ["c", "d"], "MultiQueryRetriever"),
-        ("R 3", ["d"], "MultiQueryRetriever"),
-        ("MultiQueryRetriever", ["c", "d"], "hybrid"),
-        ("hybrid", ["a", "c", "b", "d"], None),
-    ]
-    assert final(sample) == "a"
-
-
-def test_equal_names_in_different_places() -> None:
-    """The second is numbered."""
-
-    def branch(name: str, held: str) -> BaseRetriever:
-        return ContextualCompressionRetriever(
-            name=name, base_compressor=Keeping(letters="ab"), base_retriever=letters("R", held)
-        )
-
-    both = MergerRetriever(retrievers=[branch("one", "ab"), branch("two", "b")])
-    assert [name for name, *_ in shape(both_ways(both))] == ["R", "one", "R 2", "two"]
-
-
 def test_steps_of_a_chain() -> None:
     """A step that makes documents of documents is a stage; the last one makes the final list."""
 
@@ -303,59 +243,6 @@ def test_steps_of_a_chain() -> None:
     assert final(sample) == "cb"
     rewritten = RunnableLambda(lambda question: question * 2) | letters("dense")
     assert shape(both_ways(rewritten)) == []
-
-
-def test_an_ensemble_within_a_chain() -> None:
-    """The ensemble is a step, its children are not: one of them inherits the step's tag."""
-    both = EnsembleRetriever(
-        retrievers=[letters("A", "ab"), letters("x", "cd").with_config(run_name="B")],
-        weights=[0.5, 0.5],
-    )
-    sample = both_ways(both | RunnableLambda(lambda documents: documents[:2]))
-    assert shape(sample) == [
-        ("A", ["a", "b"], "EnsembleRetriever"),
-        ("B", ["c", "d"], "EnsembleRetriever"),
-        ("EnsembleRetriever", ["a", "c", "b", "d"], None),
-    ]
-
-
-def test_branches_that_a_step_merges() -> None:
-    """Both go into the step that takes them."""
-
-    def merge(found: dict[str, list[Document]]) -> list[Document]:
-        return [*found["one"], *found["two"]]
-
-    def cut(documents: list[Document]) -> list[Document]:
-        return documents[:1]
-
-    chain = RunnableParallel(one=letters("A", "a"), two=letters("B", "b")) | merge | cut
-    assert shape(both_ways(chain)) == [
-        ("A", ["a"], "merge"),
-        ("B", ["b"], "merge"),
-        ("merge", ["a", "b"], None),
-    ]
-
-
-def test_a_chain_that_answers_too() -> None:
-    """The documents in its output are the final list; what its retriever brought is a stage."""
-    chain = RunnablePassthrough.assign(
-        context=RunnableLambda(lambda _inputs: "q") | letters("dense", "ab") | (lambda d: d[:1])
-    ).assign(answer=lambda inputs: str(len(inputs["context"])))
-    asking = RunnableLambda(lambda question: {"question": question}) | chain
-    sample = both_ways(asking)
-    assert final(sample) == "a"
-    assert shape(sample) == [("dense", ["a", "b"], None)]
-
-
-def test_a_function_that_asks_a_retriever() -> None:
-    """A plain function is a retriever; what it asks inside is a stage."""
-    inner = letters("dense", "abc")
-
-    def search(question: str) -> list[Document]:
-        return inner.invoke(question)[:1]
-
-    sample = both_ways(search)
-    assert (shape(sample), final(sample)) == ([("dense", ["a", "b", "c"], None)], "a")
 
 
 @pytest.mark.parametrize("wrap", ["with_config", "with_retry", "with_fallbacks"])

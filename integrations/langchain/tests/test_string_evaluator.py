@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from langchain_classic.evaluation import StringEvaluator
 from langchain_classic.smith.evaluation.string_run_evaluator import StringRunEvaluatorChain
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
@@ -17,8 +16,6 @@ from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
-from langchain_core.vectorstores import InMemoryVectorStore
-from langsmith.evaluation import RunEvaluator
 from langsmith.schemas import DataType, Example
 
 from fullrecall import ContextPrecision, EntityRecall, IdRecall, Sample, SpanRecall, TextRecall
@@ -46,16 +43,6 @@ def score_of(evaluator: RecallStringEvaluator, **arguments: Any) -> float | None
     assert asyncio.run(evaluator.aevaluate_strings(**arguments)) == returned
     score: float | None = returned["score"]
     return score
-
-
-def test_it_is_both_kinds_of_evaluator() -> None:
-    """LangSmith and LangChain each take what is one of their own."""
-    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 3)
-    assert isinstance(evaluator, StringEvaluator)
-    assert isinstance(evaluator, RunEvaluator)
-    assert evaluator.evaluation_name == "id_recall@3"
-    assert evaluator.feedback_keys == ["id_recall@3"]
-    assert repr(evaluator).startswith("RecallStringEvaluator(IdRecall(")
 
 
 def test_what_is_returned(documents: list[Document]) -> None:
@@ -125,47 +112,11 @@ def test_what_a_prediction_may_be(wrap: Any, documents: list[Document]) -> None:
     assert score_of(evaluator, prediction=wrap(documents), reference=["d0", "d1"]) == 0.5
 
 
-def test_an_answer_comes_with_its_documents(documents: list[Document]) -> None:
-    """Where the prediction is an answer, `retrieved_documents` are what is scored."""
-    evaluator = RecallStringEvaluator()
-    assert (
-        score_of(
-            evaluator, prediction="Paris", retrieved_documents=documents, reference=["d0", "d9"]
-        )
-        == 0.5
-    )
-
-
 def test_documents_given_are_those_that_count(documents: list[Document]) -> None:
     """`retrieved_documents` wins over what the prediction holds, however that looks."""
     output = {"documents": documents, "context": documents[:1]}
     evaluator = RecallStringEvaluator()
     assert score_of(evaluator, prediction=output, retrieved_documents=[], reference=["d0"]) == 0.0
-
-
-def test_ids_alone_are_enough(documents: list[Document]) -> None:
-    """A chain that returns IDs beside texts, or instead of documents."""
-    evaluator = RecallStringEvaluator()
-    assert score_of(evaluator, prediction={"retrieved_ids": ["d1"]}, reference=["d1"]) == 1.0
-    both = {"contexts": ["one", "two"], "retrieved_context_ids": [1, 2]}
-    assert score_of(evaluator, prediction=both, reference=["2", "3"]) == 0.5
-
-
-def test_texts_are_documents_without_ids(documents: list[Document]) -> None:
-    """For scorers of texts a list of texts will do; for IDs it is no measurement."""
-    texts = [document.page_content for document in documents]
-    by_text = RecallStringEvaluator(TextRecall())
-    assert score_of(by_text, retrieved_documents=texts, reference=texts[:1]) == 1.0
-    by_id = RecallStringEvaluator()
-    assert score_of(by_id, retrieved_documents=texts, reference=["d0"]) is None
-
-
-def test_a_list_of_texts_is_what_was_retrieved() -> None:
-    """As it is for `observed`: what is called returned nothing else."""
-    returned = RecallStringEvaluator(TextRecall()).evaluate_strings(
-        prediction=["Paris", "London"], reference=["Paris"]
-    )
-    assert returned["score"] == 1.0
 
 
 def test_documents_that_differ_under_two_keys_are_not_guessed_at(
@@ -287,14 +238,6 @@ def test_every_measure_of_one_scoring(documents: list[Document]) -> None:
         evaluator.evaluate_strings(prediction=documents, reference=["d0"], k=1)
 
 
-def test_a_scorer_of_the_users_own(documents: list[Document]) -> None:
-    """What has a `method` and a `score` is a scorer, in both ways; an answer is its reference."""
-    evaluator = RecallStringEvaluator(CountRecall())
-    arguments: dict[str, Any] = {"prediction": documents, "reference": "Rome"}
-    assert evaluator.evaluate_strings(**arguments)["reasoning"] == "unscored: 4 for Rome"
-    assert score_of(evaluator, **arguments) is None
-
-
 @pytest.mark.parametrize("scorer", [IdRecall, "id_recall", 5])
 def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
     """At once, not in the middle of a run."""
@@ -322,12 +265,6 @@ def test_a_retriever_is_asked_the_question(retriever_of: Any, documents: list[Do
     assert len(retriever.asked) == 6
 
 
-def test_a_vector_store_is_a_retriever(store: InMemoryVectorStore) -> None:
-    """It is asked through its own `as_retriever`."""
-    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1, retriever=store)
-    assert score_of(evaluator, input="Paris is the capital of France.", reference=["d0"]) == 1.0
-
-
 @pytest.mark.parametrize("answer", [ConnectionError("no route"), None, "text", {"x": 1}, [1]])
 def test_a_retriever_that_fails_is_no_zero(retriever_of: Any, answer: object) -> None:
     """It raises or returns no documents: no score, and the reason names what happened."""
@@ -351,12 +288,6 @@ def test_a_retriever_needs_a_question(retriever_of: Any, documents: list[Documen
     )
     assert returned["score"] is None
     assert "no question" in returned["reasoning"]
-
-
-def test_what_is_no_retriever_is_refused() -> None:
-    """At once, not at the first sample."""
-    with pytest.raises(ParameterError, match="a Runnable, a VectorStore or a function"):
-        RecallStringEvaluator(retriever=7)  # type: ignore[arg-type]
 
 
 def test_awaiting_does_not_block(documents: list[Document]) -> None:

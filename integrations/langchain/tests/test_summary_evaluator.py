@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -156,12 +155,6 @@ def test_each_score_has_its_mean(target: Any, rows: list[Example], client: Clien
     }
 
 
-def test_no_score_at_all_is_no_zero(target: Any, rows: list[Example], client: Client) -> None:
-    """The mean of nothing is nothing."""
-    (mean,) = summaries(RecallStringEvaluator(), target, rows[2:], client)
-    assert (mean.score, mean.comment.partition(";")[0]) == (None, "mean of 0 of 2 runs")
-
-
 def run_with(documents: list[Document]) -> Run:
     """Return a run whose output holds these documents."""
     now = datetime(2025, 1, 1, tzinfo=UTC)
@@ -188,16 +181,3 @@ def test_ids_of_the_wrong_level_are_warned_of(documents: list[Document], example
     assert "no reference ID of 2 samples is among the retrieved" in mean.comment
     found: Any = RecallStringEvaluator(id_key="source").summary(runs, rows)
     assert (found.score, "no reference ID" in found.comment) == (1.0, False)
-
-
-def test_many_threads_may_share_it(documents: list[Document], example: Any) -> None:
-    """What one thread measured is the others' too."""
-    scorer = CountingScorer()
-    evaluator = RecallStringEvaluator(scorer, Recall @ 2)
-    runs = [run_with(documents) for _ in range(50)]
-    rows = [example(reference_context_ids=[f"d{n % 4}"]) for n in range(50)]
-    summary = evaluator.summary
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(evaluator.evaluate_run, runs, rows))
-    mean: Any = summary(runs, rows)
-    assert (mean.score, scorer.asked, evaluator.summary is summary) == (0.52, 50, True)

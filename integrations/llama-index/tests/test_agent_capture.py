@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,14 +15,8 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import NodeWithScore, QueryBundle
-from llama_index.core.tools import (
-    FunctionTool,
-    QueryEngineTool,
-    RetrieverTool,
-    ToolOutput,
-    function_tool,
-)
+from llama_index.core.schema import NodeWithScore
+from llama_index.core.tools import QueryEngineTool, ToolOutput
 from llama_index.core.tools.types import AsyncBaseTool, BaseTool, ToolMetadata
 from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
 
@@ -90,26 +83,6 @@ def test_an_agent_with_an_engine_as_tool(echo: BaseQueryEngine) -> None:
     assert finals(block.calls[0]) == ["for a"]
 
 
-class FirstAwaited(First):
-    """The same, with an async method of its own, of which LlamaIndex tells nothing."""
-
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[:1]
-
-
-@looks_at_agents
-def test_an_agent_with_a_retriever_as_tool() -> None:
-    """What the tool returned, after its reranker, is what reached the agent."""
-    tool = RetrieverTool.from_defaults(
-        Echo(), node_postprocessors=[FirstAwaited()], name="search", description="d"
-    )
-    capture = asyncio.run(captured(function_agent(tool), "a"))
-    assert finals(capture) == ["for \ninput is a\n"]
-    assert len(retrieved_by(capture)) == 2
-
-
 def first_of(question: str) -> ToolOutput:
     """Return the first of what is retrieved, chosen by hand."""
     nodes = Echo().retrieve(question)[:1]
@@ -164,40 +137,7 @@ def test_what_a_tool_of_the_users_own_hands_on_is_final(use: Any) -> None:
     assert len(retrieved_by(capture)) == 2
 
 
-@looks_at_agents
-def test_an_agent_with_a_function_as_tool() -> None:
-    """A function that retrieves by hand and returns a text: its last list reached the agent."""
-
-    async def search(input: str) -> str:  # noqa: A002 - the name of the tool's argument
-        """Search."""
-        return str(First().postprocess_nodes(await Echo().aretrieve(input)))
-
-    capture = asyncio.run(captured(function_agent(FunctionTool.from_defaults(search)), "a"))
-    assert finals(capture) == ["for a"]
-
-
-HANDS_ON = "copy_context" in inspect.getsource(function_tool.sync_to_async)
 """Whether this LlamaIndex runs plain functions in threads with the context of the call."""
-
-
-@looks_at_agents
-def test_agents_that_run_at_the_same_time_keep_apart(echo: BaseQueryEngine) -> None:
-    """Twenty runs of one agent, each in a block of its own."""
-    agent = function_agent(query_tool(echo))
-
-    async def run_all() -> list[Capture]:
-        return await asyncio.gather(*(captured(agent, f"q{n}") for n in range(20)))
-
-    assert [finals(capture) for capture in asyncio.run(run_all())] == [
-        [f"for q{n}"] for n in range(20)
-    ]
-
-
-@looks_at_agents
-def test_an_agent_workflow(echo: BaseQueryEngine) -> None:
-    """Agents that are run by a workflow of agents."""
-    workflow = AgentWorkflow(agents=[function_agent(query_tool(echo))], root_agent="agent")
-    assert finals(asyncio.run(captured(workflow, "a"))) == ["for a"]
 
 
 @looks_at_agents

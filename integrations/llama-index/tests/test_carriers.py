@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from known_engines import retrieved as retrieved_by
 from llama_index.core import Settings, SummaryIndex
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.indices.composability import ComposableGraph
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.span import BaseSpan
@@ -22,7 +18,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import Sample
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
-from llama_index.evaluation.fullrecall.capture import Capture, capture_of
+from llama_index.evaluation.fullrecall.capture import capture_of
 
 
 class Brings(BaseRetriever):
@@ -46,42 +42,11 @@ class First(BaseNodePostprocessor):
         return nodes[:1]
 
 
-class FirstAwaited(First):
-    """The same, with an async method of its own."""
-
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[:1]
-
-
 def engine(*, streaming: bool = False) -> RetrieverQueryEngine:
     """Return an engine that retrieves two nodes, and keeps one."""
     return RetrieverQueryEngine.from_args(
         Brings(), llm=MockLLM(max_tokens=5), node_postprocessors=[First()], streaming=streaming
     )
-
-
-def test_a_generator_that_several_tasks_advance_is_captured() -> None:
-    """It is ended in another context than it began in: the user's own error comes through."""
-
-    async def asks(names: str) -> AsyncIterator[Capture]:
-        with capture_retrievals() as capture:
-            for name in names:
-                await Brings().aretrieve(name)
-                yield capture
-            raise LookupError("the user's own")
-
-    async def advance() -> Capture:
-        generator = asks("xy")
-        steps = [await asyncio.create_task(anext(generator)) for _ in range(2)]  # type: ignore[arg-type]
-        with pytest.raises(LookupError, match="the user's own"):
-            await asyncio.create_task(anext(generator))  # type: ignore[arg-type]
-        return steps[0]
-
-    capture = asyncio.run(advance())
-    assert [item.id for item in retrieved_by(capture)] == ["a x", "b x"]
-    assert capture.error == "LookupError: the user's own"
 
 
 class Raises(BaseSpanHandler[BaseSpan]):
@@ -114,19 +79,6 @@ def test_another_tools_handlers_change_nothing(*, first: bool) -> None:
         root.span_handlers = before
     assert capture is not None
     assert [str(item.id) for item in capture.contexts() or ()] == ["a q"]
-
-
-class Ones(BaseEmbedding):
-    """One vector for everything."""
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return [1.0]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return [1.0]
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return [1.0]
 
 
 def test_the_answers_that_a_graph_generates_are_no_contexts(

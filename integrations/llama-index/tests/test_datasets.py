@@ -146,25 +146,6 @@ def test_a_labelled_rag_set_is_scored_by_text(index: VectorStoreIndex, tmp_path:
     assert report.rows[0].results[2].reason == "reference_context_ids is missing"
 
 
-def test_a_set_that_was_made_from_documents_is_noticed(index: VectorStoreIndex) -> None:
-    """`generate_question_context_pairs(documents)` writes document IDs: the run says so."""
-    dataset = {
-        "queries": {"q1": "What do bananas hold?"},
-        "corpus": {"doc-fruit": BANANA},
-        "relevant_docs": {"q1": ["doc-fruit"]},
-    }
-    with pytest.warns(UserWarning, match="ref_doc_id"):
-        report = evaluate(from_rows(dataset), IdRecall(), retriever=observed(index), progress=False)
-    assert report.rows[0].results[0].score == 0.0
-    report = evaluate(
-        from_rows(dataset),
-        IdRecall(),
-        retriever=observed(index, id_key="ref_doc_id"),
-        progress=False,
-    )
-    assert report.rows[0].results[0].score == 1.0
-
-
 def test_what_is_no_such_set_is_refused() -> None:
     """An object of another kind is an error that shows it."""
     with pytest.raises(InputError, match=r"expected an iterable of rows, got .*queries={}"):

@@ -12,26 +12,19 @@ from known_engines import retrieved as retrieved_by
 from llama_index.core import SummaryIndex, VectorStoreIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
 from llama_index.core.base.llms.types import (
     ChatMessage,
     CompletionResponse,
     CompletionResponseGen,
     LLMMetadata,
 )
-from llama_index.core.base.response.schema import AsyncStreamingResponse, Response
+from llama_index.core.base.response.schema import AsyncStreamingResponse
 from llama_index.core.chat_engine import (
     CondensePlusContextChatEngine,
     CondenseQuestionChatEngine,
     ContextChatEngine,
-    SimpleChatEngine,
 )
-from llama_index.core.evaluation import RelevancyEvaluator
-from llama_index.core.indices.query.query_transform.base import (
-    BaseQueryTransform,
-    StepDecomposeQueryTransform,
-)
-from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.indices.query.query_transform.base import StepDecomposeQueryTransform
 from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.memory import ChatMemoryBuffer, VectorMemory
@@ -41,19 +34,15 @@ from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import (
     CitationQueryEngine,
-    CustomQueryEngine,
     MultiStepQueryEngine,
     RetrieverQueryEngine,
-    RetryQueryEngine,
-    RouterQueryEngine,
     SubQuestionQueryEngine,
-    TransformQueryEngine,
 )
 from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import IndexNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import IndexNode, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
 
 from fullrecall import IdRecall
@@ -64,7 +53,6 @@ from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 TOWER = "Where in Paris does the Eiffel Tower stand?"
 TOWER_IDS = ["place", "height", "capital"]
 FRUIT = "What do bananas hold?"
-FRUIT_IDS = ["banana"]
 
 Lists: TypeAlias = tuple[list[str], list[str]]
 
@@ -135,27 +123,6 @@ class Answering(CustomLLM):
         yield CompletionResponse(text=text, delta=text)
 
 
-class Selects(BaseSelector):
-    """Selects the tools at fixed places."""
-
-    def __init__(self, *places: int) -> None:
-        self.places = places
-
-    def _get_prompts(self) -> dict[str, Any]:
-        return {}
-
-    def _update_prompts(self, prompts: Any) -> None:
-        """Have none."""
-
-    def _select(self, choices: Any, query: Any) -> SelectorResult:
-        return SelectorResult(
-            selections=[SingleSelection(index=place, reason="fixed") for place in self.places]
-        )
-
-    async def _aselect(self, choices: Any, query: Any) -> SelectorResult:
-        return self._select(choices, query)
-
-
 class Asks(BaseQuestionGenerator):
     """Splits any question into the same two."""
 
@@ -175,19 +142,6 @@ class Asks(BaseQuestionGenerator):
     async def agenerate(self, tools: Any, query: QueryBundle) -> list[SubQuestion]:
         """Return the same."""
         return self.generate(tools, query)
-
-
-class Rewrites(BaseQueryTransform):
-    """Makes any question the one on fruit."""
-
-    def _get_prompts(self) -> dict[str, Any]:
-        return {}
-
-    def _update_prompts(self, prompts: Any) -> None:
-        """Have none."""
-
-    def _run(self, query_bundle: QueryBundle, metadata: Any) -> QueryBundle:
-        return QueryBundle(FRUIT)
 
 
 @pytest.fixture
@@ -278,22 +232,6 @@ def test_a_reranker_without_a_span_is_seen_by_what_the_model_got(
     assert calls(capture) == f"{name}: capital height (Vectors: place height capital)"
 
 
-class LastTwoFirstTold(LastTwoFirst):
-    """A reranker whose author has LlamaIndex tell of the async method, too."""
-
-    @get_dispatcher(__name__).span
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[::-1][:2]
-
-
-def test_an_async_reranker_with_a_span_is_a_stage(towers: BaseRetriever, llm: MockLLM) -> None:
-    """Where its author has decorated the async method, it is seen like a sync one."""
-    capture = ask(engine_over(towers, llm, LastTwoFirstTold()), TOWER, awaited=True)
-    assert calls(capture) == "LastTwoFirstTold: capital height (Vectors: place height capital)"
-
-
 def test_a_sub_question_that_fails_leaves_the_others(towers: BaseRetriever, llm: MockLLM) -> None:
     """The engine swallows the failure and goes on: what was brought is scored, the rest told."""
 
@@ -359,91 +297,6 @@ def test_citation_engine(
     assert lists(capture) == (TOWER_IDS, TOWER_IDS if reranker is None else ["capital", "height"])
     assert capture is not None
     assert "Source" not in (capture.contexts() or ())[0].text
-
-
-def test_citation_engine_with_metadata(towers: BaseRetriever, llm: MockLLM) -> None:
-    """Sources that hold the nodes' metadata are found in the nodes all the same."""
-    engine = CitationQueryEngine(
-        towers,
-        llm=llm,
-        text_splitter=TokenTextSplitter(chunk_size=200, chunk_overlap=0),
-        metadata_mode=MetadataMode.LLM,
-        node_postprocessors=[LastTwoFirstAwaited()],
-    )
-    assert lists(ask(engine, TOWER, awaited=True)) == (TOWER_IDS, ["capital", "height"])
-
-
-def test_citation_engine_with_words_of_its_own(towers: BaseRetriever, llm: MockLLM) -> None:
-    """Where the sources' words are in no node, all that was left after reranking is final."""
-
-    class Shouts(TokenTextSplitter):
-        def split_text(self, text: str) -> list[str]:
-            return [text.upper()]
-
-    engine = CitationQueryEngine(
-        towers, llm=llm, text_splitter=Shouts(), node_postprocessors=[LastTwoFirst()]
-    )
-    assert lists(ask(engine, TOWER)) == (TOWER_IDS, ["capital", "height"])
-
-
-@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
-def test_transform_engine(fruits: BaseRetriever, llm: MockLLM, *, awaited: bool) -> None:
-    """The question as it was asked and as it was rewritten are both there."""
-    engine = TransformQueryEngine(engine_over(fruits, llm), Rewrites())
-    capture = ask(engine, TOWER, awaited=awaited)
-    assert lists(capture) == (FRUIT_IDS, FRUIT_IDS)
-    assert capture is not None
-    assert [each.question for each in asked(capture)] == [FRUIT]
-
-
-def retrying(engine: BaseQueryEngine) -> RetryQueryEngine:
-    """Return an engine that asks `engine` twice, since its evaluator is content with the second."""
-    verdicts = iter(["NO", "YES"])
-    evaluator = RelevancyEvaluator(llm=Answering(reply=lambda _: next(verdicts)))
-    return RetryQueryEngine(engine, evaluator, max_retries=2)
-
-
-def test_two_copies_of_a_text_are_two_nodes(llm: MockLLM) -> None:
-    """A second index that holds the same texts under other IDs is retrieved from like any other."""
-    engines = [
-        engine_over(SummaryIndex([TextNode(id_=name, text="the same")]).as_retriever(), llm)
-        for name in ("one", "other")
-    ]
-    router = RouterQueryEngine(
-        Selects(0, 1),
-        [QueryEngineTool.from_defaults(engine, description="e") for engine in engines],
-        llm=llm,
-        summarizer=get_response_synthesizer(llm=llm, response_mode="tree_summarize"),  # type: ignore[arg-type]
-    )
-    assert lists(ask(router, "q")) == (["one", "other"], ["one", "other"])
-
-
-class OwnEngine(CustomQueryEngine):
-    """A user's engine, which retrieves, reranks, and answers without a synthesizer."""
-
-    retriever: Any
-    reranker: Any = None
-    as_text: bool = True
-
-    def custom_query(self, query_str: str) -> Any:
-        """Return an answer, as a text or as a response."""
-        nodes = self.retriever.retrieve(query_str)
-        if self.reranker is not None:
-            nodes = self.reranker.postprocess_nodes(nodes)
-        return "an answer" if self.as_text else Response("an answer", source_nodes=nodes)
-
-
-@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
-@pytest.mark.parametrize("as_text", [False, True], ids=["response", "text"])
-def test_custom_engine(towers: BaseRetriever, *, as_text: bool, awaited: bool) -> None:
-    """Without a synthesizer the last postprocessor's list is final; a bare text hides nothing."""
-    capture = ask(OwnEngine(retriever=towers, as_text=as_text), TOWER, awaited=awaited)
-    assert lists(capture) == (TOWER_IDS, TOWER_IDS)
-    engine = OwnEngine(retriever=towers, reranker=LastTwoFirst(), as_text=as_text)
-    capture = ask(engine, TOWER, awaited=awaited)
-    assert lists(capture) == (TOWER_IDS, ["capital", "height"])
-    assert capture is not None
-    assert capture.answer == "an answer"
 
 
 def test_index_nodes_with_objects(towers: BaseRetriever, llm: MockLLM) -> None:
@@ -527,42 +380,6 @@ def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
     if name != "context":
         assert retrieved == TOWER_IDS
         assert [each.question for each in asked(capture)] == [TOWER]
-
-
-def test_a_chat_without_retrieval_is_unscored(llm: MockLLM) -> None:
-    """That nothing was looked up is not that nothing was found."""
-    chat = SimpleChatEngine.from_defaults(llm=llm, memory=ChatMemoryBuffer.from_defaults(llm=llm))
-    with capture_retrievals():
-        capture = capture_of(chat.chat("hello"))
-    assert capture is not None
-    assert capture.contexts() is None
-    assert (capture.sample().retrieval_error or "").startswith("no retrieval was seen")
-
-
-def test_a_retriever_is_attached_alone(towers: BaseRetriever) -> None:
-    """Its list carries nothing, so the attachment holds the capture."""
-    with capture_retrievals() as block:
-        nodes = towers.retrieve(TOWER)
-        asyncio.run(towers.aretrieve(FRUIT))
-    assert capture_of(nodes) is None
-    first, second = block.calls
-    assert lists(first) == (TOWER_IDS, TOWER_IDS)
-    assert (first.question, second.question) == (TOWER, FRUIT)
-
-
-def test_hand_written_pipelines_need_no_engine(
-    towers: BaseRetriever, fruits: BaseRetriever, llm: MockLLM
-) -> None:
-    """Retrievers, a reranker and a model called by hand: what was left at the end is final."""
-    with capture_retrievals() as capture:
-        nodes = LastTwoFirst().postprocess_nodes(towers.retrieve(TOWER))
-        more = fruits.retrieve(FRUIT)
-        llm.complete(str([*nodes, *more]))
-    assert lists(capture) == ([*TOWER_IDS, "banana"], ["capital", "banana", "height"])
-    with capture_retrievals() as capture:
-        nodes = LastTwoFirst().postprocess_nodes([*fruits.retrieve(FRUIT), *towers.retrieve(TOWER)])
-        get_response_synthesizer(llm=llm).synthesize(TOWER, nodes[:1])
-    assert lists(capture) == (["banana", *TOWER_IDS], ["capital"])
 
 
 # Retrievals of something else than contexts

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from known_nodes import PLACE, QUESTION, Answer, Nodes, OnlyScore, in_a_loop, tokens
-from llama_index.core import Settings, SummaryIndex, VectorStoreIndex
+from llama_index.core import Settings, VectorStoreIndex
 from llama_index.core.base.response.schema import (
     AsyncStreamingResponse,
     PydanticResponse,
@@ -18,9 +18,7 @@ from llama_index.core.base.response.schema import (
 from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
 from llama_index.core.evaluation import BaseEvaluator, BatchEvalRunner, EvaluationResult
 from llama_index.core.llms import MockLLM
-from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import ToolOutput
 
@@ -79,16 +77,6 @@ def test_a_query_engine_is_scored_by_node_id(index: VectorStoreIndex, llm: MockL
     assert (answer.invalid_result, answer.invalid_reason, answer.passing) == (False, None, None)
     assert answer.result.missed == ("rome",)
     assert answer.scores == {"id_recall": 0.5, "id_recall@1": 0.0, "id_recall.rr": 0.5}
-
-
-def test_an_engine_without_text_is_scored(index: VectorStoreIndex, llm: MockLLM) -> None:
-    """An engine that only retrieves, in the mode "no_text", is the cheapest to evaluate."""
-    # Given as such: with response_mode="no_text", LlamaIndex forgets the llm and wants OpenAI's.
-    engine = index.as_query_engine(llm=llm, response_synthesizer=NoText(llm=llm))
-    answer = RecallEvaluator().evaluate_response(
-        QUESTION, engine.query(QUESTION), expected_ids=["place"]
-    )
-    assert (answer.score, answer.response) == (1.0, "")
 
 
 def test_no_model_is_needed(index: VectorStoreIndex, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,34 +166,6 @@ def test_a_stream_is_not_read(index: VectorStoreIndex, llm: MockLLM) -> None:
     assert response.response_txt is None
 
 
-@in_a_loop
-async def test_an_async_stream_is_not_read(index: VectorStoreIndex, llm: MockLLM) -> None:
-    """The same for the stream of `aquery`, whose text appears once its consumer has read it."""
-    response = await index.as_query_engine(llm=llm, streaming=True).aquery(QUESTION)
-    assert isinstance(response, AsyncStreamingResponse)
-    evaluator = RecallEvaluator()
-    answer = await evaluator.aevaluate_response(QUESTION, response, expected_ids=["place"])
-    assert (answer.score, answer.response) == (1.0, None)
-    assert len([token async for token in response.async_response_gen()]) == 5
-    again = await evaluator.aevaluate_response(QUESTION, response, expected_ids=["place"])
-    assert again.response is not None
-    assert again.response.split() == ["text"] * 5
-
-
-def test_a_chat_engine_is_scored(index: VectorStoreIndex, llm: MockLLM) -> None:
-    """Chat engines return responses of another class, with source nodes all the same."""
-    engine = index.as_chat_engine(
-        chat_mode="context",
-        llm=llm,
-        similarity_top_k=3,
-        memory=ChatMemoryBuffer.from_defaults(llm=llm),  # the default leaves a database open
-    )
-    answer = RecallEvaluator().evaluate_response(
-        QUESTION, engine.chat(QUESTION), expected_ids=["place", "rome"]
-    )
-    assert answer.score == 0.5
-
-
 def test_what_no_engine_returns_is_refused_by_name() -> None:
     """An agent's output has no source nodes: unscored, with what is taken instead."""
     answer = RecallEvaluator().evaluate_response(QUESTION, {"a": 1}, expected_ids=["place"])
@@ -268,20 +228,6 @@ def test_arguments_that_are_none_are_not_given(scored: Nodes) -> None:
     assert (answer.score, answer.query) == (1.0, QUESTION)
 
 
-def test_other_arguments_do_no_harm() -> None:
-    """A scored result does not speak of the arguments that LlamaIndex or the user passed on."""
-    answer = RecallEvaluator().evaluate(retrieved_ids=["a"], expected_ids=["a"], own=1)
-    assert answer.feedback == "1 of 1 found in 1 retrieved"
-
-
-def test_the_query_may_be_a_bundle_and_the_response_a_text() -> None:
-    """`evaluate` takes what LlamaIndex passes to evaluators: strings, or its query class."""
-    answer = RecallEvaluator().evaluate(
-        QueryBundle("Q"), "the answer", retrieved_ids=["a"], expected_ids=["a"]
-    )
-    assert (answer.query, answer.response, answer.score) == ("Q", "the answer", 1.0)
-
-
 @pytest.mark.parametrize(
     ("threshold", "expected_ids", "passing"),
     [
@@ -316,25 +262,6 @@ def test_a_configuration_that_cannot_work_is_refused_at_once(
     """A mistake of the caller's own shows before the first model is paid."""
     with pytest.raises(ParameterError, match=named):
         RecallEvaluator(**parameters)
-
-
-@pytest.mark.parametrize("scorer", [IdRecall, "id_recall"])
-def test_what_is_not_a_scorer_or_a_measure_is_refused(scorer: Any) -> None:
-    """A class, or a name, is no scorer, and a number is no measure."""
-    with pytest.raises(ParameterError, match="pass an instance"):
-        RecallEvaluator(scorer)
-    with pytest.raises(ParameterError, match="expected a measure such as Recall @ 5, got 5"):
-        RecallEvaluator(IdRecall(), 5)  # type: ignore[arg-type]
-
-
-@in_a_loop
-async def test_sync_methods_need_no_loop_and_no_thread() -> None:
-    """In a notebook, where a loop is running, they score right here, without nest_asyncio."""
-    scorer = OnlyScore()
-    evaluator = RecallEvaluator(scorer)
-    assert evaluator.evaluate(QUESTION).feedback == "scored by the user's own"
-    assert evaluator.evaluate_response(QUESTION).feedback == "scored by the user's own"
-    assert scorer.threads == {threading.get_ident()}
 
 
 @in_a_loop
@@ -415,10 +342,3 @@ async def test_a_batch_runs_the_engine_itself_in_a_running_loop(
         engine, [QUESTION, "What do bananas hold?"], expected_ids=[["place"], ["banana", "none"]]
     )
     assert [answer.score for answer in answers["ids"]] == [1.0, 0.5]
-
-
-def test_nodes_without_scores_are_scored(llm: MockLLM, scored: Nodes) -> None:
-    """An index that gives no scores, as a summary index, is ranked by its order."""
-    engine = SummaryIndex([item.node for item in scored("rome", "place")]).as_query_engine(llm=llm)
-    answer = RecallEvaluator().evaluate(QUESTION, engine.query(QUESTION), expected_ids=["place"])
-    assert (answer.score, answer.result[RR]) == (1.0, 0.5)

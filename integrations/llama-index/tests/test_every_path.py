@@ -24,7 +24,7 @@ from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 
 from fullrecall import Context, Sample
 from fullrecall.retrieval import Retrieval
-from llama_index.evaluation.fullrecall import capture_retrievals, observed, selfcheck
+from llama_index.evaluation.fullrecall import observed, selfcheck
 from llama_index.evaluation.fullrecall.recorder import recorders
 
 SAMPLE = Sample(user_input="q", reference_context_ids=["a"])
@@ -201,16 +201,6 @@ def test_observed_is_what_was_handed_on(name: str, runs: int) -> None:
         assert set(pool.map(ask, range(runs))) == {expected}
     assert listed(asyncio.run(retriever.aretrieve(SAMPLE))) == expected
     assert recorders.get() is None
-
-
-@pytest.mark.parametrize("name", ["engine", "swallows"])
-def test_an_attached_engine_has_the_same_record(name: str) -> None:
-    """As a block around its call has."""
-    engine, expected = SHAPES[name]
-    with capture_retrievals() as block, capture_retrievals() as block:
-        engine.query("q")
-    assert listed(block.calls[0].retrieval()) == expected
-    assert listed(block.retrieval()) == expected
 
 
 def test_a_cache_changes_nothing() -> None:

@@ -33,16 +33,6 @@ from llama_index.evaluation.fullrecall import contexts
 from llama_index.evaluation.fullrecall.nodes import NodeReader
 
 
-def cut(document: str, text: str, start: int, end: int) -> TextNode:
-    """Return a node that says where in a document it was cut from."""
-    return TextNode(
-        text=text,
-        start_char_idx=start,
-        end_char_idx=end,
-        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)},
-    )
-
-
 def test_retrieved_nodes_become_contexts_in_their_order(index: VectorStoreIndex) -> None:
     """ID, text, score and metadata of each node arrive, and the list's order is the rank."""
     nodes = index.as_retriever(similarity_top_k=3).retrieve(
@@ -56,37 +46,11 @@ def test_retrieved_nodes_become_contexts_in_their_order(index: VectorStoreIndex)
     assert (read[0].source, read[0].start, read[0].end) == (None, None, None)
 
 
-def test_the_order_is_never_that_of_the_scores() -> None:
-    """A reranker's order stays, whatever the scores say, and with no score at all."""
-    nodes = [
-        NodeWithScore(node=TextNode(id_="low", text="a"), score=0.1),
-        NodeWithScore(node=TextNode(id_="none", text="b")),
-        NodeWithScore(node=TextNode(id_="high", text="c"), score=0.9),
-    ]
-    assert [(c.id, c.score) for c in contexts(nodes)] == [
-        ("low", 0.1),
-        ("none", None),
-        ("high", 0.9),
-    ]
-
-
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_no_finite_number_is_left_out(score: float) -> None:
     """A cosine with an empty vector is NaN: the node counts all the same."""
     (context,) = contexts([NodeWithScore(node=TextNode(id_="a", text="x"), score=score)])
     assert (context.id, context.score) == ("a", None)
-
-
-def test_bare_nodes_are_read_too(index: VectorStoreIndex) -> None:
-    """Nodes of an index or a docstore, which have no score, are contexts without one."""
-    nodes = list(index.docstore.docs.values())
-    assert {(c.id, c.score) for c in contexts(nodes)} == {
-        ("capital", None),
-        ("place", None),
-        ("height", None),
-        ("rome", None),
-        ("banana", None),
-    }
 
 
 @pytest.mark.parametrize(
@@ -109,27 +73,6 @@ def test_the_id_is_what_the_id_key_names(id_key: Any, expected: str) -> None:
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="doc-1")},
     )
     assert [context.id for context in contexts([node], id_key=id_key)] == [expected]
-
-
-def test_the_hash_names_equal_nodes_alike() -> None:
-    """Two ingestions give a chunk two node IDs and one hash."""
-    first, again = TextNode(text="same"), TextNode(text="same")
-    (each,), (other,) = contexts([first], id_key="hash"), contexts([again], id_key="hash")
-    assert each.id == other.id
-    assert contexts([first])[0].id != contexts([again])[0].id
-
-
-@pytest.mark.parametrize("id_key", ["ref_doc_id", "isbn", lambda node: None])
-def test_a_node_without_the_key_has_no_id_and_is_counted(id_key: Any) -> None:
-    """A missing ID is no ID: never the node's own, and the scorer says how many lack one."""
-    node = TextNode(text="x")
-    (context,) = contexts([node], id_key=id_key)
-    assert context.id is None
-    result = IdRecall().score(retrieved_contexts=[context], reference_context_ids=[node.node_id])
-    assert (result.status, result.reason) == (
-        "unscored",
-        "the retrieved context has no ID: return the id of each, or name its field with id_key=",
-    )
 
 
 @pytest.mark.parametrize("id_key", ["", None, 7])
@@ -283,26 +226,6 @@ def test_merged_parents_count_as_their_leaves(
     )
 
 
-def test_parts_of_parts_count_as_the_smallest() -> None:
-    """Of three levels, as `HierarchicalNodeParser` makes them by default, the leaves count."""
-    parser = HierarchicalNodeParser.from_defaults(
-        node_parser_ids=["large", "middle", "small"],
-        node_parser_map={
-            "large": TokenTextSplitter(chunk_size=80, chunk_overlap=0),
-            "middle": TokenTextSplitter(chunk_size=20, chunk_overlap=0),
-            "small": TokenTextSplitter(chunk_size=9, chunk_overlap=0),
-        },
-    )
-    nodes = parser.get_nodes_from_documents([Document(text=" ".join(f"a{n}" for n in range(20)))])
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(nodes)
-    leaves = get_leaf_nodes(nodes)
-    assert len(nodes) > len(leaves) + 2
-    assert [context.id for context in contexts([nodes[0]], expand=docstore)] == [
-        leaf.node_id for leaf in leaves
-    ]
-
-
 def test_a_part_that_is_in_no_docstore_is_named(
     hierarchy: tuple[list[BaseNode], SimpleDocumentStore],
 ) -> None:
@@ -317,15 +240,6 @@ def test_a_part_that_is_in_no_docstore_is_named(
     )
     with pytest.raises(InputError, match=message):
         contexts([parent], expand=SimpleDocumentStore())
-
-
-def test_nodes_that_were_not_cut_stay_as_they_are() -> None:
-    """Expanding changes nothing where there is nothing to expand."""
-    nodes = [
-        TextNode(id_="a", text="x"),
-        NodeWithScore(node=TextNode(id_="b", text="y"), score=0.5),
-    ]
-    assert contexts(nodes, expand=SimpleDocumentStore()) == contexts(nodes)
 
 
 @pytest.mark.parametrize("expand", [True, {}, "docstore"])

@@ -15,7 +15,7 @@ from llama_index.core.chat_engine import (
     CondenseQuestionChatEngine,
     ContextChatEngine,
 )
-from llama_index.core.llms import CustomLLM, MockLLM
+from llama_index.core.llms import CustomLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.node_parser import TokenTextSplitter
@@ -25,8 +25,6 @@ from llama_index.core.query_engine import (
     RetrieverQueryEngine,
 )
 from llama_index.core.response_synthesizers import get_response_synthesizer
-from llama_index.core.response_synthesizers.context_only import ContextOnly
-from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.response_synthesizers.type import ResponseMode
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import PrivateAttr
@@ -117,24 +115,6 @@ def test_read_is_what_was_sent(mode: Any, window: int) -> None:
     if mode == "simple_summarize" and window == 1000:
         assert found.read is not None
         assert "partly" in found.read
-
-
-@pytest.mark.parametrize("mode", [NoText, ContextOnly])
-def test_without_a_prompt_nothing_is_said(mode: Any) -> None:
-    """An engine that asks no model has no prompt that could have had anything."""
-    found = observed(RetrieverQueryEngine(Brings(), mode(llm=MockLLM()))).retrieve(
-        Sample(user_input="q")
-    )
-    assert (found.read, found.line) == (None, "")
-
-
-def test_a_stream_tells_what_it_sent() -> None:
-    """The prompt is sent before the first word; who reads the stream is its consumer."""
-    llm = Keeps()
-    engine = RetrieverQueryEngine.from_args(Brings(), llm=llm, streaming=True)
-    with capture_retrievals() as capture:
-        "".join(engine.query("q").response_gen)  # type: ignore[union-attr]
-    assert capture.retrieval().read == ("yes", "yes", "yes")
 
 
 class Sends(CustomQueryEngine):

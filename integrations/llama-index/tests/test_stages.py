@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from llama_index.core import VectorStoreIndex
 from llama_index.core.base.response.schema import Response
-from llama_index.core.evaluation import BatchEvalRunner
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import CustomQueryEngine
@@ -24,15 +22,12 @@ from llama_index.evaluation.fullrecall import (
     RecallEvaluationResult,
     RecallEvaluator,
     capture_retrievals,
-    report_of,
 )
 from llama_index.evaluation.fullrecall.capture import capture_of
 
 QUESTION = "Where in Paris does the Eiffel Tower stand?"
 EXPECTED = ["place", "capital"]
 HEIGHT = "The Eiffel Tower is 330 metres high."
-
-Nodes: TypeAlias = Callable[..., list[NodeWithScore]]
 
 
 class LastTwoFirst(BaseNodePostprocessor):
@@ -51,27 +46,6 @@ class JustTheLast(BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         return nodes[-1:]
-
-
-class NewScores(BaseNodePostprocessor):
-    """A reranker that keeps the order and gives new scores."""
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return [NodeWithScore(node=item.node, score=0.99) for item in nodes]
-
-
-class Says(CustomQueryEngine):
-    """Retrieves, and answers with a text alone: its response has no source nodes."""
-
-    retriever: Any = None
-
-    def custom_query(self, query_str: str) -> str:
-        """Ask the retriever, if there is one."""
-        if self.retriever is not None:
-            self.retriever.retrieve(query_str)
-        return "in Paris"
 
 
 class Counting(SpanRecall):
@@ -125,19 +99,6 @@ def test_without_attaching_there_are_no_stages(engine: RetrieverQueryEngine) -> 
     assert answer.feedback == "1 of 2 found in 2 retrieved; missed: place"
 
 
-def test_nodes_given_as_such_come_before_the_capture(
-    engine: RetrieverQueryEngine, scored: Nodes
-) -> None:
-    """What the caller says was retrieved is scored, and no stage of another list beside it."""
-    with capture_retrievals():
-        response = engine.query(QUESTION)
-    for given in ({"retrieved_nodes": scored("rome")}, {"retrieved_ids": ["rome"]}):
-        answer = RecallEvaluator().evaluate_response(
-            QUESTION, response, expected_ids=["rome", "place"], **given
-        )
-        assert (answer.score, answer.stages) == (0.5, {})
-
-
 def test_a_capture_is_taken_like_a_response(index: VectorStoreIndex) -> None:
     """Agents and workflows return no nodes: what was seen of their run is scored itself."""
     with capture_retrievals() as capture:
@@ -149,19 +110,6 @@ def test_a_capture_is_taken_like_a_response(index: VectorStoreIndex) -> None:
     answer = RecallEvaluator().evaluate(QUESTION, nothing, expected_ids=["place"])
     assert (answer.score, answer.result.status) == (None, Status.UNSCORED)
     assert "no retrieval was seen" in (answer.invalid_reason or "")
-
-
-def test_an_engine_that_answers_with_a_text_is_scored(index: VectorStoreIndex) -> None:
-    """Its response has no source nodes; attached, what it retrieved is known all the same."""
-    for retriever, score in ((index.as_retriever(similarity_top_k=1), 1.0), (None, None)):
-        engine = Says(retriever=retriever)
-        with capture_retrievals():
-            response = engine.query(QUESTION)
-        assert isinstance(response, Response)
-        assert response.source_nodes == []
-        answer = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["place"])
-        assert answer.score == score
-        assert answer.response == "in Paris"
 
 
 def test_source_nodes_count_where_nothing_was_seen() -> None:
@@ -203,42 +151,6 @@ def test_judged_scorers_see_every_stage_too(index: VectorStoreIndex) -> None:
     ]
     for answer in answers:
         assert (answer.score, answer.stages["VectorIndexRetriever"].score) == (0.0, 1.0)
-
-
-def test_ids_of_another_level_are_told_of_attached_engines_too(
-    engine: RetrieverQueryEngine,
-) -> None:
-    """The nodes that were seen say by which key the expected IDs would have matched."""
-    with capture_retrievals():
-        response = engine.query(QUESTION)
-    answer = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["doc-tower"])
-    assert answer.score == 0.0
-    assert "id_key='ref_doc_id' would" in (answer.feedback or "")
-
-
-def test_the_reader_serves_every_stage(engine: RetrieverQueryEngine) -> None:
-    """`id_key` names the contexts of all lists: documents before as after the reranker."""
-    with capture_retrievals():
-        response = engine.query(QUESTION)
-    answer = RecallEvaluator(id_key="ref_doc_id").evaluate_response(
-        QUESTION, response, expected_ids=["doc-tower", "doc-france"]
-    )
-    assert (answer.score, answer.stages["VectorIndexRetriever"].score) == (1.0, 1.0)
-
-
-def test_a_batch_shows_both_lists(engine: RetrieverQueryEngine) -> None:
-    """`BatchEvalRunner` asks first and scores later: each response carries its own capture."""
-    with pytest.warns(DeprecationWarning, match="asyncio_module"):
-        runner = BatchEvalRunner({"recall": RecallEvaluator()}, workers=4)
-    questions = [QUESTION, "What do bananas hold?"] * 5
-    with capture_retrievals():
-        results = asyncio.run(
-            runner.aevaluate_queries(engine, questions, expected_ids=[EXPECTED, ["banana"]] * 5)
-        )
-    scores = [(each.score, each.stages["VectorIndexRetriever"].score) for each in results["recall"]]
-    assert scores == [(0.5, 1.0), (0.0, 1.0)] * 5
-    (score,) = report_of(results).summary(Recall)
-    assert (score[Recall].mean, score.scored) == (0.25, 10)
 
 
 def test_stages_survive_pydantic(engine: RetrieverQueryEngine) -> None:

@@ -19,7 +19,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine, RetryQueryEngine
 from llama_index.core.response_synthesizers import BaseSynthesizer, get_response_synthesizer
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from llama_index.core.tools import FunctionTool, RetrieverTool
+from llama_index.core.tools import RetrieverTool
 
 from llama_index.evaluation.fullrecall import capture_retrievals
 from llama_index.evaluation.fullrecall.capture import Capture
@@ -108,23 +108,7 @@ def test_a_model_that_reads_on_the_way_is_not_the_one_that_answers(
     assert (retrieved(capture), final(capture)) == (["a", "b"], ["a"])
 
 
-class Adds(BaseNodePostprocessor):
-    """Adds a node, as one that brings the next ones in a document."""
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return [*nodes, NodeWithScore(node=TextNode(id_="next", text="What comes next."))]
-
-
 # Tools
-
-
-def test_a_tool_that_returns_an_empty_list_may_have_retrieved_nothing() -> None:
-    """Where no retriever is behind it, the list may be of anything: nothing was seen."""
-    with capture_retrievals() as capture:
-        FunctionTool.from_defaults(list, name="orders", description="d").call()
-    assert capture.contexts() is None
 
 
 def test_a_tool_whose_reranker_dropped_all_hands_on_nothing() -> None:
