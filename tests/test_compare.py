@@ -73,7 +73,6 @@ class TestPairs:
         score = compare(report_of(BEFORE), report_of(AFTER))["id_recall"]
         assert (score.main.samples, score.unpaired["unscored"]) == (5, 1)
         assert score.main.before == pytest.approx(3.5 / 5)
-        assert score.coverage == pytest.approx(5 / 6)
 
     def test_undefined_in_one_or_both(self) -> None:
         """References that are gone in one report are another gap than none in both."""
@@ -86,7 +85,6 @@ class TestPairs:
 
         score = compare(report([["a"], [], ["a"]]), report([["a"], [], []]))["id_recall"]
         assert (score.unpaired["undefined"], score.unpaired["undefined_in_one"]) == (1, 1)
-        assert score.coverage == 0.5
 
     def test_nothing_scored_in_both(self) -> None:
         """No pair with two scores: no figure, and no p-value."""

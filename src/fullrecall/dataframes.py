@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from fullrecall.errors import InputError, ParameterError
@@ -89,15 +89,9 @@ def frame_of(
     kinds = {encodable(name): kind for name, kind in columns.items()}
     cells = [[encodable(cell) for cell in row] for row in rows]
     if backend == "pandas":
-        types = {float: "float64", int: "Int64"}
+        dtypes = {float: "float64", int: "Int64"}
         frame = pandas(purpose).DataFrame(cells, columns=list(kinds))
-        return frame.astype({name: types[kind] for name, kind in kinds.items() if kind in types})
-    return _narwhals_frame(kinds, cells, backend, purpose)
-
-
-def _narwhals_frame(
-    kinds: Mapping[str, Cells], cells: Sequence[Sequence[Any]], backend: Backend, purpose: str
-) -> Any:
+        return frame.astype({name: dtypes[kind] for name, kind in kinds.items() if kind in dtypes})
     import narwhals as nw
 
     types: Mapping[Cells, Any] = {

@@ -504,20 +504,9 @@ def check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
     """Raise `ReportError` for scores that were made in different ways."""
     if ours != theirs:
         raise ReportError(
-            f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation"
-            f"{_difference(ours, theirs)}: score each by the same scorers with the same parameters"
+            f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation: "
+            "score each by the same scorers with the same parameters"
         )
-
-
-def _difference(ours: Sequence[Method], theirs: Sequence[Method]) -> str:
-    """Return the first parameter, such as the judge, by which scores of one name differ."""
-    for one, two in zip(ours, theirs, strict=False):
-        if one.name == two.name:
-            for name in sorted(one.parameters.keys() | two.parameters.keys()):
-                values = one.parameters.get(name), two.parameters.get(name)
-                if values[0] != values[1]:
-                    return f": {name} of {one.name} is {values[0]!r} and {values[1]!r}"
-    return ""
 
 
 def _names(methods: Iterable[Method]) -> str:

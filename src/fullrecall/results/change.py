@@ -48,11 +48,6 @@ class Direction(StrEnum):
     WORSE = "worse"
     CANNOT_TELL = "cannot_tell"
 
-    @property
-    def words(self) -> str:
-        """The direction as a sentence has it."""
-        return "CANNOT TELL" if self is Direction.CANNOT_TELL else self.value
-
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
@@ -236,10 +231,10 @@ class Difference(Change):
         return changes(*self.values) * (-1 if self.measure.lower_is_better else 1)
 
     def _flip(self, pair: int) -> Flip:
-        sample = self.pairs.sample(pair)
+        row = self.pairs.row(pair)
         before, after = (float(values[pair]) for values in self.values)
         gained, lost = turned(*self.pairs.results(pair), self.measure)
-        return Flip(self.pairs.label(pair), sample.user_input, before, after, gained, lost)
+        return Flip(row.label, row.sample.user_input, before, after, gained, lost)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

@@ -53,28 +53,19 @@ class ScoreComparison(ByMeasure[Difference]):
     differing: int
 
     def __repr__(self) -> str:
+        from fullrecall.views.comparisons import change_sentence
+
         main = self.main
-        label = self.method.label(main.measure)
-        if main.difference is None:
-            return f"ScoreComparison(no difference, {label}: no sample compared)"
-        return (
-            f"ScoreComparison({main.difference:+.3f}, {label}: {main.before:.3f} to "
-            f"{main.after:.3f}, {main.outcome.words}, {main.samples:,} samples)"
-        )
+        sentence = change_sentence(self.method.label(main.measure), main)
+        return f"ScoreComparison({sentence})"
 
     @property
-    def coverage(self) -> float | None:
-        """The share of samples compared, among those that should have a score in both reports.
+    def gaps(self) -> int:
+        """How many samples are not compared that should have a score in both reports.
 
         Samples that only the report `after` has are new, and those without targets in both have
         no recall: neither counts.
         """
-        due = self.main.samples + self.gaps
-        return self.main.samples / due if due else None
-
-    @property
-    def gaps(self) -> int:
-        """How many samples are not compared that should be; see `coverage`."""
         kinds = ("only_before", "unscored", "undefined_in_one", "no_common_targets")
         return sum(self.unpaired[kind] for kind in kinds)
 

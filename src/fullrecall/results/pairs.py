@@ -17,9 +17,9 @@ from fullrecall.errors import ReportError
 from fullrecall.findings import Target
 from fullrecall.measures import Measure, Recall
 from fullrecall.result import Method, Result, Status
-from fullrecall.sample import Sample
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
+from fullrecall.table.row import Row
 from fullrecall.table.table import Table
 
 PairedBy: TypeAlias = Literal["id", "position"]
@@ -147,13 +147,9 @@ class ScorePairs:
             return before, after
         return self._own(pair)
 
-    def sample(self, pair: int) -> Sample:
-        """Return the sample of a pair, as it is before."""
-        return self._before.sample(int(self._pairing.before[pair]))
-
-    def label(self, pair: int) -> str:
-        """Return the ID of a pair's sample, or its position before."""
-        return self._before.label(int(self._pairing.before[pair]))
+    def row(self, pair: int) -> Row:
+        """Return the row of a pair before."""
+        return self._before.row(int(self._pairing.before[pair]))
 
     def ends(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return the least and the largest change that each sample may stand for.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index
+from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.errors import ParameterError
@@ -22,7 +23,13 @@ def with_tokens(table: Table, count: Callable[[str], int], tokenizer: str) -> Ta
         if text is None:
             return context
         if text not in counts:
-            counts[text] = _checked(count(text))
+            tokens: Any = count(text)
+            is_whole = hasattr(tokens, "__index__") and not isinstance(tokens, bool)
+            if not is_whole or index(tokens) < 0:
+                raise ParameterError(
+                    f"count must return a whole number of at least 0, got {tokens!r}"
+                )
+            counts[text] = index(tokens)
         metadata = {**context.metadata, "tokens": counts[text], "tokenizer": tokenizer}
         return Context(**{**context.to_dict(), "metadata": metadata})
 
@@ -34,9 +41,3 @@ def with_tokens(table: Table, count: Callable[[str], int], tokenizer: str) -> Ta
         return sample.with_retrieval(map(counted, sample.retrieved_contexts))
 
     return table.changed(of_sample)
-
-
-def _checked(tokens: object) -> int:
-    if hasattr(tokens, "__index__") and not isinstance(tokens, bool) and index(tokens) >= 0:
-        return index(tokens)
-    raise ParameterError(f"count must return a whole number of at least 0, got {tokens!r}")

@@ -37,21 +37,21 @@ def verdict_of(difference: Difference) -> Cell:
     return _VERDICTS[difference.outcome]
 
 
-def change_sentence(label: str, difference: Difference, confidence: float) -> str:
+def change_sentence(label: str, difference: Difference) -> str:
     """Return how a mean changed, with its interval, and how many samples would settle it."""
-    if difference.difference is None:
+    change, interval = difference.difference, difference.interval
+    if change is None or interval is None:
         return f"{label}: no sample was compared"
-    change = difference.difference
+    sure = f"{100 * interval.confidence:g}% interval"
     way = "rose" if change > 0 else "fell" if change < 0 else "stayed"
     text = (
         f"{label} {way} from {shown(difference.before)} to {shown(difference.after)}: "
-        f"{signed(change)} ({100 * confidence:g}% interval {signed_between(difference.interval)}, "
+        f"{signed(change)} ({sure} {signed_between(interval)}, "
         f"{counted(difference.samples, 'sample')})"
     )
-    interval = difference.interval
     if verdict_of(difference) is not _VERDICTS[Direction.CANNOT_TELL]:
         return text
-    if interval is not None and not interval.low <= 0 <= interval.high:
+    if not interval.low <= 0 <= interval.high:
         return f"{text}; not shown at one error rate for all that was compared (Holm)"
     if difference.needed is None:
         return f"{text}; more samples with this mean change would not settle it"
@@ -62,8 +62,7 @@ def change_sentence(label: str, difference: Difference, confidence: float) -> st
 def comparison_sentences(comparison: Comparison) -> list[str]:
     """Return what a comparison comes to: each change asked for, then what else differs."""
     verdicts = [
-        f"{verdict_of(each).text}: "
-        f"{change_sentence(score.method.label(each.measure), each, comparison.confidence)}"
+        f"{verdict_of(each).text}: {change_sentence(score.method.label(each.measure), each)}"
         for score in comparison
         for each in score.values()
         if each.p_adjusted is not None or (each is score.main and not each.samples)
@@ -200,8 +199,7 @@ def runs_sheet(runs: Comparisons) -> Sheet:
                 cells[name].append(shown(report.summary(measure)[method.name][measure].mean))
                 cells[name] += _change_cells(changes.get(name))
             lead += [
-                f"{one_line(name, 60)}: {verdict_of(change).text}: "
-                f"{change_sentence(label, change, runs.confidence)}"
+                f"{one_line(name, 60)}: {verdict_of(change).text}: {change_sentence(label, change)}"
                 for name, change in changes.items()
             ]
     for name, report in runs.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from fullrecall.views.sheet import Cell, CellLike, Line, Sheet, cell_of, written
+from fullrecall.views.sheet import Cell, CellLike, Line, Sheet, cell_of
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
 
@@ -16,7 +16,8 @@ _RULES = {"r": "---:"}
 
 def text_of(title: str, *sheets: Sheet) -> str:
     """Return sheets below a heading: tables with bold titles of their sections, then lists."""
-    return f"### {title}\n\n{written(sheets, _sheet_text)}"
+    body = "\n".join(_sheet_text(sheet) for sheet in sheets if sheet or sheet.notes)
+    return f"### {title}\n\n{body}"
 
 
 def folded(sheet: Sheet, summary: str) -> str:

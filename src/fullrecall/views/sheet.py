@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -98,11 +98,6 @@ def cell_of(value: CellLike) -> Cell:
 def lines_of(rows: Sequence[tuple[CellLike, Sequence[CellLike]]]) -> list[Line]:
     """Return rows of labels and cells."""
     return [Line(label, cells) for label, cells in rows]
-
-
-def written(sheets: Sequence[Sheet], write: Callable[[Sheet], str]) -> str:
-    """Return sheets one below the other, without those that hold nothing."""
-    return "\n".join(write(sheet) for sheet in sheets if sheet or sheet.notes)
 
 
 class Shown:

@@ -42,7 +42,7 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
         changes = subject.changes(column.method.name, measure)
         for name, change in zip(subject.names[1:], changes, strict=True):
             word = verdict_of(change)
-            sentence = change_sentence(label, change, subject.confidence)
+            sentence = change_sentence(label, change)
             whose = f"{name}: " if len(changes) > 1 else ""
             verdicts.append(Said(word.text, word.emphasis, f"{whose}{sentence}"))
     return verdicts[:_NAMED]
