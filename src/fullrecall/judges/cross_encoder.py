@@ -73,11 +73,10 @@ class CrossEncoderJudge(ClaimJudge):
     def _judged(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[Sequence[Judged]]:
         judged = [Judged(alone) for alone in (yield from self._alone(targets, contexts))]
         pair_of = {
-            number: _best_two(each.alone)
+            number: pair
             for number, each in enumerate(judged)
-            if each.support < self.threshold
+            if each.support < self.threshold and len(pair := _best_two(each.alone)) > 1
         }
-        pair_of = {number: pair for number, pair in pair_of.items() if len(pair) > 1}
         scores = yield from self._ask(
             [
                 (" ".join(judged[number].alone[index].quote for index in pair), targets[number])

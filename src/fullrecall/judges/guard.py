@@ -186,7 +186,9 @@ def _kin(targets: Sequence[str], there: str, chance: random.Random) -> tuple[str
     be, those of one in five claims at least.
     """
     claims = chance.sample(targets, len(targets))
-    named = {claim: _names_of(claim) for claim in claims}
+    named = {
+        claim: frozenset(key for name in names(claim) for key in name.keys) for claim in claims
+    }
     changed = [_otherwise(claim, there, named, chance) for claim in claims[:_MOST_CHANGED]]
     changed = sorted((kin for kin in changed if kin.text), key=lambda kin: not kin.has_number)
     chosen: list[_Kin] = []
@@ -211,10 +213,6 @@ class _Kin(NamedTuple):
     text: str
     names: frozenset[str] = frozenset()
     has_number: bool = False
-
-
-def _names_of(text: str) -> frozenset[str]:
-    return frozenset(key for name in names(text) for key in name.keys)
 
 
 def _otherwise(

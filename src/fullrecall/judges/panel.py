@@ -79,9 +79,9 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict of a panel on one target; without a label where it has no majority."""
     ranks = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
     silent = len(verdicts) - len(ranks)
-    middle = {
-        rank for guess in (0, len(_ORDERED) - 1) for rank in _middle([*ranks, *[guess] * silent])
-    }
+    votes = [sorted([*ranks, *[guess] * silent]) for guess in (0, len(_ORDERED) - 1)]
+    half = len(verdicts) // 2
+    middle = {rank for ordered in votes for rank in (ordered[half], ordered[-half - 1])}
     if len(middle) > 1 or not ranks:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))
         reason = f"the panel has no majority{': ' + problems if problems else ''}"
@@ -98,8 +98,3 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
         votes=tuple(verdicts),
         contested=contested,
     )
-
-
-def _middle(ranks: Sequence[int]) -> tuple[int, int]:
-    ordered = sorted(ranks)
-    return ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]

@@ -88,13 +88,9 @@ def _are_joined(text: str, words: Sequence[Word], first: int, other: int) -> boo
 
 
 def _is_capitalized(word: Word) -> bool:
-    return (
-        word.is_capitalised
-        and not word.is_number
-        and word.written not in CALENDAR
-        and word.written not in function_words("en")
-        and weight(word.written) >= _LEAST
-    )
+    if not word.is_capitalised or word.is_number or weight(word.written) < _LEAST:
+        return False
+    return word.written not in CALENDAR and word.written not in function_words("en")
 
 
 def _is_title(text: str, words: Sequence[Word]) -> bool:

@@ -172,7 +172,9 @@ def _may_be(claimed: Number, stated: Number) -> bool:
     if other_low != other_high and (low == high) and low in (other_low, other_high):
         return True
     if "about" in (claimed.bound, stated.bound) or claimed.scale or stated.scale:
-        near = _ROUGHLY if "about" in (claimed.bound, stated.bound) else _rounding(claimed, stated)
+        # 1.3 million may stand for 1,312,000.
+        near = 0.05 if claimed.scale != stated.scale else 0.0
+        near = _ROUGHLY if "about" in (claimed.bound, stated.bound) else near
         if abs(other_low - low) <= near * max(abs(low), abs(other_low)):
             return True
     return (
@@ -181,11 +183,6 @@ def _may_be(claimed: Number, stated: Number) -> bool:
         or (stated.bound == "at least" and low >= other_low and _of_a_size(low, other_low))
         or (stated.bound == "at most" and high <= other_high and _of_a_size(low, other_low))
     )
-
-
-def _rounding(number: Number, other: Number) -> float:
-    """Return how far a number in millions may be rounded: 1.3 million for 1,312,000."""
-    return 0.05 if number.scale != other.scale else 0.0
 
 
 def _of_a_size(value: float, other: float) -> bool:

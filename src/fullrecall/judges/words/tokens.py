@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from typing import NamedTuple
 
 from fullrecall.caches import remembered_words
@@ -61,11 +60,6 @@ class Word(NamedTuple):
         """Whether it is a content word, a number or a name: no function word."""
         return self.is_number or self.weight >= TELLING
 
-    @property
-    def in_digits(self) -> bool:
-        """Whether it is a number that is written in digits."""
-        return self.is_number and self.written[0].isdigit()
-
 
 def read_words(text: str) -> Iterator[Word]:
     """Yield the words of `text` in order."""
@@ -93,23 +87,22 @@ def _identify(written: str, kind: str) -> tuple[str, float]:
     word, apostrophe, ending = word.partition("'")
     if apostrophe and ending == "t":  # isn't, can't
         return "not", weight("not")
-    if word in _spelled():
-        return _spelled()[word], weight(word)
+    if word in _SPELLED:
+        return _SPELLED[word], weight(word)
     return (stem(word) if word.isascii() else word), weight(word)
 
 
-@cache
-def _spelled() -> dict[str, str]:
-    """Return the keys of number words: of "three" and "third" that of 3; "one" is a pronoun."""
-    by_kind = table("numbers.json")
-    small = {**by_kind["ordinals"], **by_kind["cardinals"]}
-    return {word: f"#{value}" for word, value in small.items() if value != 1}
+_SPELLED = {
+    word: f"#{value}"
+    for kind in ("ordinals", "cardinals")
+    for word, value in table("numbers.json")[kind].items()
+    if value != 1
+}
+"""The keys of number words: of "three" and "third" that of 3; "one" is a pronoun."""
 
-
-@cache
-def _irregular() -> dict[str, str]:
-    forms = (line.split() for line in lines("irregular.txt"))
-    return {form: base for base, *inflected in forms for form in inflected}
+_IRREGULAR = {
+    form: base for base, *inflected in map(str.split, lines("irregular.txt")) for form in inflected
+}
 
 
 def _number_key(written: str) -> str:
@@ -137,7 +130,7 @@ def stem(word: str) -> str:
 
     Lighter than Porter's stemmer (1980): derivation (-tion, -ment, -ness) stays.
     """
-    word = _irregular().get(word, word)
+    word = _IRREGULAR.get(word, word)
     if len(word) > _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-3] + "y" if word.endswith("ies") and len(word) > _SHORT + 1 else word[:-1]
     for suffix in ("ing", "ed", "ly"):
