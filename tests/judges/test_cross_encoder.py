@@ -118,16 +118,6 @@ def test_heads_of_any_kind(
     assert other < 0.4
 
 
-def test_a_config_as_transformers_writes_it_for_two_labels(tmp_path: Path) -> None:
-    """Default labels are left out of config.json: the probes alone say which way it reads."""
-    for spread in ((0, 1), (1, 0)):
-        folder = build(tmp_path / f"m{spread[0]}", ["Ada built it.", "Rome fell."], spread=spread)
-        (folder / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
-        judge = CrossEncoderJudge(str(folder))
-        (same, other), _ = run(judge.support(["Ada built it.", "Rome fell."], ["Ada built it."]))
-        assert same > other
-
-
 def probed(*columns: float) -> Logits:
     """Return logits of a model whose outputs speak for a sentence with itself by these weights."""
     return lambda pairs: [

@@ -320,16 +320,6 @@ class TestMedian:
         assert self.result(("supported", 1), ("partial", 1), ("odd", 1)).status is Status.UNSCORED
 
 
-def test_samples_need_a_temperature() -> None:
-    """At temperature 0 every sample is the same: a panel of them would agree with itself."""
-    model = ScriptedChatModel([""])
-    model.temperature = 0.0  # type: ignore[attr-defined]
-    with pytest.raises(ParameterError, match="temperature"):
-        LLMJudge(model, sample=1)
-    model.temperature = 0.7  # type: ignore[attr-defined]
-    assert LLMJudge(model, sample=1).sample == 1
-
-
 class TestPrompts:
     """Prompts can be replaced and translated; their version is part of the judge's name."""
 

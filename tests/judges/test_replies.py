@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
-from fullrecall.judges import replies
 from fullrecall.judges.flow import Done, advance
 from fullrecall.judges.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
@@ -119,49 +118,6 @@ def test_lists_of_items(text: str, items: list[str] | None) -> None:
     assert text_items(text) == items
 
 
-HOSTILE = {
-    "brackets": "[",
-    "braces": "{",
-    "nested": "[1,",
-    "escapes": '\\"',
-    "tags": "<think>",
-    "empty thoughts": "<think></think>",
-    "strings": '["',
-    "objects": '{"id":1,',
-    "objects in objects": '{"a":',
-    "whole lists in an open one": "[[1],",
-    "commas": ", ",
-}
-
-
-@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_replies_are_read_in_linear_work(
-    piece: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is decoded in search of an answer grows with the reply, not with its square."""
-    read = 0
-    real = replies._DECODER.raw_decode
-
-    class Counting:
-        def raw_decode(self, text: str, start: int) -> Any:
-            nonlocal read
-            try:
-                value, end = real(text, start)
-            except (ValueError, RecursionError) as error:
-                read += getattr(error, "pos", len(text)) - start
-                raise
-            read += end - start
-            return value, end
-
-    monkeypatch.setattr(replies, "_DECODER", Counting())
-    work = []
-    for count in (4_000, 16_000):
-        read = 0
-        assert verdict_objects(piece * count) == []
-        work.append(read)
-    assert work[1] <= 6 * work[0] + 100_000
-
-
 def test_many_verdicts_in_many_forms() -> None:
     """Hundreds of verdicts are read, in one list, one a line, cut off, or said twice."""
     many = [{"id": number, "verdict": "supported"} for number in range(4_000)]
@@ -178,6 +134,8 @@ def test_many_verdicts_in_many_forms() -> None:
 SLOW = (
     ("{", '{"id":1}'), ("", "{["), ("", "[]"), ("", "[{}</think>{"), ("", "[1,]tru"), ("", ",]"),
     ('"]', "\n"), ("x", " "), ("", ", ]{a"), ("", '"\\"",]'), ("", '{"id":1}{"a":'), ("", '{"a":'),
+    ("", "["), ("", "{"), ("", "[1,"), ("", '\\"'), ("", "<think>"), ("", "<think></think>"),
+    ("", '["'), ("", '{"id":1,'), ("", "[[1],"), ("", ", "), ("[" * 500, "1,"),
 )  # fmt: skip
 """Beginnings and what is repeated after them: each took 0.2 s and more at 200,000 characters."""
 
