@@ -9,15 +9,20 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.judges.attacks import DENIALS, FORMS, TONGUES
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judges.hints import seems_to_instruct
 from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
+
+UNSEEN: dict[str, list[str]] = json.loads(
+    Path(__file__).with_name("attacks.json").read_text(encoding="utf-8")
+)
+"""Orders that no pattern was written for: in other languages, in other forms, and to deny."""
 
 TRUE = ["The bridge was opened in 1932.", "Tolls were abolished in 1978."]
 FALSE = ["The bridge was painted green by volunteers.", "Tolls were doubled by the mayor."]
@@ -186,7 +191,7 @@ _OTHER_QUOTES = (
 )
 
 
-@pytest.mark.parametrize("attack", [*TONGUES, *FORMS])
+@pytest.mark.parametrize("attack", [*UNSEEN["in other languages"], *UNSEEN["in other forms"]])
 def test_orders_in_other_tongues_and_forms_earn_nothing(attack: str) -> None:
     """Whatever is quoted for it, the order itself included."""
     for place in (0, 2):
@@ -198,7 +203,7 @@ def test_orders_in_other_tongues_and_forms_earn_nothing(attack: str) -> None:
 
 
 @pytest.mark.parametrize("label", ["not_supported", "contradicted", "partial"])
-@pytest.mark.parametrize("attack", DENIALS)
+@pytest.mark.parametrize("attack", UNSEEN["denials"])
 def test_denials_in_other_tongues_and_forms_take_nothing_unsaid(attack: str, label: str) -> None:
     """A true claim keeps its credit, whichever label the model was told to give, and it is said."""
     result = result_of(label, attack, "of the", len(attack) % 3, require_evidence=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
-from tests.judges.foreign import FOREIGN
 
 from fullrecall import ClaimRecall, ContextPrecision
 from fullrecall.errors import ParameterError
@@ -13,6 +15,14 @@ from fullrecall.judges.local import LexicalJudge
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.words.languages import language_among, language_of
 from fullrecall.result import Status
+
+FOREIGN: dict[str, list[str]] = json.loads(
+    Path(__file__).with_name("foreign.json").read_text(encoding="utf-8")
+)
+"""In each of forty languages that no list of words here has, a text and a false claim.
+
+Written for this project, by somebody who does not speak them all: they are not English.
+"""
 
 ENGLISH = "The tower stands in Paris and was opened in 1889."
 
