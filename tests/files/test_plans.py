@@ -13,6 +13,7 @@ from tests.files import made
 
 from fullrecall import BatchScorer, Context, IdRecall, Report, Sample, evaluate
 from fullrecall.errors import ReportError
+from fullrecall.measures import Recall
 from fullrecall.retrieval import Retrieval
 from fullrecall.table.row import Row
 
@@ -72,6 +73,7 @@ def test_parts_in_any_order(tmp_path: Path) -> None:
         assert report.complete
         assert as_plain(report) == list(plain())
         assert report.summary().to_dict() == plain().summary().to_dict()
+        assert report.values(Recall @ 2).tolist() == plain().values(Recall @ 2).tolist()
         assert report[3].sample.metadata["tenant"] == "b"
     assert [one.value for one in report.slices("tenant")] == ["a", "b"]
 

@@ -168,6 +168,8 @@ def results(draw: Any) -> Result:
 
 def table_of(some: list[Result]) -> Table:
     """Return a table of results."""
+    if not some:
+        return Table([METHOD])
     samples = [Sample(id=str(number)) for number in range(len(some))]
     return Table([METHOD], [MemoryPart.of(samples, [[result] for result in some])])
 
@@ -207,7 +209,8 @@ def test_a_view_reads_what_the_table_has(some: list[Result], rng: Any) -> None:
     table = table_of(some)
     order = list(range(len(some)))
     rng.shuffle(order)
-    turned = table.selected(np.array(order, np.int64))
+    parts = [part for piece in (some[:1], some[1:]) for part in table_of(piece).parts]
+    turned = Table([METHOD], parts).selected(np.array(order, np.int64))
     for measure in (*FORMULAS, *(measure @ 3 for measure in FORMULAS), *OTHERS):
         alone = [result[measure] for result in some]
         assert [row.results[0][measure] for row in table.rows()] == alone

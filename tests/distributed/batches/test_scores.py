@@ -63,7 +63,9 @@ def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
             "expected_ids": [["x"], [None], ["y"]],
         }
     )
-    pq.write_table(BatchScorer(IdRecall(), position="n")(batch), tmp_path / "a.parquet")
+    scores = BatchScorer(IdRecall(), position="n")(batch)
+    assert scores["row"].to_pylist() == batch["n"].to_pylist()
+    pq.write_table(scores, tmp_path / "a.parquet")
     report = Report.open(tmp_path / "a.parquet")
     assert [row.results[0].score for row in report] == [1.0, None, 0.0]
     assert list(report.bad_rows) == [6]
