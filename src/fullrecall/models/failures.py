@@ -83,8 +83,8 @@ def _links(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _failure(error: BaseException) -> Failure | None:
-    code = _code(error)
-    if code in _BY_CODE:
+    code = getattr(error, "code", None)
+    if isinstance(code, str) and code in _BY_CODE:
         return _BY_CODE[code]
     status = _status(error)
     if status is not None:
@@ -114,11 +114,6 @@ def _status(error: BaseException) -> int | None:
         if isinstance(candidate, int) and 300 <= candidate < 600:  # noqa: PLR2004 - as above
             return int(candidate)
     return None
-
-
-def _code(error: BaseException) -> object:
-    code = getattr(error, "code", None)
-    return code if isinstance(code, str) else None
 
 
 def _wait(error: BaseException) -> float | None:

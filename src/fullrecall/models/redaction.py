@@ -297,7 +297,7 @@ def _forms(secret: str) -> Iterator[str]:
     yield quote_plus(secret, errors="surrogatepass")
     yield escape(secret)
     yield written
-    yield _as_go_writes(written)
+    yield re.sub("[<>&]", lambda mark: f"\\u{ord(mark[0]):04x}", written)  # as Go writes
     yield repr(secret)[1:-1]
     yield repr(raw)[2:-1]
     yield raw.decode("latin-1")
@@ -306,12 +306,6 @@ def _forms(secret: str) -> Iterator[str]:
         yield encode(raw).decode().rstrip("=")
         if len(raw) >= _SEVERAL_BYTES:
             yield from _within(raw, encode)
-
-
-def _as_go_writes(text: str) -> str:
-    for mark in "<>&":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return text
 
 
 def _within(raw: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:

@@ -127,21 +127,17 @@ class Account(Spending):
 
     async def settle(self, ask: Ask, name: str, completion: Completion | None, sent: int) -> None:
         """Count what a request took; of one that failed, or was given up, the request alone."""
-        tokens = cost = 0
-        if completion is not None:
-            tokens, cost = self._count(ask, completion)
+        size = _Size(0, 0) if completion is None else self._count(ask, completion)
         if not name:
             return
-        amounts = {
-            "tokens": tokens,
-            "cost": cost,
-            "settled": int(completion is not None),
-            "retries": int(sent > 1),
-        }
+        amounts = {**size._asdict(), "settled": 0, "retries": int(sent > 1)}
+        largest = {}
         if completion is not None:
-            usage = completion.prompt_tokens, completion.completion_tokens
-            amounts["prompt_tokens"], amounts["completion_tokens"] = usage
-        largest = {} if completion is None else self._largest(ask, completion)
+            amounts["settled"] = 1
+            amounts["prompt_tokens"] = completion.prompt_tokens
+            amounts["completion_tokens"] = completion.completion_tokens
+            prompt, answered = _tokens(ask, completion)
+            largest = {"per_character": prompt / max(1, _characters(ask)), "answer": answered}
         self._hold_names.discard(name)
         with suppress(NotAsked):  # a lost account counts what was held; the answer is there
             await self._amend(partial(_settled, name=name, amounts=amounts, largest=largest))
@@ -240,10 +236,6 @@ class Account(Spending):
         self._cost += size.cost / _NANO
         self._unpriced |= self.budget.price(ask.model) is None
         return size
-
-    def _largest(self, ask: Ask, completion: Completion) -> dict[str, float]:
-        prompt, answered = _tokens(ask, completion)
-        return {"per_character": prompt / max(1, _characters(ask)), "answer": answered}
 
 
 def spent_of(ledger: Ledger, budget: Budget) -> Spent:

@@ -6,7 +6,7 @@ what asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -96,15 +96,12 @@ async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | Non
 
 def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result | None:
     """Return the result where the score depends on a label that is stale; None where it is not."""
-    stale = None if corpus is None else stale_label(sample, corpus, _labels_of(scorer, sample))
+    if corpus is None:
+        return None
+    # All labels, where a user's scorer does not say on which its score depends.
+    labels = scorer.labels_read(sample) if isinstance(scorer, FindingScorer) else LABELS
+    stale = stale_label(sample, corpus, labels)
     return None if stale is None else unscored(scorer, stale)
-
-
-def _labels_of(scorer: Scorer, sample: Sample) -> Collection[str]:
-    """Return the labels that a score depends on; all, where a user's scorer does not say."""
-    if not isinstance(scorer, FindingScorer):
-        return LABELS
-    return scorer.labels_read(sample)
 
 
 def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow[Result]]) -> None:

@@ -192,9 +192,10 @@ class JudgedScorer(FindingScorer):
                 unmeasured.append((target.label, _UNVERIFIED))
             else:
                 findings.append(finding)
+        contested = [verdict.contested for verdict in verdicts if verdict.contested]
         notes = [
             f"{len(unmeasured)} not judged" if unmeasured else "",
-            _contested_note([verdict for verdict in verdicts if verdict.contested]),
+            f"{len(contested)} contested: {'; '.join(sorted(set(contested)))}" if contested else "",
         ]
         return Found(findings, contexts.count, "; ".join(filter(None, notes)), tuple(unmeasured))
 
@@ -285,7 +286,13 @@ def _steps(votes: Sequence[_Vote], *, strict: bool) -> tuple[Step, ...]:
     The lower median: of an even number, the rank on which more than half agree. `strict` counts
     what is verified alone.
     """
-    earned = [_earned(vote, strict=strict) for vote in votes]
+    earned: list[dict[int, float]] = []
+    for vote in votes:
+        earned.append({})
+        for credit, part in vote:
+            rank = part.proven_at if strict else part.found_at
+            if rank is not None and credit:
+                earned[-1][rank] = max(credit, earned[-1].get(rank, 0.0))
     steps: list[Step] = []
     for rank in sorted({rank for ranks in earned for rank in ranks}):
         reached = sorted(
@@ -296,16 +303,6 @@ def _steps(votes: Sequence[_Vote], *, strict: bool) -> tuple[Step, ...]:
         if credit > (steps[-1].credit if steps else 0.0):
             steps.append(Step(rank, credit))
     return tuple(steps)
-
-
-def _earned(vote: _Vote, *, strict: bool) -> dict[int, float]:
-    """Return the credit that one judge's verdicts earn, by the rank at which they do."""
-    earned: dict[int, float] = {}
-    for credit, part in vote:
-        rank = part.proven_at if strict else part.found_at
-        if rank is not None and credit:
-            earned[rank] = max(credit, earned.get(rank, 0.0))
-    return earned
 
 
 def _kept_parts(
@@ -325,13 +322,6 @@ def _kept_parts(
         for number, vote in enumerate(cited, start=bool(verdict.votes))
         for part, items in vote
     )
-
-
-def _contested_note(contested: Sequence[Verdict]) -> str:
-    if not contested:
-        return ""
-    reasons = "; ".join(sorted({verdict.contested for verdict in contested}))
-    return f"{len(contested)} contested: {reasons}"
 
 
 def _check_judge(judge: object) -> None:
