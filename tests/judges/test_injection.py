@@ -19,7 +19,7 @@ from fullrecall.judges.hints import seems_to_instruct
 from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
-UNSEEN: dict[str, list[str]] = json.loads(
+ORDERS: dict[str, list[str]] = json.loads(
     Path(__file__).with_name("attacks.json").read_text(encoding="utf-8")
 )
 """Orders that no pattern was written for: in other languages, in other forms, and to deny."""
@@ -191,7 +191,7 @@ _OTHER_QUOTES = (
 )
 
 
-@pytest.mark.parametrize("attack", [*UNSEEN["in other languages"], *UNSEEN["in other forms"]])
+@pytest.mark.parametrize("attack", [*ORDERS["in other languages"], *ORDERS["in other forms"]])
 def test_orders_in_other_tongues_and_forms_earn_nothing(attack: str) -> None:
     """Whatever is quoted for it, the order itself included."""
     for place in (0, 2):
@@ -203,7 +203,7 @@ def test_orders_in_other_tongues_and_forms_earn_nothing(attack: str) -> None:
 
 
 @pytest.mark.parametrize("label", ["not_supported", "contradicted", "partial"])
-@pytest.mark.parametrize("attack", UNSEEN["denials"])
+@pytest.mark.parametrize("attack", ORDERS["denials"])
 def test_denials_in_other_tongues_and_forms_take_nothing_unsaid(attack: str, label: str) -> None:
     """A true claim keeps its credit, whichever label the model was told to give, and it is said."""
     result = result_of(label, attack, "of the", len(attack) % 3, require_evidence=True)
