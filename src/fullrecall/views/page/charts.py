@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from fullrecall.measures.budgets import Unit
     from fullrecall.results.bounds import Interval
 
-WIDTH, HEIGHT = 420, 252
-"""Size of a chart in its own units; it scales with the page, and its text with it."""
-
 STYLES = 6
 """Colors of lines; each has a dash of its own, so that color is not needed to tell them."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 390, 12, 208
+"""In units of a chart, which has 420 by 252; it scales with the page, and its text with it."""
+
 _MARGIN = 10
 _LABEL_HEIGHT = 13
 _TICK_WIDTH = 22
@@ -75,12 +74,6 @@ class Chart:
     k_positions: Sequence[tuple[float, float]]
     x_ticks: Sequence[tuple[float, float]]
     y_ticks: Sequence[tuple[float, str]]
-    left: int = _LEFT
-    top: int = _TOP
-    right: int = _RIGHT - 18
-    bottom: int = _BOTTOM
-    width: int = WIDTH
-    height: int = HEIGHT
 
     @property
     def swatches(self) -> list[Markup]:

@@ -95,7 +95,7 @@ class Subject:
         """The measures that are offered, each without its k, with the choices that read it."""
         families: dict[Family, list[int]] = {}
         for nth, choice in enumerate(self.choices):
-            for family in dict.fromkeys(family_of(each) for each in choice.measures):
+            for family in dict.fromkeys(Family(each.whole, each.unit) for each in choice.measures):
                 families.setdefault(family, []).append(nth)
         return families
 
@@ -108,17 +108,8 @@ class Family(NamedTuple):
 
     def amounts(self, measures: Iterable[Measure]) -> dict[float, Measure]:
         """Return those of some measures that are of this family, by k or budget, ascending."""
-        own = [each for each in measures if family_of(each) == self and each.amount is not None]
-        return {each.amount: each for each in sorted(own, key=_amount) if each.amount is not None}
-
-
-def family_of(measure: Measure) -> Family:
-    """Return the family of a measure."""
-    return Family(measure.whole, measure.unit)
-
-
-def _amount(measure: Measure) -> float:
-    return measure.amount or 0.0
+        own = {each.amount: each for each in measures if (each.whole, each.unit) == self}
+        return {amount: own[amount] for amount in sorted(each for each in own if each is not None)}
 
 
 def columns(methods: Sequence[Method], positions: Sequence[tuple[int, ...]]) -> list[Column]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fullrecall.results.bounds import CONFIDENCE
-from fullrecall.results.slices import fields, values_of
+from fullrecall.results.slices import Slice, fields, values_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.groups import codes_of
+from fullrecall.table.lists import Floats, Integers
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
 from fullrecall.views.text import between, one_line, shown, signed, signed_between
 
@@ -28,20 +29,6 @@ MOST_VALUES = 12
 
 _MOST_KINDS = 200
 """A field with more values than these names samples rather than kinds of them."""
-
-
-class _Slice(NamedTuple):
-    """The samples with one value of a field: the totals of each score, and how many there are."""
-
-    value: str
-    totals: Sequence[Totals]
-    samples: int
-
-    @property
-    def rank(self) -> tuple[bool, float, str]:
-        """What slices are sorted by: the lowest mean of the first score first, None last."""
-        mean = self.totals[0].mean
-        return mean is None, mean or 0.0, self.value
 
 
 @dataclass(frozen=True)
@@ -105,49 +92,47 @@ class Slicer:
         level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
         values = np.array(self._values, np.float64).reshape(-1, len(self._subject.columns))
         codes = codes_of(self._groups)
-        groupings: list[Grouping] = []
-        for field, rows_of in parts.items():
+        groupings = []
+        for nth, (field, rows_of) in enumerate(parts.items()):
             slices = [
-                _Slice(
-                    value,
-                    [
-                        Totals.of(
-                            column[rows],
-                            due=np.zeros(len(rows), np.bool_),
-                            groups=None if codes is None else codes[rows],
-                        )
-                        for column in values.T
-                    ],
-                    len(rows),
-                )
+                [self._slice(value, column, rows, codes, level) for column in values.T]
                 for value, rows in rows_of.items()
             ]
-            groupings.append(self._grouping(len(groupings), field, slices, level))
+            groupings.append(self._grouping(nth, field, slices))
         return groupings, looked_at
 
-    def _grouping(self, nth: int, field: str, slices: list[_Slice], level: float) -> Grouping:
-        slices.sort(key=lambda each: each.rank)
-        kept = slices[:MOST_VALUES]
-        more = len(slices) - len(kept)
+    def _slice(
+        self,
+        value: str,
+        column: Floats,
+        rows: list[int],
+        codes: Integers | None,
+        level: float,
+    ) -> Slice:
+        totals = Totals.of(
+            column[rows],
+            due=np.zeros(len(rows), np.bool_),
+            groups=None if codes is None else codes[rows],
+        )
+        interval = totals.interval(level, least=-1.0 if self._last else 0.0)
+        samples = totals.samples
+        return Slice(value, totals.mean, interval, samples, len(rows) - samples)
+
+    def _grouping(self, nth: int, field: str, slices: list[list[Slice]]) -> Grouping:
+        slices.sort(key=lambda of: (of[0].mean is None, of[0].mean or 0.0, of[0].value))
+        more = len(slices) - MOST_VALUES
         note = f"The lowest means come first; {more:,} more are not shown."
         heads = [*self._subject.labels(self._choice), "Compared" if self._last else "Scored"]
-        lines = [
-            self._line(each, f"#slice={nth}.{number}", level) for number, each in enumerate(kept)
-        ]
-        sheet = Sheet(heads, [Section("", lines)], [note] if more else [], corner=field)
-        return Grouping(field, [each.value for each in kept], sheet)
-
-    def _line(self, part: _Slice, link: str, level: float) -> Line:
-        cells = [self._cell(totals, level) for totals in part.totals]
-        scored = part.totals[0].samples
-        without = part.samples - scored
         kind = "not compared" if self._last else "without a score"
-        count = Cell(f"{scored:,}", small=f"{without:,} {kind}" if without else "")
-        return Line(Cell(one_line(part.value, 80), link=link), [*cells, count])
+        lines = []
+        for number, of_value in enumerate(slices[:MOST_VALUES]):
+            value, _, _, samples, without = of_value[0]
+            count = Cell(f"{samples:,}", small=f"{without:,} {kind}" if without else "")
+            label = Cell(one_line(value, 80), link=f"#slice={nth}.{number}")
+            lines.append(Line(label, [*map(self._cell, of_value), count]))
+        sheet = Sheet(heads, [Section("", lines)], [note] if more > 0 else [], corner=field)
+        return Grouping(field, [of_value[0].value for of_value in slices[:MOST_VALUES]], sheet)
 
-    def _cell(self, totals: Totals, level: float) -> Cell:
-        if self._last:
-            interval = totals.interval(level, least=-1.0)
-            return Cell(signed(totals.mean), small=signed_between(interval) if interval else "")
-        interval = totals.interval(level, least=0.0)
-        return Cell(shown(totals.mean), small=between(interval) if interval else "")
+    def _cell(self, part: Slice) -> Cell:
+        mean, span = (signed, signed_between) if self._last else (shown, between)
+        return Cell(mean(part.mean), small=span(part.interval) if part.interval else "")
