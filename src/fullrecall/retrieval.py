@@ -221,15 +221,15 @@ class Retrieval:
         """
         if self.read is None or self.contexts is None:
             return None
-        indices = [index for index, each in enumerate(self.read) if each == "yes"]
         ranks = self.ranks or tuple(range(1, len(self.contexts) + 1))
-        return Retrieval(
-            [self.contexts[index] for index in indices],
-            ranks=[ranks[index] for index in indices],
-            error=self.error,
-            call_numbers=_taken(self.call_numbers, indices),
-            seconds=_taken(self.seconds, indices),
-        )
+        ranked = replace(self, ranks=ranks, calls=(), retrieved=None, response=None, other_ids=None)
+        in_prompt = ranked.at([index for index, each in enumerate(self.read) if each == "yes"])
+        return replace(in_prompt, read=None)
+
+    def at(self, indices: Sequence[int]) -> Retrieval:
+        """Return the same record with only the final contexts at these positions, from 0."""
+        each_one = ("contexts", "ranks", "read", "call_numbers", "seconds", "other_ids")
+        return replace(self, **{name: _taken(getattr(self, name), indices) for name in each_one})
 
     @property
     def stages(self) -> tuple[Stage, ...]:

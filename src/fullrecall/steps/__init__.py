@@ -9,7 +9,7 @@ from fullrecall.steps.log import ROOT, StepLog
 from fullrecall.steps.reading import StepOptions, StepReading
 from fullrecall.steps.record import plain_context, retrieval_of
 from fullrecall.steps.step import ITEM, DocumentCopy, DocumentList, Kind, Path, Step
-from fullrecall.steps.values import Contents, ValueReader
+from fullrecall.steps.values import Contents, ValueReader, joined
 
 __all__ = [
     "ITEM",
@@ -26,6 +26,7 @@ __all__ = [
     "ValueReader",
     "brief",
     "incompatible",
+    "joined",
     "plain_context",
     "retrieval_of",
 ]

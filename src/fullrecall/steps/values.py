@@ -45,6 +45,13 @@ def are_equal(first: object, second: object) -> bool:
         return False
 
 
+def joined(parts: Sequence[Any]) -> Any:
+    """Return the parts of a stream: as one text where all are text, a part alone as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return "".join(parts) if parts and all(isinstance(part, str) for part in parts) else parts
+
+
 class ValueReader:
     """Copies the documents and texts that stand in values; a translator adds its framework's own.
 

@@ -135,27 +135,11 @@ class Reading(StepReading):
         """Return a retrieval in which each ID counts once, if this reading collapses them."""
         if not self.reader.collapse or retrieval.contexts is None:
             return retrieval
-        contexts = self.reader.collapsed(retrieval.contexts)
-        if len(contexts) == len(retrieval.contexts):
-            return retrieval
         first: dict[object, int] = {}
         for position, context in enumerate(retrieval.contexts):
             first.setdefault(position if context.id is None else context.id, position)
-
-        def kept(values: Sequence[Any] | None) -> list[Any] | None:
-            return None if values is None else [values[position] for position in first.values()]
-
-        return Retrieval(
-            contexts,
-            calls=retrieval.calls,
-            ranks=kept(retrieval.ranks),
-            response=retrieval.response,
-            read=kept(retrieval.read),
-            error=retrieval.error,
-            retrieved=retrieval.retrieved,
-            call_numbers=kept(retrieval.call_numbers),
-            seconds=kept(retrieval.seconds),
-        )
+        contexts = self.reader.collapsed(retrieval.contexts)
+        return replace(retrieval.at([*first.values()]), contexts=tuple(contexts), other_ids=None)
 
 
 def _declaring(root: Step, contexts: Sequence[Context]) -> Step:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from inspect import isasyncgenfunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
-from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableSequence
 from langchain_core.runnables.config import merge_configs
@@ -17,7 +16,7 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.id_levels import IdWatch, ids_seen
 from fullrecall.identifiers import shown
 from fullrecall.messages import answer_of
-from fullrecall.steps import ROOT, brief
+from fullrecall.steps import ROOT, brief, joined
 from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.outputs import checked_key, held
 from langchain_fullrecall.record import Options, Reading, reading_of
@@ -189,30 +188,25 @@ def _runnable(source: Observable) -> Runnable[Any, Any]:
 
 
 def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gives the documents which a generator yields as one list.
+    """Return a function that gives all that a generator yields.
 
     LangChain adds up what a generator yields; of what cannot be added, it takes the last.
     """
     if isgeneratorfunction(function):
 
         @wraps(function)
-        def listing(*args: Any, **options: Any) -> Iterator[Any]:
-            yield from _listed(list(function(*args, **options)))
+        def listing(*args: Any, **options: Any) -> Any:
+            return joined(list(function(*args, **options)))
 
         return listing
     if isasyncgenfunction(function):
 
         @wraps(function)
-        async def alisting(*args: Any, **options: Any) -> AsyncIterator[Any]:
-            for part in _listed([part async for part in function(*args, **options)]):
-                yield part
+        async def alisting(*args: Any, **options: Any) -> Any:
+            return joined([part async for part in function(*args, **options)])
 
         return alisting
     return function
-
-
-def _listed(parts: list[Any]) -> list[Any]:
-    return [parts] if all(isinstance(part, Document) for part in parts) else parts
 
 
 def input_of(runnable: Runnable[Any, Any]) -> Callable[[str], Any]:

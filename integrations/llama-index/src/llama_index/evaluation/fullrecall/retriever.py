@@ -21,7 +21,7 @@ from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import contexts_of
 from fullrecall.id_levels import IdWatch, ids_seen
-from fullrecall.steps import ROOT
+from fullrecall.steps import ROOT, joined
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
 from llama_index.evaluation.fullrecall.nodes import got
@@ -112,7 +112,7 @@ class ObservedRetriever:
             if isawaitable(answer):
                 answer = await answer
             if isinstance(answer, AsyncIterator):
-                answer = _joined([part async for part in answer])
+                answer = joined([part async for part in answer])
             answer = _read_out(answer)
             recorder.log.end_call(answer)
         return self._read(sample, answer, recorder)
@@ -213,12 +213,7 @@ def _called(function: Callable[[str], Any], question: str) -> object:
 
 def _read_out(answer: object) -> object:
     """Return all that a generator yields, and anything else as it is."""
-    return _joined(list(answer)) if isinstance(answer, Iterator) else answer
-
-
-def _joined(parts: list[Any]) -> object:
-    """Return the parts of a stream: as one text where all of them are text."""
-    return "".join(parts) if parts and all(isinstance(part, str) for part in parts) else parts
+    return joined(list(answer)) if isinstance(answer, Iterator) else answer
 
 
 def _alone(engine: BaseChatEngine) -> BaseChatEngine:
