@@ -79,7 +79,6 @@ FAULTS: dict[Problem, Any] = {
         **good(n),
         "user_input": f"According to the text, {good(n)['user_input']}",
     },
-    Problem.SCRIPT: lambda n: {**good(n), "user_input": f"Когда построили мост номер {n}?"},
     Problem.WHOLE: lambda _: whole(),
     Problem.EMPTY: lambda n: about("blank", f"What stands nowhere at all, {n}?"),
     Problem.UNBACKED: lambda n: {**good(n), "reference": "It opened in 1999."},

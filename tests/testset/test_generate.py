@@ -98,7 +98,6 @@ SPOILS: dict[str, tuple[Defect, Any]] = {
         Defect.POINTS,
         lambda item: item.update(question=f"According to the text, {item['question']}"),
     ),
-    "another script": (Defect.SCRIPT, lambda item: item.update(question="Когда построили мост?")),
     "no answer": (Defect.FORM, lambda item: item.update(answer="")),
     "no claims": (Defect.FORM, lambda item: item.update(claims=[])),
     "claims of another form": (Defect.FORM, lambda item: item.update(claims="none")),

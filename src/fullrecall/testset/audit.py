@@ -221,9 +221,6 @@ def _of_sample(sample: Sample, corpus: _Corpus, earlier_questions: duplicates.Qu
     yield from _of_spans(sample, corpus)
     if points := content.pointing(question):
         yield Problem.POINTS, points
-    about = (corpus.texts[name][:5_000] for name in names_in(sample) if name in corpus.texts)
-    if scripts := content.other_script(question, "\n".join(about)):
-        yield Problem.SCRIPT, scripts
     yield from content.of_references(sample, corpus.texts)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
@@ -29,7 +27,6 @@ class Problem(StrEnum):
     UNBACKED = "number or name not in the references"
     COPIED = "copied words"
     POINTS = "points at the text"
-    SCRIPT = "another script than its references"
     UNCLEAR = "does not stand alone"
     UNANSWERED = "not answered by its references"
     DIFFERENT = "another answer in its references"
@@ -150,30 +147,3 @@ def pointing(question: str) -> str:
     """Return the words by which a question points at its source; empty where there are none."""
     match = _POINTS.search(question)
     return match[0] if match else ""
-
-
-_ONE_SCRIPT = 0.7
-"""A text is in a script if this share of its letters is."""
-
-
-def script(text: str) -> str:
-    """Return the script of most letters of a text; empty where none has most of them."""
-    letters = [character for character in text[:2_000] if character.isalpha()]
-    counts = Counter(map(_script_of, letters)).most_common(1)
-    return next((name for name, count in counts if count >= _ONE_SCRIPT * len(letters)), "")
-
-
-def other_script(question: str, text: str) -> str:
-    """Return the scripts of a question and a text where they differ; empty where they do not."""
-    own, theirs = script(question), script(text)
-    return f"{own.lower()}, not {theirs.lower()}" if own and theirs and own != theirs else ""
-
-
-_JAPANESE = frozenset({"HIRAGANA", "KATAKANA", "CJK"})
-
-
-def _script_of(character: str) -> str:
-    if character.isascii():
-        return "LATIN"
-    name = unicodedata.name(character, "?").split()[0]
-    return "CJK" if name in _JAPANESE else name

@@ -38,7 +38,6 @@ class Defect(StrEnum):
     QUOTE = "quote not in the document"
     COPIED = "copied words"
     POINTS = "points at the text"
-    SCRIPT = "another script than the document's"
     UNCLEAR = "does not stand alone"
     UNANSWERED = "not answered by the document"
     DIFFERENT = "another answer in the document"
@@ -120,21 +119,8 @@ class Draft:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values: what is written of rejected drafts."""
-        values: dict[str, Any] = {
-            "id": self.id,
-            "question": self.question,
-            "kind": self.kind,
-            "answer": self.answer,
-            "claims": [
-                {
-                    "claim": backed.claim,
-                    "quote": {**backed.quote._asdict(), "end": backed.quote.end},
-                }
-                for backed in self.claims
-            ],
-            "made_from": list(self.made_from),
-        }
+        """Return plain JSON values: those of its sample, and why it was rejected."""
+        values = self.sample({}).to_dict()
         if self.rejection is not None:
             values |= {"rejected": str(self.rejection.defect), "detail": self.rejection.detail}
         return values

@@ -55,9 +55,9 @@ class FollowedLabel(NamedTuple):
     [0, 1].
     """
 
+    status: LabelStatus
     sample: str
     reference: str
-    status: LabelStatus
     now: tuple[str, ...]
     similarity: float
     evidence: str
@@ -89,12 +89,11 @@ class Followed:
         """Write one row for each label, those that need a look first."""
         order = [LabelStatus.CHANGED, LabelStatus.GONE, LabelStatus.MOVED, LabelStatus.SAME]
         rows = sorted(self.labels, key=lambda label: order.index(label.status))
-        head = ("status", "sample", "reference", "now", "similarity", "evidence")
         cells = [
-            (r.status, r.sample, r.reference, " ".join(r.now), f"{r.similarity:.2f}", r.evidence)
-            for r in rows
+            [*label[:3], " ".join(label.now), f"{label.similarity:.2f}", label.evidence]
+            for label in rows
         ]
-        written_table(table([head, *cells]), path)
+        written_table(table([FollowedLabel._fields[:6], *cells]), path)
 
 
 class _Anchor(NamedTuple):
@@ -329,9 +328,8 @@ class _Following:
     ) -> FollowedLabel:
         self.by_id |= {document.id: document for document in documents}
         now = tuple(document.id for document in documents)
-        return FollowedLabel(
-            label.sample, str(label), status, now, similarity, evidence, together=together
-        )
+        named = (status, label.sample, str(label), now)
+        return FollowedLabel(*named, similarity, evidence, together=together)
 
     def _whole(
         self, label: _Anchor, quote: Letters, near: Sequence[Document]

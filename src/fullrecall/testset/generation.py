@@ -214,9 +214,7 @@ class _Generation:
         """Ask for drafts until there are enough; then label what was accepted."""
         self._collection = collection = Collection.of(self.documents, n=self.n, seed=self.seed)
         if not collection.passages:
-            raise InputError(
-                f"{collection.documents:,} documents hold no passage of {FEWEST_WORDS} words"
-            )
+            raise InputError(f"the documents hold no passage of {FEWEST_WORDS} words")
         self._ranking = Ranking(passage.text for passage in collection.passages)
         if on_plan is not None:
             on_plan(self._forecast())

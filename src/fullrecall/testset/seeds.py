@@ -134,7 +134,6 @@ class Collection:
 
     passages: Sequence[Passage]
     vectors: Any
-    documents: int
 
     @classmethod
     def of(cls, documents: Iterable[Document], *, n: int, seed: int) -> Collection:
@@ -145,8 +144,8 @@ class Collection:
         draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
         most = max(_CANDIDATES, _PER_SEED * n)
         kept: list[tuple[int, Passage]] = []
-        passages_seen = count = 0
-        for count, document in enumerate(documents, start=1):  # noqa: B007 - read below
+        passages_seen = 0
+        for document in documents:
             for passage in passages(document):
                 if len(kept) < most:
                     kept.append((passages_seen, passage))
@@ -161,7 +160,7 @@ class Collection:
             for number in group[1:]
         }
         unlike = [passage for number, passage in enumerate(chosen) if number not in again]
-        return cls(unlike, hashed([passage.text for passage in unlike]), count)
+        return cls(unlike, hashed([passage.text for passage in unlike]))
 
     def singles(self, n: int, *, seed: int) -> Iterator[Seed]:
         """Yield the passages, first a random one of each of `n` clusters, then a second of each.

@@ -12,7 +12,7 @@ from fullrecall.judges.judge import Ask, Flow
 from fullrecall.judges.replies import json_values
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.testset import instructions
-from fullrecall.testset.content import REJECTED_RUN, longest_run, other_script, pointing
+from fullrecall.testset.content import REJECTED_RUN, longest_run, pointing
 from fullrecall.testset.draft import ABSTAINS, KINDS, Backed, Defect, Draft, QuestionKind, Rejection
 from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.vocabulary import words
@@ -252,6 +252,4 @@ def _of_words(draft: Draft, seed: Seed) -> Rejection | None:
         return Rejection(Defect.COPIED, " ".join(run))
     if points := pointing(draft.question):
         return Rejection(Defect.POINTS, points)
-    if scripts := other_script(draft.question, "\n".join(texts)):
-        return Rejection(Defect.SCRIPT, scripts)
     return None
