@@ -255,7 +255,7 @@ def _judged(
 ) -> Iterator[Issue]:
     """Yield what a model finds wrong with the questions, beside their references."""
     check_options(options)
-    models = [judge] if isinstance(judge, ChatModel) else models_of(judge)
+    models = models_of(judge)
     if not models:
         raise ParameterError("judge: expected a model, or a judge with one")
     passages = [corpus.passages(sample, _MOST_READ) for sample in samples]

@@ -207,7 +207,10 @@ class CompletedSet:
         if both.width > WIDTH:
             needed = max(needed, round(len(self._labeled) * (both.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
-        return Estimate(both, completeness(known + relevant, rest), "", needed, self._right)
+        finds = [s for s in self._strata(lambda _: True) if s.kind == "yes" and s.size]
+        hits, size = missing(finds, self.error), sum(s.size for s in finds)
+        right = Share(*(count / size for count in hits)) if hits and size else None
+        return Estimate(both, completeness(known + relevant, rest), "", needed, right)
 
     def recall(self, k: int) -> list[RecallAtK]:
         """Return each retriever's recall at `k` over all targets, before and after, and corrected.
@@ -246,15 +249,6 @@ class CompletedSet:
         named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
         with_text = sum(bool(pair.context.text) for pair in named)
         return with_text, len(named) - with_text
-
-    @cached_property
-    def _right(self) -> Share | None:
-        """The share of the judge's finds that are relevant; None without labels of them."""
-        strata = [s for s in self._strata(lambda _: True) if s.kind == "yes" and s.size]
-        total = missing(strata, self.error) if strata else None
-        if total is None:
-            return None
-        return Share(*(count / sum(s.size for s in strata) for count in total))
 
     def _strata(self, within: Callable[[Pair], bool]) -> list[Stratum]:
         """Return the strata of those pairs that `within` takes.

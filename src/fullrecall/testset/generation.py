@@ -59,6 +59,9 @@ _MOST_PLACES = 8
 _AROUND = 600
 """Characters on each side of a quote that say what it is about."""
 
+_Places: TypeAlias = dict[Passage, list[tuple[Passage, str]]]
+"""The other places where the words of each quote stand, with what stands around them."""
+
 
 OnPlan: TypeAlias = Callable[[str], object]
 """Called before the first request with what the run is going to send, about. What it raises ends
@@ -220,11 +223,8 @@ class _Generation:
             on_plan(self._forecast())
         stopped = yield from self._written()
         yield from self._elsewhere()
-        made_by = {
-            "model": self.model.name,
-            "instructions": instructions.VERSION,
-            "seed": self.seed,
-        }
+        made_by: dict[str, Any] = {"model": self.model.name}
+        made_by |= {"instructions": instructions.VERSION, "seed": self.seed}
         if self.checker is not self.model:
             made_by["checker"] = self.checker.name
         named = {
@@ -297,8 +297,8 @@ class _Generation:
             is_pairs_turn = floor((turn + 1) * across) > floor(turn * across)
             turn += 1
             if is_pairs_turn and (pair := next(pairs, None)) is not None:
-                examples = tuple(self.queries[:EXAMPLES])
-                yield replace(pair, examples=examples), ["across_documents"] * PER_SEED
+                pair = pair._replace(examples=tuple(self.queries[:EXAMPLES]))
+                yield pair, ["across_documents"] * PER_SEED
                 continue
             single = next(singles, None) if shares else None
             if single is None:
@@ -380,7 +380,7 @@ class _Generation:
         for at, outcome in zip(elsewhere, outcomes, strict=True):
             self.drafts[at] = outcome.value or self.drafts[at]
 
-    def _confirmed(self, draft: Draft, places_of: Mapping[Passage, Sequence[Place]]) -> Flow[Draft]:
+    def _confirmed(self, draft: Draft, places_of: _Places) -> Flow[Draft]:
         """Return a draft with the other places that state its claims about what it asks."""
         pairs = [(b, place) for b in draft.claims for place in places_of[b.quote][:_MOST_PLACES]]
         statements = [(backed.claim, around) for backed, (_, around) in pairs]
@@ -402,14 +402,10 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
     return [item for item in items if item.get("question")]
 
 
-Place: TypeAlias = tuple[Passage, str]
-"""Another place where the words of a quote stand, and what stands around them."""
-
-
-def _occurrences(quotes: set[Passage], documents: Documents) -> dict[Passage, list[Place]]:
+def _occurrences(quotes: set[Passage], documents: Documents) -> _Places:
     """Return all other places where each quote stands word for word: each may serve as well."""
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
-    occurrences: dict[Passage, list[Place]] = {quote: [] for quote in quotes}
+    occurrences: _Places = {quote: [] for quote in quotes}
     for document in documents if quotes else ():
         folded_text = document.text.casefold()
         candidates = [

@@ -126,9 +126,7 @@ class Pair:
     @property
     def kind(self) -> Kind:
         """What the judge said."""
-        if self.relevant is None:
-            return "no verdict"
-        return "yes" if self.relevant else "no"
+        return "no verdict" if self.relevant is None else "yes" if self.relevant else "no"
 
     @property
     def nearness(self) -> float:
@@ -190,7 +188,8 @@ def _pairs(
         for rank, context in ranked_list.contexts:
             at = ranks.setdefault(_key(context), [None] * len(ranked))
             at[which] = at[which] or rank
-            contexts.setdefault(_key(context), {}).setdefault(_name(context), context)
+            name = context.id or context.text or ""
+            contexts.setdefault(_key(context), {}).setdefault(name, context)
     pairs = []
     named_twins: defaultdict[int | None, frozenset[int]] = defaultdict(frozenset)
     for key, rank_by_list in ranks.items():
@@ -209,7 +208,3 @@ def _pairs(
 
 def _key(context: Context) -> Any:
     return ("id", context.id) if context.text is None else " ".join(context.text.split())
-
-
-def _name(context: Context) -> str:
-    return context.id or context.text or ""

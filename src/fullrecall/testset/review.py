@@ -28,7 +28,6 @@ from fullrecall.testset.content import names_in
 from fullrecall.views.exports import written
 
 _AROUND = 200
-_KIND = "fullrecall review"
 DECISIONS = ("good", "bad")
 GOOD = 0.9
 CONFIDENCE = 0.95
@@ -149,15 +148,13 @@ def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
     groups = sample.reference_contexts or ()
     claims = [claim.text for claim in sample.reference_claims or ()]
     quotes = [[_shown(context, texts) for context in group] for group in groups]
-    if len(quotes) > len(claims):
-        claims += [""] * (len(quotes) - len(claims))
     return {
         "id": sample.id,
         "question": sample.user_input or "",
         "answer": sample.reference or "",
         "kind": str(origin.get("kind", "question")),
         "flags": [str(flag) for flag in texts_in(origin, "flags")],
-        "claims": claims,
+        "claims": claims + [""] * (len(quotes) - len(claims)),
         "quotes": quotes + [[]] * (len(claims) - len(quotes)),
     }
 
@@ -208,7 +205,7 @@ def _read(path: Path, samples: Sequence[Sample]) -> tuple[int, dict[str, dict[st
         digest, planned = str(values["set"]), int(values["planned"])
     except (ValueError, KeyError, TypeError):
         kind, digest, planned, rows = "", "", 0, []
-    if kind != _KIND:
+    if kind != "fullrecall review":
         raise InputError("is not what the review page saved", path=str(path))
     if digest != _digest(samples):
         raise InputError("holds decisions about another set of questions", path=str(path))

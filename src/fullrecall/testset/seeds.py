@@ -10,7 +10,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -64,8 +64,7 @@ class Passage(NamedTuple):
         return self.source == other.source and self.start < other.end and other.start < self.end
 
 
-@dataclass(frozen=True)
-class Seed:
+class Seed(NamedTuple):
     """What one request is about: one passage, or two of different documents that share a name.
 
     `term` is the name that two share; `examples` are questions of users, the first of which finds
@@ -206,7 +205,7 @@ class Collection:
                 yield Seed((passage,), examples=_examples(query, order, draw))
         for candidate in rest:
             if candidate.passages[0] not in met:
-                yield replace(candidate, examples=_examples("", order, draw))
+                yield candidate._replace(examples=_examples("", order, draw))
 
     def pairs(self, *, seed: int) -> Iterator[Seed]:
         """Yield pairs of passages of two documents that share a name, each passage once.

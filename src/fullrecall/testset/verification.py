@@ -17,8 +17,6 @@ from fullrecall.testset.draft import ABSTAINS, KINDS, Backed, Defect, Draft, Que
 from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.vocabulary import words
 
-_REASKS = 1
-_LONGEST_QUESTION = 80
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 Verdict: TypeAlias = Mapping[str, Any]
@@ -164,7 +162,7 @@ def reply(
         return completion.failure is None and whole(completion.text)
 
     text = problem = ""
-    for again in range(_REASKS + 1):
+    for again in (0, 1):
         (completion,) = yield [Ask(model, replace(request, again=again), is_whole)]
         problem = completion.problem
         text = completion.text or text
@@ -233,7 +231,7 @@ def _text(item: Mapping[str, Any], name: str) -> str:
 
 def _is_whole(draft: Draft, claims: Any) -> bool:
     """Return whether a draft has all that one of its kind has."""
-    if not 2 <= len(words(draft.question)) <= _LONGEST_QUESTION:  # noqa: PLR2004 - one asks nothing
+    if not 2 <= len(words(draft.question)) <= 80:  # noqa: PLR2004 - one word asks nothing
         return False
     if draft.kind == "unanswerable":
         return not draft.answer and not claims
