@@ -136,31 +136,6 @@ print(sorted(foreign))
     assert run_python(code.format(path=path)) == "[]\n"
 
 
-def test_there_are_enough_questions_with_distinct_ids_and_texts(rows: list[dict[str, Any]]) -> None:
-    """There are enough questions for a comparison of retrievers, and none counts twice."""
-    assert len(rows) >= 80
-    assert len({row["id"] for row in rows}) == len(rows)
-    assert len({row["user_input"] for row in rows}) == len(rows)
-
-
-def test_a_question_has_a_reference_claims_and_graded_groups(rows: list[dict[str, Any]]) -> None:
-    """Every scorer finds what it needs: answer, one to four claims, groups graded 1 to 3."""
-    for row in rows:
-        assert row.keys() == {
-            "id",
-            "user_input",
-            "reference",
-            "reference_claims",
-            "reference_context_ids",
-        }, row["id"]
-        assert 1 <= len(row["reference_claims"]) <= 4, row["id"]
-        assert all(claim.endswith(".") for claim in row["reference_claims"]), row["id"]
-        assert row["reference"].strip(), row["id"]
-        grades = [group["grade"] for group in row["reference_context_ids"]]
-        assert set(grades) <= {1, 2, 3}, row["id"]
-        assert max(grades) == 3, row["id"]
-
-
 def test_every_referenced_document_exists_once_per_question(
     rows: list[dict[str, Any]], docstrings: dict[str, str]
 ) -> None:

@@ -68,25 +68,6 @@ def test_the_comparison_is_of_the_same_means(
     assert "id_recall@10: " in notebook.shown_by("print(comparison)")
 
 
-def test_chunk_sizes_are_compared_at_equal_cost(notebook: Any) -> None:
-    """No size reads more than the budget; smaller chunks are more; the change is theirs."""
-    rows = {
-        int(size): tuple(map(float, rest))
-        for size, *rest in re.findall(
-            r"(\d+): +(\S+) chunks, +(\d+) characters, span_recall (\S+), 95% from (\S+) to (\S+)",
-            notebook.shown_by("BUDGET = 2_000"),
-        )
-    }
-    assert list(rows) == [200, 400, 1600]
-    assert rows[200][0] > rows[400][0] > rows[1600][0]
-    assert all(0 < read <= 2000 for _, read, *_ in rows.values())
-    assert all(low < mean < high for *_, mean, low, high in rows.values())
-    told = notebook.shown_by("sized = compare")
-    difference, low, high = map(float, re.findall(r"[+-]\d\.\d+", told))
-    assert low < difference < high
-    assert difference == pytest.approx(rows[1600][2] - rows[200][2], abs=0.0011)
-
-
 def test_a_patchy_index_is_told_from_a_weak_retriever(notebook: Any) -> None:
     """What the index has lost is called so, with the remedy."""
     told = notebook.shown_by("patchy = measured")

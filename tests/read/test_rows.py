@@ -177,10 +177,6 @@ class TestRagas:
 class TestHuggingFace:
     """`datasets.Dataset` in its several guises."""
 
-    def test_rows_lose_the_keys_that_arrow_added(self, dataset: Any) -> None:
-        """A document that only other queries judge is no reference of this one."""
-        assert list(from_rows(dataset)) == SAMPLES
-
     def test_streams(self, dataset: Any) -> None:
         """An IterableDataset is read like a Dataset."""
         assert list(from_rows(dataset.to_iterable_dataset())) == SAMPLES
@@ -206,10 +202,6 @@ class TestHuggingFace:
 
 class TestPandas:
     """Data frames."""
-
-    def test_records(self, pandas: Any) -> None:
-        """A frame of lists and dicts reads like the list of its records."""
-        assert list(from_rows(pandas.DataFrame(ROWS))) == SAMPLES
 
     def test_frames_that_came_through_arrow(self, pandas: Any) -> None:
         """Cells that are NumPy arrays, and mappings with gaps, read alike."""
