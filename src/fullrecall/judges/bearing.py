@@ -211,12 +211,12 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
 
 def _denies_more(pair: _Pair) -> bool:
     """Whether the claim calls something false, or failed, and the quote denies nothing."""
-    return denies(pair.claim, "en", ("implied", "reported")) and not _denies_anything(pair.quote)
+    return denies(pair.claim, "en", ("implied", "reported")) and not denials(pair.quote, "en")
 
 
 def _is_reported(pair: _Pair) -> bool:
     """Whether the quote calls false what the claim states, before or after it states it."""
-    if _denies_anything(pair.claim):
+    if denials(pair.claim, "en"):
         return False
     quote_words = [word for word in _read(pair.quote) if word.tells]
     for denial in denials(pair.quote, "en"):
@@ -234,14 +234,14 @@ def _is_reported(pair: _Pair) -> bool:
 
 def _is_denied(pair: _Pair) -> bool:
     """Whether the quote negates a word of the claim, which denies nothing."""
-    if _denies_anything(pair.claim) or pair.is_opposed:
+    if denials(pair.claim, "en") or pair.is_opposed:
         return False
     return not denied_keys(pair.quote).isdisjoint(pair.claim_keys)
 
 
 def _is_stated(pair: _Pair) -> bool:
     """Whether the claim negates a word that the quote states."""
-    if _denies_anything(pair.quote) or pair.is_opposed:
+    if denials(pair.quote, "en") or pair.is_opposed:
         return False
     return not denied_keys(pair.claim).isdisjoint(pair.quote_keys)
 
@@ -305,10 +305,6 @@ def _objection_elsewhere(pair: _Pair, language: str, *, is_alike: bool) -> str:
     sharing = [clause for clause in clauses if content_keys(clause) & pair.claim_keys]
     denied = [clause for clause in sharing if denies(clause, language, kinds)]
     return "negates what it states" if sharing and len(denied) == len(sharing) else ""
-
-
-def _denies_anything(text: str) -> bool:
-    return bool(denials(text, "en"))
 
 
 def _digits(number: Number) -> str:

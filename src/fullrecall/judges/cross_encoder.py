@@ -20,6 +20,7 @@ from fullrecall.judges.judge import Ask, Flow, Verdict
 from fullrecall.judges.pair_scorers import PairModel, Scored, load
 from fullrecall.judges.sentences import located_parts
 from fullrecall.models.chat import ChatRequest, Message
+from fullrecall.parameters import check_k
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,7 @@ class CrossEncoderJudge(ClaimJudge):
         if not 0 < self.threshold <= 1:
             raise ParameterError(f"threshold must be above 0 and at most 1, got {self.threshold!r}")
         for name in ("window", "batch_size", "max_length"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ParameterError(f"{name} must be at least 1, got {value!r}")
+            check_k(getattr(self, name), name)
         _ = self._pairs  # a model that cannot be loaded is told of here, not in a report
 
     @property

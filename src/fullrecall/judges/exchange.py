@@ -185,18 +185,14 @@ def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
 
 
 def _parts(text: str, size: int) -> list[str]:
+    """Return a text cut at the last best boundary in the second half of each window."""
     parts = []
     while len(text) > size:
-        cut = _boundary(text, size)
+        ends = (
+            [match.end() for match in boundary.finditer(text, size // 2, size)]
+            for boundary in _BOUNDARIES
+        )
+        cut = next(filter(None, ends), [size])[-1]
         parts.append(text[:cut])
         text = text[cut:]
     return [*parts, text] if text else parts
-
-
-def _boundary(text: str, size: int) -> int:
-    """Return where to cut: the last best boundary in the second half of the window."""
-    for boundary in _BOUNDARIES:
-        ends = [match.end() for match in boundary.finditer(text, size // 2, size)]
-        if ends:
-            return ends[-1]
-    return size

@@ -110,7 +110,7 @@ async def arun(
     the flow stands if it was begun. `compute` runs a function away from the event loop; by
     default the flow computes in it. `tally` counts what was answered, also where this raises.
     """
-    answer = answer or _limited(_SIDE_BY_SIDE)
+    answer = answer or _limited()
     tally = tally or Tally()
     try:
         step = step if step is not None else advance(flow, None)
@@ -142,10 +142,10 @@ async def _batch(batch: Sequence[Ask], answer: Answer, tally: Tally) -> list[Com
     return [each for each in answers if not isinstance(each, NotAsked)]
 
 
-def _limited(side_by_side: int) -> Answer:
+def _limited() -> Answer:
     import asyncio
 
-    gate = asyncio.Semaphore(side_by_side)
+    gate = asyncio.Semaphore(_SIDE_BY_SIDE)
     retries = Retries()
 
     async def answer(ask: Ask) -> Completion:

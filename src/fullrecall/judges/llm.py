@@ -96,15 +96,14 @@ class LLMJudge:
     @property
     def name(self) -> str:
         """Model and prompt version."""
-        sampled = f",sample={self.sample}" if self.sample else ""
-        how = f"{self.claims_per_call}/{self.window}/{self.reasks}"
-        quoting = ",requote" if self.requote else ""
-        checking = ",verify=model" if self.verify == "model" else ""
-        guarded = ",guard=canaries" if self.guard == "canaries" else ""
-        return (
-            f"llm:{self.model.name}:prompts-{self.prompts.name}:"
-            f"{how}{sampled}{quoting}{checking}{guarded}"
+        options = (
+            f",sample={self.sample}" if self.sample else "",
+            ",requote" if self.requote else "",
+            ",verify=model" if self.verify == "model" else "",
+            ",guard=canaries" if self.guard == "canaries" else "",
         )
+        how = f"{self.claims_per_call}/{self.window}/{self.reasks}{''.join(options)}"
+        return f"llm:{self.model.name}:prompts-{self.prompts.name}:{how}"
 
     def __dask_tokenize__(self) -> tuple[str, str]:
         return type(self).__qualname__, self.name

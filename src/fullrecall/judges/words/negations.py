@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from fullrecall.caches import remembered, remembered_words
 from fullrecall.judges.words.data import languages, words_of
@@ -19,11 +19,7 @@ from fullrecall.judges.words.tokens import read_words
 
 DenialKind: TypeAlias = Literal["plain", "implied", "reported"]
 
-_FIELDS: tuple[tuple[DenialKind, str], ...] = (
-    ("plain", "denials"),
-    ("implied", "implied"),
-    ("reported", "reported"),
-)
+_KINDS: tuple[DenialKind, ...] = get_args(DenialKind)
 _WORD = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
 _NO_DENIAL = re.compile(
     r"\bnot (?:only|just|merely|simply|necessarily|until|to mention|long (?:after|before))\b"
@@ -101,8 +97,8 @@ def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:
         for match in _REPORTED_PHRASE.finditer(text):
             yield match.start(), match.end(), "reported"
     if languages().get(language, {}).get("unspaced"):
-        for kind, field in _FIELDS:
-            for sign in words_of(language, field):
+        for kind in _KINDS:
+            for sign in words_of(language, kind):
                 for match in re.finditer(re.escape(sign), text):
                     yield match.start(), match.end(), kind
         return
@@ -118,9 +114,5 @@ def denying_kind(word: str, language: str) -> DenialKind | None:
     word = word.replace("’", "'")
     if language == "en" and word.endswith("n't"):
         return "plain"
-    first = word.partition("'")[0]  # n'est, nobody's
-    for kind, field in _FIELDS:
-        listed = words_of(language, field)
-        if word in listed or first in listed:
-            return kind
-    return None
+    forms = {word, word.partition("'")[0]}  # n'est, nobody's
+    return next((kind for kind in _KINDS if forms & words_of(language, kind)), None)
