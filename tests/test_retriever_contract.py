@@ -418,7 +418,7 @@ def test_strings_are_ids_by_the_references_and_by_their_look(
     [
         (OfLangChain, "retriever must be an instance, got the class OfLangChain"),
         ({"d1": 0.5}, "retriever must be a Retriever or a function of the question, got {'d1'"),
-        (Object(search=lambda q: []), "pass its method, …search, if it takes the question"),
+        (Object(search=lambda q: []), "pass its method that searches"),
     ],
 )
 def test_what_cannot_be_asked(retriever: Any, message: str) -> None:

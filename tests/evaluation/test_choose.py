@@ -24,6 +24,7 @@ from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.evaluation.identity import identity_of
 from fullrecall.measures import Precision, Recall
 from fullrecall.results.race import Race
+from fullrecall.table.costs import tokens_of
 
 Search = Callable[[str], list[Any]]
 
@@ -190,20 +191,6 @@ def test_a_failing_retriever_is_neither_dropped_nor_hides_its_failures() -> None
     assert "ConnectionError" in str(found)
 
 
-def test_tokens_are_counted_within_k_by_whom_you_say() -> None:
-    """`count_tokens` counts the texts that the measure counts."""
-    found = choose(
-        questions(5),
-        IdRecall(),
-        {"a": search_of(1.0, "a"), "b": search_of(1.0, "b")},
-        Recall @ 2,
-        count_tokens=lambda text: len(text.split()),
-        progress=False,
-    )
-    assert [each.tokens for each in found.standings] == [8, 8]
-    assert [each.contexts for each in found.standings] == [2, 2]
-
-
 def test_tokens_are_what_a_contexts_metadata_tell() -> None:
     """As everywhere: counted by the retriever, else a quarter of the characters."""
     contexts = [Context("a" * 40, id="d0", metadata={"tokens": 7}), Context("abcd", id="x")]
@@ -219,23 +206,23 @@ class StopError(Exception):
 @pytest.mark.parametrize("stop", [StopError, KeyboardInterrupt])
 @pytest.mark.parametrize("after", [1, 30, 90])
 def test_an_interrupted_call_goes_on_where_it_was(
-    tmp_path: Path, stop: type[BaseException], after: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException], after: int
 ) -> None:
     """Interrupted and gone on, it ends as if nothing had happened, and says so meanwhile."""
     counted = Counter[str]()
 
-    def counting(text: str) -> int:
+    def counting(context: Context) -> float:
         counted["texts"] += 1
         if counted["texts"] == after:
             raise stop
-        return len(text)
+        return tokens_of(context)
+
+    monkeypatch.setattr("fullrecall.evaluation.contest.tokens_of", counting)
 
     retrievers = {"a": search_of(0.6, "a"), "b": search_of(0.8, "b")}
     file = tmp_path / "race.json"
     with pytest.raises(stop) as caught:
-        choose(
-            questions(50), IdRecall(), retrievers, file=file, count_tokens=counting, progress=False
-        )
+        choose(questions(50), IdRecall(), retrievers, file=file, progress=False)
     assert "not all questions were asked" in caught.value.choice.notes[-1]  # type: ignore[attr-defined]
     resumed = choose(questions(50), IdRecall(), retrievers, file=file, progress=False)
     straight = choose(questions(50), IdRecall(), retrievers, progress=False)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import ceil, isnan, nan
+from math import ceil, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from fullrecall.context import Context
 from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.evaluation.identity import identity_of
 from fullrecall.evaluation.run import SampleLike, as_samples, evaluate
@@ -38,8 +37,6 @@ _AT_ONCE = 32
 _MOST_SAVES = 256
 """Times that the file is written for each retriever in a call of very many questions."""
 
-CountTokens = Callable[[str], int]
-
 
 class AskingOptions(LimitOptions, total=False):
     """The options of `evaluate` that `choose` passes on."""
@@ -56,7 +53,6 @@ def choose(
     file: str | Path | None = None,
     versions: Mapping[str, str] | None = None,
     confidence: float = CONFIDENCE,
-    count_tokens: CountTokens | None = None,
     progress: bool = True,
     **options: Unpack[AskingOptions],
 ) -> Choice:
@@ -81,8 +77,6 @@ def choose(
     - `versions`: by name, what tells whether a retriever is the same as in the file. Default: its
       name, code, and plain settings. An index is not looked into: name its version here.
     - `confidence`: the name is wrong with probability 1 - confidence at most.
-    - `count_tokens`: counts the tokens of a text. Default: what a context's metadata tell
-      (`metadata["tokens"]`), else its characters / 4.
     - `progress`: show a bar on standard error, where that is a terminal.
     - `options`: `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, and `budget`, as
       `evaluate` takes them, for each retriever and look. Seconds of calls include what they wait
@@ -113,9 +107,7 @@ def choose(
             race = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence)))
         else:
             _check_same(race, rule, entrants, alpha_of(confidence))
-        contest = _Contest(
-            race, scorer, asked_for, retrievers, options, count_tokens, path, shown=progress
-        )
+        contest = _Contest(race, scorer, asked_for, retrievers, options, path, shown=progress)
         return contest.run(_questions(samples))
 
 
@@ -195,7 +187,6 @@ class _Contest:
     measure: Measure
     retrievers: Mapping[str, RetrieverLike]
     options: AskingOptions
-    count_tokens: CountTokens | None
     path: Path | None
     shown: bool
     notes: list[str] = field(default_factory=list)
@@ -278,15 +269,10 @@ class _Contest:
         counted = contexts[: self.measure.top]
         record.samples += 1
         record.contexts += len(counted)
-        tokens = sum(map(self._tokens_of, counted))
+        tokens = sum(map(tokens_of, counted))
         if not isnan(tokens):
             record.with_tokens += 1
             record.tokens += tokens
-
-    def _tokens_of(self, context: Context) -> float:
-        if self.count_tokens is None:
-            return tokens_of(context)
-        return nan if context.text is None else self.count_tokens(context.text)
 
     def _choice(self) -> Choice:
         return self.race.choice(self.scorer.method.label(self.measure), self.notes)

@@ -41,27 +41,15 @@ class Lost(NamedTuple):
     by: str
 
 
-class StageReports(Shown, Mapping[str, Report]):
+class StageReports(Shown, dict[str, Report]):
     """One report for each stage, in the order of the pipeline; then "final", of the end.
 
     Where a model's prompts were seen, "prompt" comes last: the final contexts that they had whole.
     A sample in which a stage did not run is unscored in that stage's report. Prints as a table.
     """
 
-    def __init__(self, reports: Mapping[str, Report]) -> None:
-        self._reports = dict(reports)
-
-    def __getitem__(self, name: str) -> Report:
-        try:
-            return self._reports[name]
-        except KeyError:
-            raise KeyError(f"no stage {name!r}: choose one of {', '.join(self)}") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._reports)
-
-    def __len__(self) -> int:
-        return len(self._reports)
+    def __missing__(self, name: str) -> Report:
+        raise KeyError(f"no stage {name!r}: choose one of {', '.join(self)}")
 
     @property
     def final(self) -> Report:

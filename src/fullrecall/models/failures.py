@@ -141,13 +141,9 @@ def _wait(error: BaseException) -> float | None:
 
 
 def _header(headers: Any, name: str) -> object:
-    if not isinstance(headers, Mapping) and not hasattr(headers, "get"):
-        return None
-    for spelt in (name, name.title()):
-        value = headers.get(spelt)
-        if value is not None:
-            return value
-    return None
+    get = getattr(headers, "get", lambda _: None)
+    value = get(name)
+    return get(name.title()) if value is None else value
 
 
 def _number(value: object) -> float | None:

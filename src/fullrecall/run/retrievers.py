@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from importlib import import_module
 from inspect import (
@@ -29,23 +30,7 @@ mappings, `Context`s, a `Retrieval`, rows of a database, or another library's re
 DEFAULT_K = 100
 """Contexts that a function which requires `k` is asked for, where nobody says how many."""
 
-_K_NAMES = frozenset(
-    {
-        "k",
-        "top_k",
-        "topk",
-        "deep_k",
-        "similarity_top_k",
-        "limit",
-        "depth",
-        "count",
-        "n",
-        "n_results",
-        "num_results",
-        "max_results",
-        "size",
-    }
-)
+_K_NAME = re.compile("(.*_)?k|topk|limit|depth|count|n|size|(n|num|max)_results")
 """What a function may call the number of contexts that it returns."""
 
 _ADAPTERS = {
@@ -82,13 +67,9 @@ def as_retriever(
         return retriever if k is None or not callable(retriever) else _Deeper(retriever, k)
     if callable(retriever):
         return FunctionRetriever(retriever, k, id_key)
-    hint = ""
-    for name in ("retrieve", "search", "query", "invoke"):
-        if callable(getattr(retriever, name, None)):
-            hint = f": pass its method, …{name}, if it takes the question"
-            break
     raise ParameterError(
-        f"retriever must be a Retriever or a function of the question, got {shown(retriever)}{hint}"
+        f"retriever must be a Retriever or a function of the question, got {shown(retriever)}: "
+        "pass its method that searches"
     )
 
 
@@ -185,7 +166,7 @@ def _depth_arguments(
     for each in parameters:
         is_required = each.default is Parameter.empty
         means_k = is_required and (k is not None or each.annotation in (int, "int"))
-        if each.name not in _K_NAMES and not means_k:
+        if not _K_NAME.fullmatch(each.name) and not means_k:
             continue
         if each.kind is Parameter.POSITIONAL_ONLY and each is parameters[0]:
             return (k or DEFAULT_K,), {}
@@ -232,8 +213,7 @@ _THREAD_BOUND = (
     "created in a thread can only be used in that same thread",  # sqlite3
     "only works in main thread",  # signal
     "no current event loop in thread",  # asyncio.get_event_loop
-    "Cannot switch to a different thread",  # greenlet: Playwright's and SQLAlchemy's sync APIs
-    "cannot switch to a different thread",
+    "annot switch to a different thread",  # greenlet: Playwright's and SQLAlchemy's sync APIs
 )
 """What libraries raise where an object is used in another thread than its own."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.entity_rule import find_entities
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.scorer import Found, Unmeasured, retrieved_texts
+from fullrecall.scorers.text import first_ranks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +44,8 @@ class EntityRecall(JudgedScorer):
     def _judged(self, sample: Sample) -> Flow[Found]:
         texts = retrieved_texts(sample)
         if self.judge is None:
-            listed = _Texts(texts)
-            return Found([listed.finding(entity) for entity in _entities(sample)], len(texts))
+            ranks = first_ranks(texts)
+            return Found([_finding(entity, ranks) for entity in _entities(sample)], len(texts))
         is_named = sample.reference_entities is not None or not _source(sample).strip()
         if is_named or not any(text.strip() for text in texts):
             entities: Sequence[str] = _entities(sample)
@@ -70,35 +71,13 @@ def _source(sample: Sample) -> str:
     raise Unmeasured("reference_entities, reference and reference_contexts are all missing")
 
 
-class _Texts:
-    """Retrieved texts in which entities are looked for."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        # An exact duplicate brings nothing a second time.
-        self._rank_of = dict(zip(reversed(texts), range(len(texts), 0, -1), strict=True))
-        ranked = sorted(self._rank_of, key=self._rank_of.__getitem__)
-        self._lowered = [(text, text.lower() if text.isascii() else None) for text in ranked]
-
-    def finding(self, entity: str) -> Finding:
-        """Return where an entity stands: in each text, the first place."""
-        words = entity.split()
-        pattern: re.Pattern[str] | None = None
-        evidence = []
-        for text, lowered in self._lowered:
-            if lowered is not None and not _may_hold(lowered, words):
-                continue  # a pattern takes longer to make than to search with
-            pattern = pattern or _pattern(entity)
-            match = pattern.search(text)
-            if match:
-                evidence.append(Evidence(self._rank_of[text], match.start(), match.end()))
-        ranks = tuple(item.rank for item in evidence)
-        steps = (Step(ranks[0], 1.0),) if ranks else ()
-        return Finding(Target((entity,)), steps, ranks, tuple(evidence))
-
-
-def _may_hold(lowered: str, words: Sequence[str]) -> bool:
-    """Whether an ASCII text may hold words, whatever their case; it is lowered already."""
-    return all(word.lower() in lowered for word in words if word.isascii())
+def _finding(entity: str, ranks: Mapping[str, int]) -> Finding:
+    """Return where an entity stands: in each text, the first place."""
+    pattern = _pattern(entity)
+    matches = [(rank, pattern.search(text)) for text, rank in ranks.items()]
+    evidence = tuple(Evidence(rank, *match.span()) for rank, match in matches if match)
+    steps = (Step(evidence[0].rank, 1.0),) if evidence else ()
+    return Finding(Target((entity,)), steps, tuple(item.rank for item in evidence), evidence)
 
 
 def _pattern(entity: str) -> re.Pattern[str]:
