@@ -70,9 +70,9 @@ class EvidenceRecord(Record):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.end is not None or self.target_end is not None:
-            _check_span(self.start, self.end)
-            _check_span(self.target_start, self.target_end)
+        for start, end in ((self.start, self.end), (self.target_start, self.target_end)):
+            if start is not None and end is not None and end < start:
+                raise ValueError(f"an end must not lie before its start, got {start} to {end}")
         return self
 
     @property
@@ -206,11 +206,6 @@ class ResultRecord(Record):
             Usage() if self.usage is _NO_USAGE else Usage(**dict(self.usage)),
             None if self.ranks is None else tuple(self.ranks),
         )
-
-
-def _check_span(start: int | None, end: int | None) -> None:
-    if start is not None and end is not None and end < start:
-        raise ValueError(f"an end must not lie before its start, got {start} to {end}")
 
 
 def _last_position(finding: FindingRecord) -> int:

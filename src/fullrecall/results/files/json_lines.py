@@ -17,14 +17,14 @@ from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.garbage import uncollected
-from fullrecall.records import Default, MethodRecord, Record, check_row, plain_method, sample_of
+from fullrecall.records import MethodRecord, Record, check_row, plain_method, sample_of
 from fullrecall.report.report import Report
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method
 from fullrecall.results.files.plain import as_line, changed, parsed, plain_rows
 from fullrecall.results.files.proof import Contradiction, proofs_of
 from fullrecall.results.files.row_writer import Writer as RowWriter
-from fullrecall.results.origin import UNKNOWN, Origin
+from fullrecall.results.origin import Origin
 from fullrecall.retrieval import View
 from fullrecall.sample import Sample
 from fullrecall.table.part import MemoryPart, Part
@@ -42,23 +42,16 @@ _NO_END = "its file has no end: the run was killed or is still running, or the f
 class Writer(RowWriter):
     """Writes a report to `path`: line by line, so that a killed run keeps all that it had."""
 
-    def __init__(
-        self,
-        path: str | Path,
-        methods: Sequence[Method],
-        origin: Origin = UNKNOWN,
-        *,
-        default: Default = None,
-    ) -> None:
-        super().__init__(methods, default)
+    def begin(self) -> None:
+        """Open the file."""
         head = {
             "kind": KIND,
             "version": VERSION,
-            "methods": [plain_method(method) for method in methods],
-            **origin.to_dict(),
+            "methods": [plain_method(method) for method in self.methods],
+            **self.origin.to_dict(),
         }
         self._unwritten: list[object] = [head]  # a full disk fails with the first row
-        self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
+        self._file = self.path.open("w", 1, encoding="utf-8", newline="\n")
         self._rows = 0
         self._digest = sha256()
 

@@ -15,7 +15,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from fullrecall.errors import ReportError
-from fullrecall.records import Default, Record
+from fullrecall.records import Record
 from fullrecall.report.report import Report, check_parts
 from fullrecall.report.signature import KIND, MANIFEST
 from fullrecall.result import Method
@@ -78,23 +78,14 @@ class Writer(RowWriter):
 
     together = 1_024
 
-    def __init__(
-        self,
-        path: str | Path,
-        methods: Sequence[Method],
-        origin: Origin = UNKNOWN,
-        *,
-        default: Default = None,
-    ) -> None:
-        super().__init__(methods, default)
-        self._path = Path(path)
-        self._origin = origin
-        self._head = columns.head(methods)
+    def begin(self) -> None:
+        """Make the directory, whose manifest says that there is no end yet."""
+        self._head = columns.head(self.methods)
         self._files: list[PartFile] = []
         self._count = 0  # rows that came so far
         self._tables: list[pa.Table] = []
         self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
-        self._path.mkdir()
+        self.path.mkdir()
         self._write_manifest(_NO_END)
 
     def put(self, part: Part) -> None:
@@ -132,11 +123,11 @@ class Writer(RowWriter):
 
     def _write_file(self, table: pa.Table) -> None:
         name = f"part-{len(self._files):05}.parquet"
-        hidden = self._path / f".{name}"
+        hidden = self.path / f".{name}"
         with _writer(hidden, table.schema) as writer:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
         digest = sha256(hidden.read_bytes()).hexdigest()
-        hidden.replace(self._path / name)
+        hidden.replace(self.path / name)
         self._files.append(PartFile(name=name, rows=table.num_rows, sha256=digest))
         self._write_manifest(_NO_END)
 
@@ -145,15 +136,15 @@ class Writer(RowWriter):
             kind=KIND,
             version=columns.VERSION,
             head=self._head,
-            **self._origin._asdict(),
+            **self.origin._asdict(),
             files=self._files,
             rows=sum(file.rows for file in self._files),
             stopped=stopped,
         )
         sealed = manifest.model_copy(update={"sha256": manifest.seal})
-        hidden = self._path / f".{MANIFEST}"
+        hidden = self.path / f".{MANIFEST}"
         hidden.write_text(sealed.model_dump_json(indent=1), encoding="utf-8")
-        hidden.replace(self._path / MANIFEST)
+        hidden.replace(self.path / MANIFEST)
 
 
 def _slices(part: Part) -> Iterator[Part]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from fullrecall.records import Default
 from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
+from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.sample import Sample
 from fullrecall.table.part import MemoryPart, Part
 
@@ -27,10 +29,24 @@ class Writer(ABC):
     together = 1
     """Rows that come one by one and are written together."""
 
-    def __init__(self, methods: Sequence[Method], default: Default) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        methods: Sequence[Method],
+        origin: Origin = UNKNOWN,
+        *,
+        default: Default = None,
+    ) -> None:
+        self.path = Path(path)
         self.methods = methods
+        self.origin = origin
         self.default = default
         self._waiting: list[tuple[Sample, Sequence[Result]]] = []
+        self.begin()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Make what rows are written to."""
 
     def add(self, part: Part) -> None:
         """Write rows that were scored together."""
