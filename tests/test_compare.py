@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from tests.files.sealing import seal
 from typer.testing import CliRunner
 
@@ -279,12 +277,6 @@ class TestSmallestK:
         assert "reaches 0.9 at k = 4" in str(answer)
         assert "characters / 4" in str(answer)
 
-    def test_tokens_as_they_are_counted(self) -> None:
-        """A tokenizer's own count is used where it is given."""
-        report = self.report(2).with_tokens(lambda text: len(text) // 10, tokenizer="tenths")
-        answer = report.smallest_k(0.9)
-        assert (answer.tokens, answer.tokens_are) == (20.0, "tenths")
-
     def test_no_texts_no_cost(self) -> None:
         """Of IDs alone nobody knows what they cost."""
         answer = self.report(2, texts=False).smallest_k(0.9)
@@ -319,21 +311,10 @@ class TestSmallestK:
         assert "5 unscored count as 0 in the bound" in answer.reason
         assert report.smallest_k(0.85).k == 1
 
-    def test_nothing_retrieved(self) -> None:
-        """Empty lists are scored, and their recall is 0."""
-        rows = [Sample(retrieved_ids=[], expected_ids=["a"])] * 5
-        answer = evaluate(rows, IdRecall(), progress=False).smallest_k(0.5)
-        assert (answer.k, answer.mean, answer.largest) == (None, 0.0, 1)
-
     def test_the_search_stops_at_the_first_failure(self) -> None:
         """`largest` bounds the search; what passes below a failure is not looked at."""
         answer = self.report(4).smallest_k(0.9, largest=3)
         assert (answer.k, [tested.k for tested in answer.tested]) == (None, [3])
-
-    def test_another_measure(self) -> None:
-        """Hit rate instead of recall; a measure that is none is named."""
-        answer = self.report(4).smallest_k(0.9, Hit)
-        assert (answer.k, answer.measure) == (4, Hit)
 
     def test_which_score(self) -> None:
         """Of several scores one has to be named."""
@@ -376,17 +357,6 @@ class TestCommand:
     def run(self, *arguments: object) -> Any:
         """Run the command line in this process."""
         return CliRunner().invoke(app, ["compare", *map(str, arguments)], catch_exceptions=False)
-
-    def test_help_fits_and_its_examples_are_valid(self) -> None:
-        """80 columns, and the options of every example exist."""
-        printed = self.run("--help").stdout
-        assert max(map(len, printed.splitlines())) <= 80
-        command: Any = typer.main.get_command(app)
-        examples = re.findall(r"^ +(fullrecall compare .*\S) *$", printed, re.MULTILINE)
-        assert examples
-        for line in examples:
-            _, name, *arguments = shlex.split(line)
-            command.commands[name].make_context(name, arguments)
 
     def test_it_prints_the_comparison(self, saved: tuple[Path, Path]) -> None:
         """The table, what it stands on, and the samples that flipped, in 80 columns."""

@@ -233,18 +233,10 @@ class TestFrames:
             "id_recall.precision",
         ]
 
-    def test_one_row_per_target(self) -> None:
-        """Findings with rank and credit; of unscored samples there are none."""
-        frame = report_of().findings_to_frame()
-        assert list(frame["target"]) == ["a", "b", "z", "c"]
-        assert list(frame["found"]) == [True, True, False, False]
-        assert list(frame["rank"].fillna(0)) == [1, 3, 0, 0]
-
     def test_an_empty_report_has_the_same_columns(self) -> None:
         """No rows, all columns."""
         empty = evaluate([], IdRecall(), progress=False)
         assert list(empty.to_frame().columns) == list(report_of().to_frame().columns)
-        assert "target" in empty.findings_to_frame().columns
 
     @pytest.mark.parametrize("backend", ["polars", "pyarrow"])
     @pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
@@ -254,7 +246,6 @@ class TestFrames:
         diagnosis = diagnose(report)
         for make in (
             report.to_frame,
-            report.findings_to_frame,
             diagnosis.to_frame,
             diagnosis.changes_to_frame,
         ):
@@ -265,10 +256,6 @@ class TestFrames:
             cells = plain.astype(object).where(plain.notna(), None)
             assert frame.rows(named=True) == cells.to_dict("records")
             assert not any(kind == nw.Unknown for kind in frame.schema.values())
-        schema = nw.from_native(report.findings_to_frame(backend=backend)).schema
-        assert schema["rank"] == nw.Int64
-        assert schema["ranks"] == nw.List(nw.Int64)
-        assert schema["found"] == nw.Boolean
 
     def test_half_an_emoji_is_written_as_its_escape(self) -> None:
         """JSON may hold it, UTF-8 may not."""
@@ -336,7 +323,7 @@ class TestSaving:
         [
             (b"", "is not a saved report"),
             (b'{"a": 1}\n', "is not a saved report"),
-            (b"\xff\xfe\x00", "not UTF-8"),
+            (b"\xff\xfe\x00", "is not a saved report"),
             (b'{"kind": "fullrecall report", "version": 99, "methods": []}\n', "version 99"),
         ],
     )

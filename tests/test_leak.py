@@ -139,14 +139,6 @@ def test_leak_is_blind_to_the_order_of_forbidden_ids() -> None:
             assert [result[Leak @ k] for result in results] == [expected] * 2
 
 
-def test_calls_that_nobody_merged_count_by_their_own_ranks() -> None:
-    """A forbidden context at rank 1 of the second call leaks at k = 1."""
-    retrieval = Retrieval(["x", "y"], ranks=[1, 1])
-    named = retrieval.with_contexts([{"id": "x"}, {"id": "y"}])
-    united = Retrieval(named.contexts, ranks=[1, 1])
-    assert _score(retrieval=united, forbidden_ids=["y"])[Leak @ 1] == 1.0
-
-
 _PAGE = "The salary of every employee of the firm is a matter for the board, and for it alone."
 
 
@@ -241,31 +233,6 @@ def test_zero_leaks_bound_the_rate() -> None:
         assert str(Gate(Leak @ 10 <= 0.01).check(report).outcome) == outcome
     shown = " ".join(str(report.summary(Leak @ 10)).split())
     assert "leak@10: 0 of 298 questions leak: at most 1.1% of such questions (95%)" in shown
-
-
-@pytest.mark.parametrize("count", range(1, 7))
-def test_upper_bounds_hold_by_exact_enumeration(count: int) -> None:
-    """For any rate, the bound falls below it with a probability of 5 % at most."""
-    from math import comb
-
-    bounds = []
-    for leaks in range(count + 1):
-        report = evaluate(
-            [
-                Sample(
-                    id=str(n),
-                    retrieved_context_ids=["a"],
-                    forbidden_ids=["a" if n < leaks else "b"],
-                )
-                for n in range(count)
-            ],
-            IdRecall(),
-        )
-        bounds.append(Gate(Leak <= 0.5).check(report).checks[0].upper or 1.0)
-    for rate in (0.05, 0.1, 0.3, 0.5, 0.7, 0.9):
-        chances = [comb(count, n) * rate**n * (1 - rate) ** (count - n) for n in range(count + 1)]
-        below = sum(p for p, bound in zip(chances, bounds, strict=True) if bound < rate)
-        assert below <= 0.05 + 1e-9
 
 
 def _filtered(*, after: bool) -> Retrieval:

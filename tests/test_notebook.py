@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 from fullrecall import IdRecall, Report, Sample, compare, diagnose, evaluate
 from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.measures import Recall, nDCG
+from fullrecall.measures import Recall
 from fullrecall.result import Method, Result, Status
 from fullrecall.views.summaries import TARGETS_SHOWN
 from fullrecall.views.text import signed_between
@@ -95,14 +95,6 @@ def test_a_report_shows_its_summary_with_coverage() -> None:
     ):
         assert text in shown.text
     assert report.summary()._repr_html_() in report._repr_html_()
-
-
-def test_a_summary_shows_the_measures_that_it_was_asked_for() -> None:
-    """Any measure has its line, by its name."""
-    shown = Tags(report_of("a", "x").summary(nDCG @ 2, Recall(min_grade=2))._repr_html_())
-    assert "ndcg@2" in shown.text
-    assert "recall(min_grade=2)" in shown.text
-    assert "@3" not in shown.text
 
 
 def test_a_comparison_shows_the_difference() -> None:

@@ -74,7 +74,7 @@ def test_scores_and_axes_can_be_chosen(pyplot: Any) -> None:
     _, ax = pyplot.subplots()
     assert report_of().plot(ax=ax, scores=["again"]) is ax
     assert list(lines_of(ax)) == ["again (12 of 13 scored)"]
-    with pytest.raises(ReportError, match="no score 'nothing'"):
+    with pytest.raises(KeyError, match="no score 'nothing'"):
         report_of().plot(scores=["nothing"])
 
 

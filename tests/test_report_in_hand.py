@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from fullrecall import (
@@ -86,7 +84,7 @@ class TestParts:
         assert report.slices("group")["g0"].samples == 2
 
     def test_intervals_allow_for_every_slice(self) -> None:
-        """Wider than alone, and of many slices without any difference none is told apart."""
+        """Each is wider than alone: they hold together."""
         report = report_of()
         alone = report.filter(lambda row: row.sample.metadata["kind"] == "even")
         wide, narrow = report.slices("kind")["even"].interval, alone.summary()["id_recall"].interval
@@ -94,21 +92,6 @@ class TestParts:
         assert narrow is not None
         assert wide.low < narrow.low < narrow.high < wide.high
         assert wide.confidence == pytest.approx(0.975)
-        excluded = 0
-        for seed in range(20):
-            draw = random.Random(seed)
-            even = [
-                Sample(
-                    retrieved_ids=["d" if draw.random() < 0.5 else "x"],
-                    expected_ids=["d"],
-                    metadata={"kind": n % 20},
-                )
-                for n in range(400)
-            ]
-            found = evaluate(even, IdRecall(), progress=False).slices("kind")
-            bounds = [one.interval for one in found]
-            excluded += any(b is not None and not b.low <= 0.5 <= b.high for b in bounds)
-        assert excluded <= 3, "5% of 20 looks, with room for luck"
 
     def test_what_cannot_be_sliced(self) -> None:
         """A field that nobody has names those that there are; so does a wrong confidence."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 """The library that an exported frame is of."""
 
-Cells: TypeAlias = type | Literal["ranks"]
-"""What a column holds: `str`, `float`, `int`, `bool`, or a list of ranks; None in any of them."""
+Cells: TypeAlias = type
+"""What a column holds: `str`, `float`, `int`, or `bool`; None in any of them."""
 
 _EXTRAS: Mapping[str, str] = {"polars": "polars", "pyarrow": "parquet"}
 
@@ -99,7 +99,6 @@ def frame_of(
         float: nw.Float64(),
         int: nw.Int64(),
         bool: nw.Boolean(),
-        "ranks": nw.List(nw.Int64()),
     }
     by_name = {name: [row[position] for row in cells] for position, name in enumerate(kinds)}
     schema = {name: types[kind] for name, kind in kinds.items()}

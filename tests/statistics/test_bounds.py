@@ -28,7 +28,6 @@ from fullrecall.results.bounds import (
     MOST_GROUPS,
     Counts,
     groups_needed,
-    holm,
     lower_bound,
     mean_above,
     mean_below,
@@ -266,32 +265,6 @@ class TestErrors:
             1 - 1e-9
         )
 
-    def test_half_a_loss_does_not_make_a_report_pass(self) -> None:
-        """118 pairs, margin .02: identical cannot tell, and losing half a sample does not help.
-
-        By the replaced bounds identical pairs cannot tell, and with the loss they pass.
-        """
-        identical, lost = Counts.of({0.0: 118}), Counts.of({0.0: 117, -0.5: 1})
-        p = [mean_above(counts, -0.02, least=-1) for counts in (identical, lost)]
-        assert 0.05 < p[0] < p[1]
-        mean, squares = np.array([0, -0.5 / 118]), np.array([0, 0.25 - 0.25 / 118])
-        low, _ = power.student_bounds(mean, squares / 117 / 118, 118)
-        assert low[0] < -0.02 <= low[1]
-
-    def test_unscored_samples_as_worst_values(self) -> None:
-        """A tenth unscored that would be 0: false PASS within 5%; coverage times bound is not."""
-        for n in (100, 400):
-            replaced, held = power.unscored(n, 0.8, 0.1)
-            assert held <= 0.05 < replaced
-
-    def test_six_rules_at_their_thresholds(self) -> None:
-        """Holm keeps any FAIL of six within 5%; without it more than a fifth of the runs fail."""
-        replaced, held = power.six_rules(100, 0.9)
-        assert held <= 0.05
-        assert replaced > 0.2
-        p = [mean_below(hits(found, 100), 0.9) for found in (81, 90, 90, 91, 89, 88)]
-        assert min(p) <= 0.05 / 6 < holm(p)[0] <= 0.05
-
 
 def _excess(found: list[tuple[float, float]]) -> list[float]:
     """Return P(K <= alpha) / alpha at each alpha that K takes."""
@@ -306,19 +279,6 @@ def _excess(found: list[tuple[float, float]]) -> list[float]:
 
 class TestPower:
     """A promise that is kept by never deciding is worth nothing."""
-
-    def test_samples_for_a_pass(self) -> None:
-        """Truth .95, threshold .9: as many 0/1 scores as before, a tenth more with halves."""
-        whole, halves, _ = power.SCORE_LAWS
-        assert power.power(power.SCORES, whole, 192, 0.9, power.decisions) >= 0.8
-        assert power.power(power.SCORES, halves, 148, 0.9, power.decisions) >= 0.77
-
-    def test_identical_reports_pass_when_they_can(self) -> None:
-        """149 pairs show a margin of .02, which no valid rule can show with 148: .98^148 > .05."""
-        for n, passes in ((148, False), (149, True)):
-            assert (mean_above(Counts.of({0.0: n}), -0.02, least=-1) <= 0.05) is passes
-        assert groups_needed(Counts.of([0.0] * 20), -0.02, 0.05, least=-1) == 149
-        assert groups_needed(Counts.of([0.0] * 20), -0.05, 0.05, least=-1) == 59
 
     @pytest.mark.parametrize(
         ("counts", "threshold", "least"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from tests.steps.calls import of_calls
@@ -71,25 +69,6 @@ def test_bounds_on_what_is_unscored() -> None:
     )
 
 
-def test_bounds_where_all_or_nothing_is_scored() -> None:
-    """All scored: the mean itself. Nothing scored: anything. No sample: nothing to say."""
-    assert report_of([True, False]).summary()["id_recall"].bounds == (0.5, 0.5)
-    assert report_of([None, None]).summary()["id_recall"].bounds == (0.0, 1.0)
-    assert report_of([]).summary()["id_recall"].bounds is None
-    assert report_of([]).summary()["id_recall"].coverage is None
-
-
-def test_one_sample_shows_little() -> None:
-    """Its interval is wide, and that of no sample is a dash in the table and null in JSON."""
-    interval = report_of([True]).summary()["id_recall"].interval
-    assert interval is not None
-    assert interval.low == pytest.approx(0.025)
-    empty = report_of([None]).summary()
-    assert empty["id_recall"].interval is None
-    plain = json.loads(json.dumps(empty.to_dict()))["scores"][0]["measures"]
-    assert plain["recall"]["interval"] is None
-
-
 def test_the_table_and_the_json_have_the_intervals() -> None:
     """Below each mean its interval; in JSON with both ends and the confidence."""
     summary = report_of(FOUND).summary(Recall @ 2)
@@ -100,18 +79,6 @@ def test_the_table_and_the_json_have_the_intervals() -> None:
     plain = json.loads(json.dumps(summary.to_dict()))["scores"][0]["measures"]["recall@2"]
     assert plain["interval"] == {"low": interval.low, "high": interval.high, "confidence": 0.95}
     assert "whatever the distribution of the scores" in str(summary)
-
-
-def test_means_alone_load_no_scipy() -> None:
-    """Who reads the means pays for nothing but arrays."""
-    code = (
-        "import sys; from fullrecall import *; "
-        "r = evaluate([Sample(retrieved_ids=['a'], expected_ids=['a'])] * 3, IdRecall(), "
-        "progress=False); assert r.summary()[0].mean == 1.0; "
-        "print([m for m in ('scipy', 'pyarrow', 'pydantic') if m in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
 
 
 def test_credit_on_unverified_quotes_stands_in_the_summary() -> None:

@@ -62,8 +62,7 @@ def compare(
     if as_json:
         write_json(comparison.to_dict())
         return
-    sheet = comparison_sheet(comparison)
-    show(*terminal.leading(sheet), terminal.Grid(sheet), "", *sheet.notes)
+    show(*terminal.parts(comparison_sheet(comparison)))
     for score in comparison:
         changed = flips_sheet(score, flips)
         if changed:
@@ -85,4 +84,4 @@ def _print_several(several: Comparisons, markdown: Path | None, *, as_json: bool
     if as_json:
         write_json(several.to_dict())
     else:
-        show(*terminal.leading(sheet), terminal.Grid(sheet), "", *sheet.notes)
+        show(*terminal.parts(sheet))

@@ -330,15 +330,6 @@ class Report:
 
         return frame_of(*frames.scores(self, measures), backend, "Report.to_frame()")
 
-    def findings_to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return one row per target: found or not, at which rank, with which credit.
-
-        The library is chosen, and errors are raised, as in `to_frame`.
-        """
-        from fullrecall.views import frames
-
-        return frames.findings(self, backend)
-
     def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, one JSON object: the summary and each sample's scores.
 
@@ -419,8 +410,8 @@ class Report:
         `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
         One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
         nothing is shown or saved. `label` names the report where several are drawn. Raises
-        `ReportError` where none has a mean, `ParameterError` for budgets of several units,
-        `MissingExtraError` without Matplotlib.
+        `ReportError` where none has a mean, `KeyError` for another score, `ParameterError` for
+        budgets of several units, `MissingExtraError` without Matplotlib.
         """
         from fullrecall.views.plots import curves
 

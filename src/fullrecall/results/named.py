@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar, overload
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import ClassVar, Generic, TypeVar
 
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Measure, Recall, parse
@@ -12,7 +12,7 @@ from fullrecall.result import Method
 T = TypeVar("T")
 
 
-class ByName(Sequence[T], Generic[T]):
+class ByName(Collection[T], Generic[T]):
     """Values in their order, each also by its name: `summary["id_recall"]`.
 
     Raises `KeyError`, which has all names, for a name that none has.
@@ -24,13 +24,9 @@ class ByName(Sequence[T], Generic[T]):
     named: Mapping[str, T]
     """The values by their names, in order."""
 
-    @overload
-    def __getitem__(self, key: int | str) -> T: ...
-    @overload
-    def __getitem__(self, key: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> T | tuple[T, ...]:
+    def __getitem__(self, key: int | str) -> T:
         if not isinstance(key, str):
-            return tuple(self.named.values())[key]
+            return list(self.named.values())[key]
         if key in self.named:
             return self.named[key]
         raise KeyError(f"no {self.kind} {key!r}: choose one of {', '.join(self.named)}")
@@ -40,6 +36,9 @@ class ByName(Sequence[T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self.named)
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.named.values()
 
 
 class ByMeasure(Mapping[Measure, T], Generic[T]):

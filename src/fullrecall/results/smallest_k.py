@@ -166,13 +166,6 @@ def smallest_k(
     return replace(answer, reason=_reason(answer))
 
 
-class KSearch(NamedTuple):
-    """The smallest `k` that is shown to reach the target, None if none is; and all `tested`."""
-
-    k: Cut | None
-    tested: tuple[Tested, ...]
-
-
 def search_k(
     totals_at: Callable[[Cut], Totals],
     cuts: Sequence[Cut],
@@ -180,8 +173,8 @@ def search_k(
     *,
     falls: bool,
     confidence: float = CONFIDENCE,
-) -> KSearch:
-    """Return the smallest of `cuts`, ascending, whose mean is at least `target`, in [0, 1].
+) -> tuple[Cut | None, tuple[Tested, ...]]:
+    """Return the smallest of `cuts`, ascending, whose mean is at least `target`, and all tested.
 
     Where the measure `falls`, the cuts must not be chosen by the values. `totals_at(k)` has the
     values at k; gaps count as 0. It is asked for no k below the one that ends a fixed sequence; a k
@@ -203,7 +196,7 @@ def search_k(
         adjusted = holm([each.p for each in tested])
         tested = [each._replace(p_adjusted=p) for each, p in zip(tested, adjusted, strict=True)]
     passed = [each.k for each in tested if each.p_adjusted <= alpha]
-    return KSearch(passed[0] if passed else None, tuple(tested))
+    return passed[0] if passed else None, tuple(tested)
 
 
 def may_fall(measure: Measure, unit: Unit | None = None) -> bool:

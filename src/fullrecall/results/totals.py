@@ -119,16 +119,16 @@ class Totals:
         alpha = (1 - confidence) / 2
         return Interval(lower_bound(low, alpha, least=least), upper_bound(high, alpha), confidence)
 
-    def counts(self, gap: float | None = None, *, least: float = 0.0, most: float = 1.0) -> Bracket:
+    def counts(self, gap: float | None = None, *, least: float = 0.0) -> Bracket:
         """Return the values to decide by, one for each group, every gap counting as `gap`.
 
-        Gaps are left out if `gap` is None. Values are in [`least`, `most`].
+        Gaps are left out if `gap` is None. Values are in [`least`, 1].
         """
-        values, frequencies = self.group_values(gap, least=least, most=most)
-        return bracketed(values, frequencies, least=least, most=most)
+        values, frequencies = self.group_values(gap, least=least)
+        return bracketed(values, frequencies, least=least, most=1.0)
 
     def group_values(
-        self, gap: float | None = None, *, least: float = 0.0, most: float = 1.0
+        self, gap: float | None = None, *, least: float = 0.0
     ) -> tuple[Floats, Floats]:
         """Return the values of all groups, and how many groups have each; see `counts`."""
         values, frequencies = [self.values], [self.frequencies]
@@ -136,7 +136,7 @@ class Totals:
             values.append(np.array([gap]))
             frequencies.append(np.array([self.gaps]))
         means = [
-            min(most, max(least, (their_sum / _UNIT + (gap or 0.0) * (size - count)) / size))
+            min(1.0, max(least, (their_sum / _UNIT + (gap or 0.0) * (size - count)) / size))
             for size, their_sum, count in self._groups(gap)
         ]
         values.append(np.array(means))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fullrecall.measures import Measure
     from fullrecall.measures.budgets import Cut, Unit
     from fullrecall.report.report import Report
-    from fullrecall.results.summary import ScoreSummary, Summary
+    from fullrecall.results.summary import ScoreSummary
 
 _STYLES: Sequence[tuple[str, str, Any]] = (
     ("#0072b2", "o", "-"),
@@ -54,9 +54,10 @@ def curves(
     if len(units) > 1:
         names = ", ".join(sorted(unit or "contexts" for unit in units))
         raise ParameterError(f"ks must be of one unit, got {names}: draw a plot for each")
+    summary = report.summary(*cuts)
     chosen = [
         score
-        for score in _chosen(report.summary(*cuts), scores)
+        for score in (summary if scores is None else map(summary.__getitem__, scores))
         if any(estimate.mean is not None for estimate in score.values())
     ]
     if not chosen:
@@ -70,14 +71,6 @@ def curves(
     ax.set_ylabel(f"mean {measure.whole.name.replace('_', ' ')}")
     ax.set_title("means with 95% intervals", fontsize="medium")
     return ax
-
-
-def _chosen(summary: Summary, names: Iterable[str] | None) -> list[ScoreSummary]:
-    """Return the scores that are named, all without names; `ReportError` for another."""
-    try:
-        return list(summary) if names is None else [summary[name] for name in names]
-    except KeyError as error:
-        raise ReportError(str(error.args[0])) from None
 
 
 def _draw(ax: Axes, score: ScoreSummary, cuts: Sequence[Measure], name: str) -> None:

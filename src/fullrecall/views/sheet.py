@@ -77,11 +77,6 @@ class Sheet:
         return self.sides or f"l{'r' * len(self.heads)}"
 
     @property
-    def has_text(self) -> bool:
-        """Whether a column holds running text, which needs a line of its own on a terminal."""
-        return "t" in self.aligned[1:]
-
-    @property
     def lines(self) -> list[Line]:
         """The rows of all sections."""
         return [line for section in self.sections for line in section.lines]

@@ -65,37 +65,30 @@ def text_of(*sheets: Sheet) -> str:
 
 def parts(*sheets: Sheet) -> Iterator[RenderableType]:
     """Yield what a console prints of sheets, one below the other: tables, then their notes."""
+    from rich.text import Text
+
     for nth, sheet in enumerate(each for each in sheets if each or each.notes):
         if nth:
             yield ""
-        yield from _parts(sheet)
+        for sentence in sheet.lead:
+            yield Text(one_line(sentence, _LONGEST_LINE), style="bold")
+        if sheet.lead:
+            yield ""
+        if sheet and sheet.aligned[0] == "t":
+            yield sheet.title
+            yield from _numbered(sheet)
+        elif sheet and "t" in sheet.aligned[1:]:  # running text needs lines of its own
+            yield Text(sheet.title, style="bold")
+            yield from _blocks(sheet)
+        elif sheet:
+            yield Grid(sheet)
+        yield from (one_line(note, _LONGEST_LINE) for note in sheet.notes)
 
 
-def _parts(sheet: Sheet) -> Iterator[RenderableType]:
-    from rich.text import Text
-
-    yield from leading(sheet)
-    if sheet and sheet.aligned[0] == "t":
-        yield sheet.title
-        for nth, line in enumerate(sheet.lines, start=1):
-            cells = ", ".join(cell_of(cell).text for cell in line.cells if cell_of(cell).text)
-            yield one_line(f"{nth}. {cell_of(line.label).text}: {cells}", _LONGEST_LINE)
-    elif sheet and sheet.has_text:
-        yield Text(sheet.title, style="bold")
-        yield from _blocks(sheet)
-    elif sheet:
-        yield Grid(sheet)
-    yield from (one_line(note, _LONGEST_LINE) for note in sheet.notes)
-
-
-def leading(sheet: Sheet) -> Iterator[RenderableType]:
-    """Yield what a sheet comes to, and an empty line after it."""
-    from rich.text import Text
-
-    for sentence in sheet.lead:
-        yield Text(one_line(sentence, _LONGEST_LINE), style="bold")
-    if sheet.lead:
-        yield ""
+def _numbered(sheet: Sheet) -> Iterator[str]:
+    for nth, line in enumerate(sheet.lines, start=1):
+        cells = ", ".join(cell_of(cell).text for cell in line.cells if cell_of(cell).text)
+        yield one_line(f"{nth}. {cell_of(line.label).text}: {cells}", _LONGEST_LINE)
 
 
 def _blocks(sheet: Sheet) -> Iterator[RenderableType]:
@@ -103,15 +96,15 @@ def _blocks(sheet: Sheet) -> Iterator[RenderableType]:
     from rich.text import Text
 
     for line in sheet.lines:
-        yield ""
         first, *others = map(cell_of, line.cells)
         label, text = _printable(cell_of(line.label).text), _printable(first.text)
+        yield ""
         yield Text.assemble((label, "bold cyan"), f"  {text}")
         for side, head, cell in zip(sheet.aligned[2:], sheet.heads[1:], others, strict=True):
             if cell.text:
                 name = f"{cell_of(head).text}: " if side == "t" else ""
-                style = _STYLES.get(cell.emphasis, "")
-                yield indented(Text(f"{name}{one_line(cell.text, _LONGEST_LINE)}", style=style))
+                text = f"{name}{one_line(cell.text, _LONGEST_LINE)}"
+                yield indented(Text(text, style=_STYLES.get(cell.emphasis, "")))
 
 
 def indented(part: RenderableType) -> Padding:
