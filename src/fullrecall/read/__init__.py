@@ -13,8 +13,7 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.corpus import Document
-    from fullrecall.read.contexts import read_contexts
-    from fullrecall.read.documents import Documents, documents_of
+    from fullrecall.read.documents import Documents, documents_of, read_contexts
     from fullrecall.read.frames import from_rows
     from fullrecall.read.labels import read_labels
     from fullrecall.read.reading import read
@@ -49,7 +48,7 @@ _MODULES = {
     "from_rows": "frames",
     "from_spans": "traces",
     "read": "reading",
-    "read_contexts": "contexts",
+    "read_contexts": "documents",
     "read_labels": "labels",
     "read_trec": "trec",
     "with_references": "traces",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +17,8 @@ from fullrecall.errors import InputError
 from fullrecall.extras import imported
 from fullrecall.hits import context_of
 from fullrecall.identifiers import as_id, shown
+from fullrecall.read.containers import json_lines
+from fullrecall.read.text_files import FilePath, existing_file
 
 DocumentsLike: TypeAlias = "str | Path | Iterable[Any] | Mapping[Any, str]"
 """A folder, a file, a mapping from IDs to texts, or any iterable of documents."""
@@ -25,6 +28,20 @@ _BLOCKS = (
     "h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tbody td th thead tr ul".split()
 )
 _BLANK_LINES = re.compile(r"\n{2,}")
+
+_NAMES = {
+    "_id": "id",
+    "doc_id": "id",
+    "docid": "id",
+    "chunk_id": "id",
+    "page_content": "text",
+    "content": "text",
+    "contents": "text",
+    "start_index": "start",
+}
+"""Names that BEIR, LangChain, Pyserini and others use for a context's fields."""
+
+_FIELDS = frozenset({"text", "id", "score", "metadata", "source", "start", "end"})
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".jsonl")
 """Files of a folder that are read; a `.jsonl` file holds one document a line."""
@@ -79,11 +96,14 @@ def documents_of(origin: DocumentsLike | Documents) -> Documents:
 
 def _read(origin: Any) -> Iterator[Document]:
     if isinstance(origin, Path):
-        yield from _in_folder(origin) if origin.is_dir() else _in_file(origin, origin.name)
+        paths = _files(origin) if origin.is_dir() else [origin]
+        folder = origin if origin.is_dir() else origin.parent
+        for path in paths:
+            yield from _in_file(path, path.relative_to(folder).as_posix())
     elif isinstance(origin, Mapping):
         for name, item in origin.items():
-            document = _document(item, repr(name)) if not isinstance(item, str) else None
-            yield Document(as_id(name), item if document is None else document.text)
+            text = item if isinstance(item, str) else _document(item, repr(name)).text
+            yield Document(as_id(name), text)
     else:
         for position, item in enumerate(origin):
             yield _document(item, str(position))
@@ -96,15 +116,8 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _in_folder(folder: Path) -> Iterator[Document]:
-    for path in _files(folder):
-        yield from _in_file(path, path.relative_to(folder).as_posix())
-
-
 def _in_file(path: Path, name: str) -> Iterator[Document]:
     if path.suffix.lower() == ".jsonl":
-        from fullrecall.read.contexts import read_contexts
-
         for line, context in enumerate(read_contexts(path), start=1):
             yield _document(context, f"{name}:{line}")
         return
@@ -141,7 +154,8 @@ def _document(item: Any, position: str) -> Document:
     """Return one item as a document; its ID is its own, else its source, else of its text."""
     try:
         context = context_of(item)
-        source = context.source or context.metadata.get("source") or _field(item, "source")
+        own = item.get("source") if isinstance(item, Mapping) else getattr(item, "source", None)
+        source = context.source or context.metadata.get("source") or own
         source = None if source is None else as_id(source)
     except ValueError as error:
         raise InputError(f"documents, item {position}: {error}") from None
@@ -150,14 +164,45 @@ def _document(item: Any, position: str) -> Document:
     if context.id is not None:
         return Document(context.id, context.text, source)
     if source is None:
-        return Document(f"text-{_digest(context.text)}", context.text)
+        digest = sha256(context.text.encode("utf-8", "surrogatepass")).hexdigest()
+        return Document(f"text-{digest[:12]}", context.text)
     page = context.metadata.get("page")
     return Document(source if page is None else f"{source}#page={page}", context.text)
 
 
-def _field(item: Any, name: str) -> Any:
-    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+def read_contexts(path: FilePath) -> Iterator[Context]:
+    """Return the contexts of a JSON Lines file: one object per line, blank lines skipped.
+
+    An object has a `text`, an `id` or both, under these names or those of BEIR, LangChain and
+    Pyserini; what else it has goes into the context's metadata. Raises `InputError` with the
+    line's number for what is no context.
+    """
+    return _contexts(existing_file(path))
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+def _contexts(name: str) -> Iterator[Context]:
+    with closing(json_lines(name)) as rows:
+        try:
+            for line, row in rows:
+                try:
+                    context = _context(row)
+                except ValueError as error:
+                    raise InputError(str(error), line=line) from None
+                yield context
+        except InputError as error:
+            raise error.at(path=name) from None
+
+
+def _context(row: Mapping[str, object]) -> Context:
+    fields: dict[str, Any] = {}
+    more: dict[str, object] = {}
+    for key, value in row.items():
+        own = key if key in _FIELDS else _NAMES.get(key)
+        if own is None or own in fields:
+            more[key] = value
+        elif value is not None:
+            fields[own] = value
+    metadata = fields.get("metadata") or {}
+    if more and isinstance(metadata, dict):
+        fields["metadata"] = {**more, **metadata}
+    return Context(**fields)
