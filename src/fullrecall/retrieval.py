@@ -229,7 +229,8 @@ class Retrieval:
     def at(self, indices: Sequence[int]) -> Retrieval:
         """Return the same record with only the final contexts at these positions, from 0."""
         each_one = ("contexts", "ranks", "read", "call_numbers", "seconds", "other_ids")
-        return replace(self, **{name: _taken(getattr(self, name), indices) for name in each_one})
+        fields: dict[str, Any] = {name: _taken(getattr(self, name), indices) for name in each_one}
+        return replace(self, **fields)
 
     @property
     def stages(self) -> tuple[Stage, ...]:

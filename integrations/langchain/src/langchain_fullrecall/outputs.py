@@ -78,11 +78,6 @@ def _named(output: Mapping[str, Any]) -> list[Any] | None:
     return lists[first]
 
 
-def declares_nothing(output: object) -> bool:
-    """Return whether an output has an empty list under a usual name of documents."""
-    return isinstance(output, Mapping) and any(output.get(key) == [] for key in DOCUMENT_KEYS)
-
-
 def declared_error(output: object) -> str | None:
     """Return why an application says that its retrieval failed."""
     error = output.get("retrieval_error") if isinstance(output, Mapping) else None

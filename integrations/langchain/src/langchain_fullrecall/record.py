@@ -18,7 +18,7 @@ from fullrecall.steps import (
     plain_context,
 )
 from langchain_fullrecall.documents import DocumentReader, IdKey, Original
-from langchain_fullrecall.outputs import declared, declared_error, declares_nothing
+from langchain_fullrecall.outputs import declared, declared_error
 from langchain_fullrecall.selection import Level, missing, selected
 
 
@@ -104,8 +104,6 @@ class Reading(StepReading):
         )
         if error is not None and not final:
             return Retrieval(calls=retrieval.calls, error=error, response=response)
-        if retrieval.error == unseen and declares_nothing(output):
-            return Retrieval((), response=response)
         return self._collapsed(retrieval)
 
     @property

@@ -21,6 +21,7 @@ from fullrecall.result import Result, Status
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.scorers import Scorer
+from fullrecall.steps import brief
 from llama_index.evaluation.fullrecall.inputs import Given, read_call, read_texts
 from llama_index.evaluation.fullrecall.record import Options, reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
@@ -114,14 +115,10 @@ class RecallEvaluator(BaseEvaluator):
         **fields: Any,
     ) -> RecallEvaluationResult:
         """Return the result; needs no event loop, and works inside a running one."""
-        read, failed = self._read(query, response, contexts, fields)
-        if failed is not None:
-            return self._answer(read, {_key(read.sample.retrieved_contexts): failed})
-        lists = self._lists(read.sample)
-        return self._answer(
-            read,
-            {key: score_alone(self.scorer, sample, self._corpus) for key, sample in lists.items()},
-        )
+        given = self._given(query, response, contexts, fields)
+        lists = self._lists(given)
+        results = {key: score_alone(self.scorer, each, self._corpus) for key, each in lists.items()}
+        return self._answer(given, results)
 
     async def aevaluate(
         self,
@@ -131,16 +128,13 @@ class RecallEvaluator(BaseEvaluator):
         **fields: Any,
     ) -> RecallEvaluationResult:
         """Return the result; awaits the scorer's `ascore`, or runs its `score` in a thread."""
-        read, failed = self._read(query, response, contexts, fields)
-        if failed is not None:
-            return self._answer(read, {_key(read.sample.retrieved_contexts): failed})
-        lists = self._lists(read.sample)
+        given = self._given(query, response, contexts, fields)
         # One after the other: what the first has split into claims, the others take over.
         results = {
             key: await ascore_alone(self.scorer, sample, self._corpus)
-            for key, sample in lists.items()
+            for key, sample in self._lists(given).items()
         }
-        return self._answer(read, results)
+        return self._answer(given, results)
 
     def evaluate_response(
         self, query: str | QueryBundle | None = None, response: object = None, **fields: Any
@@ -160,42 +154,36 @@ class RecallEvaluator(BaseEvaluator):
     def _update_prompts(self, prompts_dict: PromptDictType) -> None:
         """Change nothing: the judge's prompts are its own."""
 
-    def _lists(self, sample: Sample) -> dict[_Key, Sample]:
+    def _given(
+        self, query: object, response: object, contexts: object, named: dict[str, Any]
+    ) -> Given:
+        """Return what was given; where it is no sample, with why."""
+        try:
+            given = read_call(
+                self._reading, query=query, response=response, contexts=contexts, named=named
+            )
+        except Exception as error:  # noqa: BLE001 - nodes may be of the user's own class
+            problem = str(error) if isinstance(error, InputError) else brief(error)
+            return Given(read_texts(query, response), problem=f"invalid input: {problem}")
+        return given._replace(sample=given.sample.in_view(self._view))
+
+    def _lists(self, given: Given) -> dict[_Key, Sample]:
         """Return the sample, and as if it had ended at a stage, each list that differs once."""
+        sample = given.sample
+        if given.problem is not None:
+            return {}
         lists = {_key(sample.retrieved_contexts): sample}
         for stage in sample.stages if self._score_stages else ():
             if _key(stage.contexts) not in lists:
                 lists[_key(stage.contexts)] = sample.at_stage(stage.name)
         return lists
 
-    def _unscored(self, problem: str) -> Result:
-        return Result(self.scorer.method, Status.UNSCORED, note=problem)
-
-    def _read(
-        self, query: object, response: object, contexts: object, named: dict[str, Any]
-    ) -> tuple[Given, Result | None]:
-        """Return what was given, and the result that says so where it is no sample."""
-        try:
-            read = read_call(
-                self._reading,
-                query=query,
-                response=response,
-                contexts=contexts,
-                named=named,
-            )
-        except InputError as error:
-            problem = str(error)
-        except Exception as error:  # noqa: BLE001 - nodes may be of the user's own class
-            problem = f"{type(error).__name__}: {error}"
-        else:
-            return read._replace(sample=read.sample.in_view(self._view)), None
-        return Given(read_texts(query, response)), self._unscored(f"invalid input: {problem}")
-
-    def _answer(self, read: Given, results: Mapping[_Key, Result]) -> RecallEvaluationResult:
+    def _answer(self, given: Given, results: Mapping[_Key, Result]) -> RecallEvaluationResult:
         """Return the results in LlamaIndex's form, with what may help in the note."""
-        sample = read.sample
+        sample = given.sample
         contexts = sample.retrieved_contexts
-        result = results[_key(contexts)]
+        unscored = Result(self.scorer.method, Status.UNSCORED, note=given.problem or "")
+        result = results.get(_key(contexts), unscored)
         stages = {
             stage.name: results[_key(stage.contexts)]
             for stage in (sample.stages if self._score_stages else ())
@@ -204,11 +192,11 @@ class RecallEvaluator(BaseEvaluator):
         score = result[self.measures[0]]
         scored = score is not None
         notes = [result.note]
-        if read.nodes and not result.score:
-            other_ids = self._reading.reader.other_ids(read.nodes)
+        if given.nodes and not result.score:
+            other_ids = self._reading.reader.other_ids(given.nodes)
             notes.append(ids_seen(sample, other_ids).hint(sample))
-        if read.unused and not scored:
-            notes.append(f"not used: {', '.join(read.unused)}")
+        if given.unused and not scored:
+            notes.append(f"not used: {', '.join(given.unused)}")
         result = replace(result, note="; ".join(filter(None, notes)))
         return RecallEvaluationResult(
             query=sample.user_input,

@@ -35,11 +35,12 @@ _FRAMEWORK_NAMES = {"sleep_time_in_seconds"}
 
 
 class Given(NamedTuple):
-    """A sample, the nodes that its contexts were read from, and the arguments not used."""
+    """A sample, the nodes of its contexts, the arguments not used, and why it is no sample."""
 
     sample: Sample
     nodes: Sequence[NodeLike] = ()
     unused: Sequence[str] = ()
+    problem: str | None = None
 
 
 class Found(NamedTuple):
