@@ -27,7 +27,7 @@ from fullrecall.cli.source import (
 from fullrecall.counts import counted
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import Options, RunOptions
-from fullrecall.report import Report, signing
+from fullrecall.report import Report, Summary, signing
 from fullrecall.run.budget import Budget
 from fullrecall.views import terminal
 from fullrecall.views.summaries import summary_sheet
@@ -144,12 +144,13 @@ def evaluate(
     bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens", "cost")}
     budget = _budget(bounds, price, judge)
     to_ask = None if retriever is None else retriever_of(retriever)
-    reading: Any = {"rename": rename or (), "format": format, "id_key": id_key}
-    if run is not None:
-        reading |= {"retriever": retriever, "references": references}
-        samples = samples_of_run(files, run, **reading)
+    reading: Any = {"rename": rename or (), "format": format}
+    reading["id_key"] = id_key if to_ask is None else None
+    if run is None:
+        samples = samples_of(files, **reading)
     else:
-        samples = samples_of(files, **{**reading, "id_key": None if to_ask else id_key})
+        others = {"retriever": retriever, "references": references, "id_key": id_key}
+        samples = samples_of_run(files, run, **{**reading, **others})
     joined = None
     if references is not None:
         samples, joined = joined_with(samples, references)
@@ -175,9 +176,9 @@ def evaluate(
         "corpus": corpus,
         "budget": budget,
         "retriever": to_ask,
-        "id_key": None if to_ask is None else id_key,
         "progress": not (quiet or as_json),
         "sink": misses.add,
+        "id_key": None if to_ask is None else id_key,
         **settings,  # type: ignore[typeddict-item]
     }
     is_counted = options["progress"] and not (run or id_key or references or format)
@@ -191,22 +192,31 @@ def evaluate(
     )
     totals = report.summary(*measures)
     if as_json:
-        spent = report.spent
-        is_spent = spent is not None and spent.sentence()
-        more = {"spent": spent.to_dict()} if spent is not None and is_spent else {}
-        write_json({**totals.to_dict(), **more})
+        _write(report, totals)
     elif any(score.scored for score in totals):
-        sheet = summary_sheet(totals)
-        show(terminal.Grid(sheet))
-        if not quiet:
-            notes = [*map(as_options, sheet.notes), *_notes(report, joined)]
-            notes += [] if scorer else [f"Scored {', '.join(method.name for method in methods)}."]
-            notes += [] if stopped or output is None else [f"Saved to {output}."]
-            listed = list(misses.shown())
-            show("", *notes, *(["", *listed] if notes and listed else listed))
+        notes = list(_notes(report, joined))
+        notes += [] if scorer else [f"Scored {', '.join(method.name for method in methods)}."]
+        notes += [] if stopped or output is None else [f"Saved to {output}."]
+        _show(totals, None if quiet else notes, misses)
     if stopped is not None:
         explain(stopped, report, totals, output, options)
     check_something_scored(totals)
+
+
+def _show(totals: Summary, notes: Sequence[str] | None, misses: MissedSamples) -> None:
+    """Print the table; the notes and what was missed, unless `notes` are None."""
+    sheet = summary_sheet(totals)
+    show(terminal.Grid(sheet))
+    if notes is not None:
+        every, listed = [*map(as_options, sheet.notes), *notes], list(misses.shown())
+        show("", *every, *(["", *listed] if every and listed else listed))
+
+
+def _write(report: Report, totals: Summary) -> None:
+    """Write the summary as JSON, with what the run spent."""
+    spent = report.spent
+    more = {} if spent is None or not spent.sentence() else {"spent": spent.to_dict()}
+    write_json({**totals.to_dict(), **more})
 
 
 def _check_files(

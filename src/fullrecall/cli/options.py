@@ -135,36 +135,24 @@ def flags_of(name: str) -> tuple[str, ...]:
     return _FLAGS.get(name, (f"--{name.replace('_', '-')}",))
 
 
-METAVARS: Mapping[str, str] = {
-    "base_url": "URL",
-    "budget_cost": "COST",
-    "corpus": "PATH",
-    "deadline": "SECONDS",
-    "documents": "DOCUMENTS",
-    "exact": "MODULE:NAME",
-    "judge": "JUDGE",
-    "k": "K",
-    "largest": "K",
-    "price": "PROMPT,COMPLETION",
-    "report": "REPORT",
-    "retriever": "MODULE:NAME",
-    "samples": "SET",
-    "timeout": "SECONDS",
-}
-"""What stands for the value of an option, where its type does not say."""
-
-
 class Common:
     """Options that several commands have.
 
     - `as_json`: Print JSON and nothing else.
-    - `base_url`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
+    - `base_url URL`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
     - `budget_calls`: Maximum requests; the rest is unscored.
-    - `budget_cost`: Maximum cost, by --price.
+    - `budget_cost COST`: Maximum cost, by --price.
     - `budget_tokens`: Maximum prompt plus completion tokens.
     - `confidence`: Confidence of intervals, bounds, and outcomes.
-    - `deadline`: Time limit for the run; the rest is unscored. Default: none.
+    - `deadline SECONDS`: Time limit for the run; the rest is unscored. Default: none.
     - `documents`: A folder or a file of what is searched.
+    - `corpus PATH`: What is indexed.
+    - `exact MODULE:NAME`: An exact search.
+    - `judge JUDGE`: Judge of claims.
+    - `k K`: Count the first K contexts.
+    - `largest K`: Largest K to try.
+    - `price PROMPT,COMPLETION`: Price per million tokens.
+    - `retriever MODULE:NAME`: A Python function that retrieves.
     - `ks`: Recall of the first K contexts, in place of the default measures; beside --measure.
     - `markdown`: Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY.
     - `max_concurrency`: Maximum concurrent requests.
@@ -172,9 +160,9 @@ class Common:
       Default: recall at 1, 3, 5, 10, and over all retrieved contexts.
     - `quiet`: Show no progress.
     - `report`: Report saved by `evaluate --output`.
-    - `samples`: A file of samples.
+    - `samples SET`: A file of samples.
     - `score`: Score to use, such as id_recall. Default: the only one that fits.
     - `seed`: Random seed.
     - `store`: Save model answers here (.sqlite) to resume a stopped run.
-    - `timeout`: Time limit per request; retried once.
+    - `timeout SECONDS`: Time limit per request; retried once.
     """

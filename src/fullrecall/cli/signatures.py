@@ -22,7 +22,7 @@ import typer
 
 from fullrecall.cli.console import fail, noting
 from fullrecall.cli.exits import INTERRUPTED
-from fullrecall.cli.options import METAVARS, Common, Kind, flags_of
+from fullrecall.cli.options import Common, Kind, flags_of
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError
 
@@ -81,7 +81,10 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
         is_listed = parameter.kind is Parameter.KEYWORD_ONLY and parameter.name in order
         return parameter.kind, order.index(parameter.name) if is_listed else len(order)
 
-    parameters = sorted(_parameters(function, {**_COMMON, **described}), key=place)
+    for name, common in _COMMON.items():
+        own = described.get(name, common)
+        described[name] = own._replace(metavar=own.metavar or common.metavar)
+    parameters = sorted(_parameters(function, described), key=place)
 
     def run(**values: Any) -> None:
         try:
@@ -147,7 +150,7 @@ def _type_of(annotation: str) -> Any:
 
 def _argument(parameter: Parameter, kind: Any, described: Description) -> Parameter:
     kind, read = _parts(kind)
-    metavar = described.metavar or METAVARS.get(parameter.name, parameter.name.upper())
+    metavar = described.metavar or parameter.name.upper()
     info = typer.Argument(
         metavar=metavar, show_default=False, help=described.text, **read.settings()
     )
@@ -158,7 +161,7 @@ def _option(name: str, kind: Any, default: Any, described: Description) -> Param
     kind, read = _parts(kind)
     kind = kind if read.parser is None or get_origin(kind) is list else Any
     default = None if default == () else default
-    metavar = described.metavar or METAVARS.get(name) or read.metavar or _metavar(kind)
+    metavar = described.metavar or read.metavar or _metavar(kind)
     flags = flags_of(name)
     if kind is bool:
         flags = (f"{flags[0]}/--no-{flags[0][2:]}",) if default else flags
