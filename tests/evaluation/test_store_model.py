@@ -355,7 +355,7 @@ class TestLedger(LedgerMachine.TestCase):  # type: ignore[name-defined,misc]
     """`FULLRECALL_STORE_STEPS` says how many steps are taken."""
 
     def runTest(self) -> None:  # noqa: N802 - unittest's name for it
-        """Take the steps, again with another seed where a kind is missing; each is bounded."""
+        """Take the steps, again with another seed where too few were taken; each is bounded."""
         kinds = {"submit", "cancel", "cancel_a_shared_ask", "deadline", "ctrl_c", "two_threads",
                  "fork", "kill", "kill_the_holder", "reopen", "ask_again"}  # fmt: skip
         before = Counter(LedgerMachine.taken)
@@ -364,7 +364,8 @@ class TestLedger(LedgerMachine.TestCase):  # type: ignore[name-defined,misc]
             seed(number)(LedgerMachine)
             super().runTest()
             taken = LedgerMachine.taken - before
-            if set(taken) == kinds and min(taken.values()) >= STEPS / 100:
+            is_enough = taken.total() >= STEPS * 0.8 and min(taken.values()) >= STEPS / 100
+            if set(taken) == kinds and is_enough:
                 break
         assert set(taken) == kinds
         assert min(taken.values()) >= STEPS / 100, taken

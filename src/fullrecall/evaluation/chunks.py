@@ -70,88 +70,72 @@ def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
         yield chunk
 
 
-class ChunkScorer:
-    """Scores chunks of samples."""
+def part_of(
+    chunk: Sequence[SampleLike],
+    first: int,
+    scorers: Sequence[Scorer],
+    as_sample: Callable[[object, int], Sample],
+) -> MemoryPart:
+    """Return the scores of samples, of which the first stands at position `first`.
 
-    def __init__(
-        self, scorers: Sequence[Scorer], as_sample: Callable[[object, int], Sample]
-    ) -> None:
-        self._scorers = scorers
-        self._as_sample = as_sample
-        self._only_ids = all(type(scorer) is IdRecall for scorer in scorers)
+    Raises `InputError`, naming the position, for an item that is not a sample.
+    """
+    from fullrecall.table.part import MemoryPart
 
-    def part(self, chunk: Sequence[SampleLike], first: int) -> MemoryPart:
-        """Return the scores of samples, of which the first stands at position `first`.
+    by_id = [type(scorer) is IdRecall for scorer in scorers]
+    if all(by_id):
+        part = _of_mappings(chunk, scorers)
+        if part is not None:
+            return part
+    samples = [as_sample(item, first + nth) for nth, item in enumerate(chunk)]
+    ids = id_columns(samples) if any(by_id) else None
+    columns, later = [], []
+    for scorer, is_by_id in zip(scorers, by_id, strict=True):
+        own = ids if is_by_id else None
+        columns.append(_scored(scorer, samples) if own is None else own)
+        later.append(_later(scorer, follows=own is not None))
+    return MemoryPart(samples, columns, later)
 
-        Raises `InputError`, naming the position, for an item that is not a sample.
-        """
-        from fullrecall.table.part import MemoryPart
 
-        if self._only_ids:
-            part = self._of_mappings(chunk)
-            if part is not None:
-                return part
-        samples = [self._as_sample(item, first + nth) for nth, item in enumerate(chunk)]
-        ids = id_columns(samples) if any(self._is_by_id(s) for s in self._scorers) else None
-        columns = [self._columns(scorer, samples, ids) for scorer in self._scorers]
-        return MemoryPart(
-            samples,
-            columns,
-            [
-                self._later(scorer, follows=ids is not None and self._is_by_id(scorer))
-                for scorer in self._scorers
-            ],
-        )
+def _later(scorer: Scorer, *, follows: bool) -> Rescored:
+    from fullrecall.table.part import Rescored
 
-    @staticmethod
-    def _is_by_id(scorer: Scorer) -> bool:
-        return type(scorer) is IdRecall
+    return Rescored(lambda sample: score_one(scorer, sample), follows)
 
-    @staticmethod
-    def _later(scorer: Scorer, *, follows: bool) -> Rescored:
-        from fullrecall.table.part import Rescored
 
-        return Rescored(lambda sample: score_one(scorer, sample), follows)
+def _scored(scorer: Scorer, samples: Sequence[Sample]) -> ScoreColumns:
+    from fullrecall.table.part import ScoreColumns
 
-    def _columns(
-        self, scorer: Scorer, samples: Sequence[Sample], ids: ScoreColumns | None
-    ) -> ScoreColumns:
-        from fullrecall.table.part import ScoreColumns
+    if _is_pure_text(scorer) and not any(
+        is_special(sample) or (sample.reference_contexts is None and sample.forbids)
+        for sample in samples
+    ):
+        return scorer.columns(samples)
+    return ScoreColumns.of([score_one(scorer, sample) for sample in samples])
 
-        if _is_pure_text(scorer) and not any(
-            is_special(sample) or (sample.reference_contexts is None and sample.forbids)
-            for sample in samples
-        ):
-            return scorer.columns(samples)
-        if ids is not None and self._is_by_id(scorer):
-            return ids
-        return ScoreColumns.of([score_one(scorer, sample) for sample in samples])
 
-    def _of_mappings(self, chunk: Sequence[SampleLike]) -> MemoryPart | None:
-        """Return the part of mappings of texts and lists of texts; None for any others."""
-        from fullrecall.table.ids import IdPart, IdSamples, Names, distinct, score_ids
+def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> MemoryPart | None:
+    """Return the part of mappings of texts and lists of texts; None for any others."""
+    from fullrecall.table.ids import IdPart, IdSamples, Names, distinct, score_ids
 
-        fields = _columns_of(chunk)
-        if fields is None:
-            return None
-        lists = _texts(fields["retrieved_context_ids"])
-        reference_lists = _texts(fields["reference_context_ids"])
-        if lists is None or reference_lists is None:
-            return None
-        (retrieved, every), references = lists, distinct(reference_lists[0])
-        scores = score_ids(retrieved, references)
-        samples = IdSamples(
-            Names.of(retrieved, every),
-            Names(list(chain.from_iterable(references)), scores.outcomes.first.offsets),
-            fields.get("id") or [None] * len(chunk),
-            fields.get("user_input", ()),
-            fields.get("group", ()),
-        )
-        return IdPart(
-            samples,
-            [scores] * len(self._scorers),
-            [self._later(scorer, follows=True) for scorer in self._scorers],
-        )
+    fields = _columns_of(chunk)
+    if fields is None:
+        return None
+    lists = _texts(fields["retrieved_context_ids"])
+    reference_lists = _texts(fields["reference_context_ids"])
+    if lists is None or reference_lists is None:
+        return None
+    (retrieved, every), references = lists, distinct(reference_lists[0])
+    scores = score_ids(retrieved, references)
+    samples = IdSamples(
+        Names.of(retrieved, every),
+        Names(list(chain.from_iterable(references)), scores.outcomes.first.offsets),
+        fields.get("id") or [None] * len(chunk),
+        fields.get("user_input", ()),
+        fields.get("group", ()),
+    )
+    later = [_later(scorer, follows=True) for scorer in scorers]
+    return IdPart(samples, [scores] * len(scorers), later)
 
 
 def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:

@@ -195,16 +195,16 @@ def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusInd
 
 def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored) -> None:
     """Score samples many at a time; all that were read are scored, whatever ends the run."""
-    from fullrecall.evaluation.chunks import ChunkScorer, chunks
+    from fullrecall.evaluation.chunks import chunks, part_of
 
-    scorer = ChunkScorer(run.scorers, as_sample_at)
     for chunk in chunks(samples if type(samples) is list else _items(samples)):
         first = scored.count + 1
         try:
-            part = scorer.part(chunk, first)
+            part = part_of(chunk, first, run.scorers, as_sample_at)
         except InputError as error:
             if error.line is not None and error.line > first:
-                scored.add_part(scorer.part(chunk[: error.line - first], first))
+                read = chunk[: error.line - first]
+                scored.add_part(part_of(read, first, run.scorers, as_sample_at))
             raise
         scored.add_part(part)
         run.counted(part)

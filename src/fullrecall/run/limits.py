@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from fullrecall.errors import ParameterError
 from fullrecall.models.retries import MOST, Retries
+from fullrecall.parameters import check_k
 
 if TYPE_CHECKING:
     from fullrecall.run.address import StoreLike
@@ -39,10 +40,7 @@ class Limits:
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
-        if not _is_whole(self.max_concurrency, 1):
-            raise ParameterError(
-                f"max_concurrency must be a whole number >= 1, got {self.max_concurrency!r}"
-            )
+        check_k(self.max_concurrency, "max_concurrency")
         for name in ("timeout", "deadline"):
             value = getattr(self, name)
             if value is not None and (
@@ -51,7 +49,9 @@ class Limits:
                 raise ParameterError(
                     f"{name} must be a number of seconds > 0 or None, got {value!r}"
                 )
-        if not isinstance(self.retries, Retries) and not _is_whole(self.retries, 0):
+        retries = self.retries
+        is_whole = isinstance(retries, int) and not isinstance(retries, bool) and retries >= 0
+        if not isinstance(retries, Retries) and not is_whole:
             raise ParameterError(
                 f"retries must be a whole number >= 0 or a Retries, got {self.retries!r}"
             )
@@ -59,7 +59,3 @@ class Limits:
     def retrying(self) -> Retries:
         """Return how failed requests are sent again."""
         return self.retries if isinstance(self.retries, Retries) else Retries(self.retries)
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
