@@ -326,9 +326,9 @@ class Report:
         why. Raises `ParameterError` for another backend, and `MissingExtraError` where the library
         is not installed.
         """
-        from fullrecall.views import frames
+        from fullrecall.views import exports
 
-        return frame_of(*frames.scores(self, measures), backend, "Report.to_frame()")
+        return frame_of(*exports.scores_of(self, measures), backend, "Report.to_frame()")
 
     def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, one JSON object: the summary and each sample's scores.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import Any
 
 import numpy as np
 
 from fullrecall.measures import Measure, calls
-from fullrecall.measures.budgets import budgets_to
 from fullrecall.results.plain import plain_of
 from fullrecall.table import paid
 from fullrecall.table.costs import Costs
@@ -18,9 +16,6 @@ from fullrecall.table.table import Table
 
 _MOST_CALLS = 30
 """Calls after which a curve is no longer read call by call."""
-
-_MOST_BUDGETS = 12
-"""Budgets of tokens at which a curve is read."""
 
 
 @dataclass(frozen=True)
@@ -84,24 +79,6 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     )
     share = None if curve.last_gain is None else _share_of_tokens(costs, curve.last_gain)
     return replace(curve, tokens=share)
-
-
-def over_tokens(table: Table, score: int, measure: Measure) -> dict[int, float]:
-    """Return the mean of a measure within some budgets of tokens, ascending; empty if unknown."""
-    tokens = [table.costs(owner).tokens for owner, part in enumerate(table.parts) if part.has_texts]
-    token_costs = np.concatenate([np.zeros(0), *tokens])
-    token_costs = token_costs[~np.isnan(token_costs)]
-    if not len(token_costs):
-        return {}
-    budgets = [
-        each for each in budgets_to("tokens", token_costs.max()) if each.amount >= token_costs.min()
-    ]
-    means = {}
-    for budget in [*budgets[:: ceil(len(budgets) / _MOST_BUDGETS)], budgets[-1]]:
-        values = table.values(score, measure @ budget)
-        if not np.isnan(values).all():
-            means[int(budget.amount)] = float(np.nanmean(values))
-    return means
 
 
 def _new_targets(table: Table, score: int, costs: list[Costs], count: int) -> Integers:

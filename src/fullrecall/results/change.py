@@ -92,7 +92,12 @@ def change(
     check_share(confidence, "confidence", whole=False)
     if not 0 < range <= 1:
         raise ParameterError(f"range must be above 0 and at most 1, got {range!r}")
-    values = _checked(np.asarray(differences, dtype=np.float64).ravel(), range)
+    values = np.asarray(differences, dtype=np.float64).ravel()
+    wrong = values[~(np.abs(values) <= range + _ROUNDING)]
+    if len(wrong):
+        bad = float(wrong[0])
+        raise ParameterError(f"differences must be from {-range:g} to {range:g}, got {bad!r}")
+    values = np.clip(values, -range, range)
     frequencies = None if counts is None else np.asarray(counts, dtype=np.float64).ravel()
     if not len(values):
         return Change()
@@ -142,16 +147,6 @@ def corrected(changes: Sequence[_Change]) -> list[_Change]:
         )
         for each, p in zip(changes, adjusted, strict=True)
     ]
-
-
-def _checked(values: Floats, largest: float) -> Floats:
-    """Return the values; differences that exceed the range by rounding only are put right."""
-    wrong = values[~(np.abs(values) <= largest + _ROUNDING)]
-    if len(wrong):
-        raise ParameterError(
-            f"differences must be from {-largest:g} to {largest:g}, got {float(wrong[0])!r}"
-        )
-    return np.clip(values, -largest, largest)
 
 
 MOST_FLIPS = 10_000

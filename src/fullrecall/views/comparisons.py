@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.results.change import Direction
-from fullrecall.results.question_cost import QuestionCost, cost_change, question_cost, shown_seconds
+from fullrecall.results.question_cost import cost_change, question_cost
 from fullrecall.views import markdown
 from fullrecall.views.sheet import Cell, CellLike, Line, Section, Sheet
 from fullrecall.views.summaries import measure_lines, partial
@@ -203,7 +203,7 @@ def runs_sheet(runs: Comparisons) -> Sheet:
                 for name, change in changes.items()
             ]
     for name, report in runs.items():
-        cells[name] += _cost_cells(question_cost(report.table))
+        cells[name].append(str(question_cost(report.table) or NOTHING))
     notes = [
         "intervals: each at its own confidence; better and worse: at one error rate for all (Holm)",
         *(
@@ -213,7 +213,7 @@ def runs_sheet(runs: Comparisons) -> Sheet:
         ),
     ]
     lines = [Line(one_line(name, 60), of) for name, of in cells.items()]
-    heads += ["contexts", "tokens", "p50 s"]
+    heads.append("a question costs")
     return Sheet(heads, [Section("mean", lines)], notes, lead=lead)
 
 
@@ -221,14 +221,6 @@ def _change_cells(change: Difference | None) -> list[CellLike]:
     if change is None:
         return ["", "", ""]
     return [signed(change.difference), signed_between(change.interval), verdict_of(change)]
-
-
-def _cost_cells(cost: QuestionCost | None) -> list[CellLike]:
-    if cost is None:
-        return [NOTHING, NOTHING, NOTHING]
-    tokens = NOTHING if cost.tokens is None else f"{cost.tokens:,.0f}"
-    seconds = shown_seconds(cost.seconds.p50) if cost.seconds else NOTHING
-    return [f"{cost.contexts:.3g}", tokens, seconds]
 
 
 def comparison_markdown(comparison: Comparison, flips: int = 5) -> str:

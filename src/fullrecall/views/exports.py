@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullrecall.counts import counted
-from fullrecall.views import frames, spreadsheet
+from fullrecall.dataframes import Cells
+from fullrecall.measures import as_measures
+from fullrecall.results.summary import default_measures
+from fullrecall.views import spreadsheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
+    from fullrecall.result import Method
     from fullrecall.results.summary import ScoreSummary, Summary
 
 
@@ -27,7 +32,7 @@ def as_json(content: Mapping[str, Any], kind: str) -> str:
 
 def scores_as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
     """Return one JSON object; see `Report.to_json`."""
-    read = frames.measures_of(report.methods, measures)
+    read = measures_of(report.methods, measures)
     samples = [
         {
             "sample": row.label,
@@ -53,7 +58,7 @@ def scores_as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
 
 def scores_as_csv(report: Report, measures: Sequence[Measure], delimiter: str) -> str:
     """Return a head and one line for each row; see `Report.to_csv`."""
-    columns, rows = frames.scores(report, measures)
+    columns, rows = scores_of(report, measures)
     return spreadsheet.table([list(columns), *rows], delimiter)
 
 
@@ -129,3 +134,41 @@ def _numbers(score: ScoreSummary) -> dict[str, float | None]:
 
 def _cleaned(name: str) -> str:
     return re.sub("__+", "_", _OTHER.sub("_", name)).strip("_.")
+
+
+Columns: TypeAlias = dict[str, Cells]
+"""Names of columns, in order, with what they hold."""
+
+Rows: TypeAlias = Iterator[list[Any]]
+
+
+def scores_of(report: Report, measures: Sequence[Measure]) -> tuple[Columns, Rows]:
+    """Return one row per sample; see `Report.to_frame`."""
+    read = measures_of(report.methods, measures)
+    columns: Columns = dict.fromkeys(("sample", "user_input", "group"), str)
+    for method, labels in zip(report.methods, read, strict=True):
+        columns |= dict.fromkeys(labels, float)
+        columns |= dict.fromkeys((f"{method.name}_status", f"{method.name}_reason"), str)
+
+    def rows() -> Rows:
+        for row in report.rows:
+            sample = row.sample
+            cells: dict[str, Any] = {"sample": row.label, "user_input": sample.user_input}
+            cells["group"] = sample.group
+            for result, labels in zip(row.results, read, strict=True):
+                cells |= {label: result[measure] for label, measure in labels.items()}
+                cells[f"{result.method.name}_status"] = str(result.status)
+                cells[f"{result.method.name}_reason"] = result.reason
+            yield [cells.get(name) for name in columns]
+
+    return columns, rows()
+
+
+def measures_of(methods: Sequence[Method], measures: Sequence[Measure]) -> list[dict[str, Measure]]:
+    """Return the measures of each score by their columns: by default all, then each k."""
+    requested = as_measures(measures)
+    read = []
+    for method in methods:
+        *cut, whole = default_measures(method)
+        read.append({method.label(measure): measure for measure in requested or (whole, *cut)})
+    return read

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.results.bounds import CONFIDENCE
-from fullrecall.results.calls import over_tokens
 from fullrecall.views.comparisons import difference_cells, difference_heads
 from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, chart
 from fullrecall.views.sheet import Bar, Cell, Line, Section, Sheet
@@ -50,7 +49,7 @@ def tables(
         return {"overview": _changes_sheet(subject), "panels": panels, "funnel": None}
     return {
         "overview": _scores_sheet(subject, summary, misses),
-        "panels": [*_panels(subject, summary), *_over_budgets(subject, summary)],
+        "panels": [*_panels(subject, summary), *_over_calls(subject, summary)],
         "funnel": _funnel_sheet(summary),
     }
 
@@ -152,25 +151,16 @@ def _panels(subject: Subject, summary: Summary) -> Iterator[Panel]:
             yield Panel(drawn, caption, _panel_sheet(drawn, {}), numbers)
 
 
-def _over_budgets(subject: Subject, summary: Summary) -> Iterator[Panel]:
-    """Yield charts over calls and tokens, where agents made several calls and nobody asked."""
-    table, units = subject.last.table, {family.unit for family in subject.families}
-    called = any(score.over_calls for score in summary)
-    for unit in ("calls", "tokens") if called else ():
-        if unit in units:
-            continue
-        figures = []
-        for nth, score in enumerate(summary):
-            means: Mapping[int, float] = {}
-            if unit == "tokens":
-                means = over_tokens(table, nth, score.method.headline)
-            elif score.over_calls:
-                means = dict(enumerate(score.over_calls.means, 1))
-            figures.append([Figure(amount, mean, None) for amount, mean in means.items()])
-        drawn = chart(_scores_curves(subject, figures), unit)
-        if drawn is not None:
-            everywhere = range(len(subject.choices))
-            yield Panel(drawn, f"Mean over {unit}", _panel_sheet(drawn, {}), list(everywhere))
+def _over_calls(subject: Subject, summary: Summary) -> Iterator[Panel]:
+    """Yield a chart over calls, where agents made several and nobody asked."""
+    if any(family.unit == "calls" for family in subject.families):
+        return
+    curves = [() if score.over_calls is None else score.over_calls.means for score in summary]
+    figures = [[Figure(n, mean, None) for n, mean in enumerate(means, 1)] for means in curves]
+    drawn = chart(_scores_curves(subject, figures), "calls") if any(curves) else None
+    if drawn is not None:
+        everywhere = range(len(subject.choices))
+        yield Panel(drawn, "Mean over calls", _panel_sheet(drawn, {}), list(everywhere))
 
 
 def _scores_curves(subject: Subject, figures: Sequence[Sequence[Figure]]) -> list[Curve]:
