@@ -303,35 +303,23 @@ def _ambiguous(rows: Sequence[Any]) -> InputError:
 def _array_rows(result: object) -> Iterable[object] | None:
     """Return the rows of one query where a library answers several at once: as arrays or lists."""
     columns = (_get(result, "documents"), _get(result, "scores"))
-    if all(map(_is_matrix, columns)):
-        return _scored_rows(*columns)
+    if all(map(_is_matrix, columns)):  # BM25S: what its corpus has, or positions
+        documents, scores = (_of_one_query(column.tolist()) for column in columns)
+        fields = (
+            row if isinstance(row, Mapping) else {"text" if isinstance(row, str) else "id": row}
+            for row in documents
+        )
+        return [{**row, "score": score} for row, score in zip(fields, scores, strict=True)]
     if type(result) is tuple and len(result) == 2 and all(map(_is_matrix, result)):  # noqa: PLR2004
-        return _numbers_found(*result)
+        distances, numbers = result  # of FAISS; what stands before the numbers may be distances
+        if (distances.dtype.kind, numbers.dtype.kind) != ("f", "i"):
+            raise InputError("expected a pair of distances and ids, as FAISS returns it")
+        return _of_one_query(numbers.tolist())  # type: ignore[no-any-return]
     lists: Any = result
     is_several = type(lists) is list and lists and all(type(inner) is list for inner in lists)
     if is_several and not _are_unnamed(lists):
-        rows: list[object] = _of_one_query(lists)  # Milvus
-        return rows
+        return _of_one_query(lists)  # type: ignore[no-any-return]  # Milvus
     return None
-
-
-def _scored_rows(documents: Any, scores: Any) -> list[object]:
-    """Return BM25S's documents, which are what its corpus has, or positions, with their scores."""
-    rows = zip(_of_one_query(documents.tolist()), _of_one_query(scores.tolist()), strict=True)
-    return [
-        {**row, "score": score}
-        if isinstance(row, Mapping)
-        else {"text" if isinstance(row, str) else "id": row, "score": score}
-        for row, score in rows
-    ]
-
-
-def _numbers_found(distances: Any, numbers: Any) -> list[object]:
-    """Return FAISS's positions of one query; what stands before them may be distances."""
-    if (distances.dtype.kind, numbers.dtype.kind) != ("f", "i"):
-        raise InputError("expected a pair of distances and ids, as FAISS returns it")
-    rows: list[object] = _of_one_query(numbers.tolist())
-    return rows
 
 
 def _of_one_query(results: Sequence[Any]) -> Any:

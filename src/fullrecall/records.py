@@ -173,7 +173,9 @@ class ResultRecord(Record):
             raise ValueError("an undefined result must have no targets")
         if self.status != Status.SCORED and not self.note:
             raise ValueError(f"an {self.status} result must have a note with the reason")
-        most = max(map(_last_position, self.findings), default=0)
+        ranks = [rank for finding in self.findings for rank in finding.ranks]
+        ranks += [item.rank for finding in self.findings for item in finding.evidence]
+        most = max(ranks, default=0)
         if most > self.retrieved:
             raise ValueError(f"a rank must be at most retrieved={self.retrieved}, got {most}")
         if self.ranks is not None and (
@@ -206,12 +208,6 @@ class ResultRecord(Record):
             Usage() if self.usage is _NO_USAGE else Usage(**dict(self.usage)),
             None if self.ranks is None else tuple(self.ranks),
         )
-
-
-def _last_position(finding: FindingRecord) -> int:
-    """Return the last position that a finding names, 0 for none."""
-    last = finding.ranks[-1] if finding.ranks else 0
-    return max([item.rank for item in finding.evidence] + [last]) if finding.evidence else last
 
 
 class MethodRecord(Record):

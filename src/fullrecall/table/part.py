@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fullrecall.calls import failures
-from fullrecall.findings import Findings, Target
+from fullrecall.findings import Target
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
@@ -153,7 +153,9 @@ class Part(ABC):
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
         """Return a number for the targets of each row; see `Table.target_digests`."""
-        return digests_of([result.findings for result in self.results(score)])
+        findings = [result.findings for result in self.results(score)]
+        hashes = [_target_hash(finding.target) for row in findings for finding in row]
+        return hash_sums(_mixed(hashes), offsets_of(map(len, findings)))
 
 
 class MemoryPart(Part):
@@ -299,22 +301,10 @@ class Selection(Part):
         return [columns[owner][row] for owner, row in pairs]
 
 
-def digests_of(findings: Sequence[Findings]) -> NDArray[np.uint64]:
-    """Return the sum of the hashes of each row's targets."""
-    hashes = target_hashes([finding.target for row in findings for finding in row])
-    return hash_sums(hashes, offsets_of(map(len, findings)))
-
-
-def target_hashes(targets: Sequence[Target]) -> NDArray[np.uint64]:
-    """Return a number for each target, which holds within one process only."""
-    return _mixed(
-        [
-            hash(
-                target.any_of[0] if target[1:] == (1.0, 1.0) and len(target.any_of) == 1 else target
-            )
-            for target in targets
-        ]
-    )
+def _target_hash(target: Target) -> int:
+    """Return a number for a target, which holds within one process only."""
+    is_name = target[1:] == (1.0, 1.0) and len(target.any_of) == 1
+    return hash(target.any_of[0] if is_name else target)
 
 
 def name_hashes(names: Sequence[str]) -> NDArray[np.uint64]:
