@@ -35,6 +35,24 @@ _PUT = """INSERT OR REPLACE INTO asks SELECT ?, ?, ?, id, ?, ?, ?, ?, ?, ?
     FROM names WHERE name = ?"""
 
 
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine sleeps
+
+
+def _steady() -> float:
+    return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
+
+
+_BEGIN = time.time() - _steady()
+
+
+def seconds() -> float:
+    """Return the time since the epoch, by a clock that does not follow who sets the machine's.
+
+    A process that starts after the clock was set, and one from before, disagree by as much.
+    """
+    return _BEGIN + _steady()
+
+
 @dataclass(eq=False)
 class _Job:
     """A change for the writer's next transaction, and who waits for it."""
@@ -263,7 +281,7 @@ def _entry(connection: sqlite3.Connection, key: str) -> Entry:
 def _amended(connection: sqlite3.Connection, key: str, change: Change[T]) -> T:
     """Change a record; return what the change tells."""
     entry = _entry(connection, key)
-    changed, outcome = change(entry, Moment(time.time()))
+    changed, outcome = change(entry, Moment(seconds()))
     if changed == entry:
         return outcome
     if changed == Entry():
