@@ -23,9 +23,16 @@ from fullrecall import Label, Report, Sample
 from fullrecall.calibration import calibrate
 from fullrecall.calibration.correction import design_of
 from fullrecall.calibration.draw import draw
-from fullrecall.calibration.estimation import Design, Estimate, agreement, kappa, prediction_powered
+from fullrecall.calibration.estimation import (
+    Design,
+    Estimate,
+    agreement,
+    kappa,
+    mean_interval,
+    prediction_powered,
+    spread_of,
+)
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.calibration.spread import mean_interval, spread_of
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
@@ -110,7 +117,7 @@ def design(of: World, items: Sequence[str], chances: Sequence[float] | None) -> 
 def drawn(of: World, n: int, seed: int) -> Design:
     """Return the design of `Report.to_label`."""
     chosen = draw(of.judged, n, seed=seed)
-    return design(of, [one.claim.item for one in chosen], [one.probability for one in chosen])
+    return design(of, [claim.item for claim, _ in chosen], [chance for _, chance in chosen])
 
 
 def simple(of: World, n: int, rng: Any) -> Design:

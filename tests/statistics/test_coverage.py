@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from fullrecall.calibration.spread import mean_interval, spread_of
+from fullrecall.calibration.estimation import mean_interval, spread_of
 
 Draw = Callable[[Any], Any]
 """From uniform numbers to scores."""

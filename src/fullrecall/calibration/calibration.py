@@ -9,7 +9,6 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from fullrecall.calibration.estimation import Agreement, Estimate
-from fullrecall.calibration.raters import RaterAgreement
 from fullrecall.counts import counted
 from fullrecall.parameters import check_share
 from fullrecall.results.bounds import Interval
@@ -31,6 +30,18 @@ class Confusion(NamedTuple):
     judge_alone: float
     people_alone: float
     neither: float
+
+
+class RaterAgreement(NamedTuple):
+    """Cohen's κ of two raters over the claims that both have labeled; None where it has none.
+
+    κ is over the three labels, each claim counting the same.
+    """
+
+    raters: tuple[str, str]
+    claims: int
+    agreed: int
+    kappa: float | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,16 +152,14 @@ class Calibration(Shown):
     @property
     def sheets(self) -> Sequence[Sheet]:
         """The means with the agreement, the confusion of judge and people, and notes."""
-        agreement = self.agreement
         means = [
             ("judged", _cells(self.judged, self.judged_interval)),
             ("corrected (prediction-powered)", _estimate(self.corrected)),
         ]
+        names = {"kappa": "Cohen's κ", "balanced_accuracy": "balanced accuracy"}
         figures = [
-            ("balanced accuracy", _estimate(agreement.balanced_accuracy)),
-            ("Cohen's κ", _estimate(agreement.kappa)),
-            ("sensitivity", _estimate(agreement.sensitivity)),
-            ("specificity", _estimate(agreement.specificity)),
+            (names.get(name, name), _estimate(figure))
+            for name, figure in self.agreement._asdict().items()
         ]
         sections = [
             Section(f"mean recall, {self.score}", lines_of(means)),

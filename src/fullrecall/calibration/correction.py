@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from math import fsum
 
-from fullrecall.calibration.calibration import FEWEST, Calibration, Confusion
-from fullrecall.calibration.estimation import Design, Labeled, agreement, prediction_powered
+from fullrecall.calibration.calibration import FEWEST, Calibration, Confusion, RaterAgreement
+from fullrecall.calibration.estimation import (
+    Design,
+    Labeled,
+    agreement,
+    mean_interval,
+    prediction_powered,
+    spread_of,
+)
 from fullrecall.calibration.judged import JudgedClaims, judged_claims, labels_by_item
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
-from fullrecall.calibration.raters import rater_agreements
-from fullrecall.calibration.spread import mean_interval, spread_of
 from fullrecall.counts import counted
 from fullrecall.errors import InputError
 from fullrecall.parameters import check_share
@@ -69,7 +76,7 @@ def calibrate(
         power=power,
         agreement=agreement(in_full, confidence),
         confusion=_confusion(in_full),
-        raters=rater_agreements(by_item),
+        raters=_rater_agreements(by_item),
         samples=len(judged.rows),
         groups=len(set(judged.cluster)),
         claims=len(judged.claims),
@@ -158,3 +165,24 @@ def _confusion(design: Design) -> Confusion:
     supported = sum(labeled.claim.is_supported for labeled in design.labeled)
     missed = fsum(labeled.label for labeled in design.labeled if not labeled.claim.is_supported)
     return Confusion(both, supported - both, missed, len(design.labeled) - supported - missed)
+
+
+def _rater_agreements(labels: Mapping[str, Sequence[Label]]) -> tuple[RaterAgreement, ...]:
+    """Return the agreement of each two raters who have both labeled a claim; labels by item."""
+    words_of: dict[str, dict[str, str]] = {}
+    for item, group in labels.items():
+        for label in group:
+            if label.label is not None:
+                words_of.setdefault(label.rater, {})[item] = label.label
+    agreements = []
+    for raters in combinations(sorted(words_of), 2):
+        ours, theirs = (words_of[rater] for rater in raters)
+        both = [item for item in ours if item in theirs]
+        if not both:
+            continue
+        agreed, count = sum(ours[item] == theirs[item] for item in both), len(both)
+        first, second = (Counter(words[item] for item in both) for words in (ours, theirs))
+        chance = sum(first[word] * second[word] for word in first) / count**2
+        kappa = None if chance >= 1 else (agreed / count - chance) / (1 - chance)
+        agreements.append(RaterAgreement(raters, count, agreed, kappa))
+    return tuple(agreements)

@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fullrecall.calibration import sheet
-from fullrecall.calibration.judged import (
-    JudgedClaim,
-    JudgedClaims,
-    judged_claims,
-    judged_contexts,
-    labels_by_item,
-)
+from fullrecall.calibration.judged import JudgedClaim, JudgedClaims, judged_claims, labels_by_item
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
 from fullrecall.parameters import check_k
 from fullrecall.report.report import Report
@@ -49,13 +43,6 @@ class ToLabel(NamedTuple):
         return {**self._asdict(), "contexts": list(self.contexts)}
 
 
-class Drawn(NamedTuple):
-    """A claim with the chance that it had to be drawn, in (0, 1]."""
-
-    claim: JudgedClaim
-    probability: float
-
-
 def to_label(
     report: Report,
     n: int,
@@ -74,16 +61,15 @@ def to_label(
     labels_of = labels_by_item(judged, as_labels(labels))
     to_label = []
     for claim, probability in draw(judged, n, seed=seed):
-        row, result = judged.rows[claim.row], judged.results[claim.row]
         answers = [label for label in labels_of.get(claim.item, ()) if label.label is not None]
         to_label += [
             ToLabel(
                 claim.item,
                 claim.sample,
                 judged.method.name,
-                row.sample.user_input,
+                judged.rows[claim.row].sample.user_input,
                 claim.target,
-                tuple(judged_contexts(row, result)),
+                tuple(judged.texts[claim.row]),
                 claim.verdict if show_verdicts else "",
                 label.label or "",
                 label.rater,
@@ -111,8 +97,8 @@ def _cells(drawn: Sequence[ToLabel]) -> list[Sequence[object]]:
     return rows
 
 
-def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[Drawn]:
-    """Return `n` of the claims, or all if there are fewer, stratum by stratum.
+def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedClaim, float]]:
+    """Return `n` of the claims, or all if there are fewer, each with the chance that it had.
 
     Pareto sampling, whose chances are those asked for but for a few per cent in strata of a few
     claims: Rosén, "On sampling with probability proportional to size", Journal of Statistical
@@ -129,14 +115,14 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[Drawn]:
     # subnational areas", American Statistician 42(3), 1988.
     roots = [sqrt(fsum(claim.share for claim in claims)) for claims in parts]
     counts = allocation(roots, list(map(len, parts)), n, fewest=FEWEST)
-    chosen: list[Drawn] = []
+    chosen: list[tuple[JudgedClaim, float]] = []
     for claims, count in zip(parts, counts, strict=True):
         chances = _proportional(claims, count)
         ranks = {claim.item: _rank(claim.item, chances[claim.item], seed) for claim in claims}
         first = sorted(claims, key=lambda claim: ranks[claim.item])[:count]
-        chosen += [Drawn(claim, chances[claim.item]) for claim in first]
+        chosen += [(claim, chances[claim.item]) for claim in first]
     # By sample, so that contexts are read once; within it by no order that tells the verdict.
-    return sorted(chosen, key=lambda each: (each.claim.row, each.claim.item))
+    return sorted(chosen, key=lambda drawn: (drawn[0].row, drawn[0].item))
 
 
 def allocation(weights: Sequence[float], most: Sequence[int], n: int, *, fewest: int) -> list[int]:

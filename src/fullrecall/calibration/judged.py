@@ -67,14 +67,15 @@ class JudgedClaim(NamedTuple):
 class JudgedClaims:
     """The judged claims of one score: `rows` are the samples that have any, in the report's order.
 
-    `cluster` numbers the group that each row belongs to; rows without one have their own.
+    `texts` are what the verdicts on each row are about. `cluster` numbers the group that each row
+    belongs to; rows without one have their own.
     `unscored` counts samples without a score, `unmeasured` claims without a verdict in the others.
     """
 
     method: Method
     rows: Sequence[Row]
     cluster: Sequence[int]
-    results: Sequence[Result]
+    texts: Sequence[Sequence[str]]
     claims: Sequence[JudgedClaim]
     unscored: int
     unmeasured: int
@@ -118,53 +119,35 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
         numbers.setdefault(at if group is None else group, len(numbers))
         for at, (_, _, group) in enumerate(scored)
     ]
+    texts = [
+        [context.label for context in (row.sample.retrieved_contexts or ())[: result.retrieved]]
+        for row, result, _ in scored
+    ]
     claims: list[JudgedClaim] = []
     claim_counts: Counter[str] = Counter()
-    for row_index, (row, result, _) in enumerate(scored):
-        claims += _claims(row_index, row, result, claim_counts)
+    for at, (row, result, _) in enumerate(scored):
+        for finding in result.findings:
+            content = json.dumps([row.label, finding.target.label, texts[at]])
+            claim_counts[content] += 1
+            again = str(claim_counts[content]) if claim_counts[content] > 1 else ""
+            claims.append(_claim(f"{content}{again}", at, row, result, finding))
     return JudgedClaims(
         method,
         [row for row, _, _ in scored],
         cluster,
-        [result for _, result, _ in scored],
+        texts,
         claims,
         sum(result.status is Status.UNSCORED for result in results),
         sum(len(result.unmeasured) for _, result, _ in scored),
     )
 
 
-def judged_contexts(row: Row, result: Result) -> list[str]:
-    """Return the texts that the verdicts are about, in their order."""
-    contexts = row.sample.retrieved_contexts or ()
-    return [context.label for context in contexts[: result.retrieved]]
-
-
-def _claims(
-    row_index: int, row: Row, result: Result, claim_counts: Counter[str]
-) -> list[JudgedClaim]:
-    claims = []
-    texts = judged_contexts(row, result)
-    for finding in result.findings:
-        content = json.dumps([row.label, finding.target.label, texts])
-        claim_counts[content] += 1
-        if claim_counts[content] > 1:
-            content += str(claim_counts[content])
-        # A letter in front, so that no spreadsheet takes it for a number.
-        item = f"c{sha256(content.encode()).hexdigest()[:16]}"
-        share, needs_no_label = 1 / len(result.findings), result.retrieved == 0
-        claims.append(
-            JudgedClaim(
-                item,
-                row_index,
-                row.label,
-                finding.target.label,
-                share,
-                finding.credit_at(),
-                finding,
-                needs_no_label,
-            )
-        )
-    return claims
+def _claim(content: str, at: int, row: Row, result: Result, finding: Finding) -> JudgedClaim:
+    # A letter in front, so that no spreadsheet takes it for a number.
+    item = f"c{sha256(content.encode()).hexdigest()[:16]}"
+    share, credit = 1 / len(result.findings), finding.credit_at()
+    target, needs_no_label = finding.target.label, result.retrieved == 0
+    return JudgedClaim(item, at, row.label, target, share, credit, finding, needs_no_label)
 
 
 def _judged_score(report: Report) -> str:

@@ -63,14 +63,12 @@ def as_label(value: object) -> Word | None:
 
 def as_labels(labels: HumanLabels) -> tuple[Label, ...]:
     """Return labels given in any form; raise `InputError` for what is none."""
-    if not isinstance(labels, Mapping):
-        return tuple(map(_checked, labels))
-    for key in labels:
-        if not isinstance(key, tuple) or len(key) != 2:  # noqa: PLR2004 - a pair
-            raise InputError(f"a label's key must be (sample, claim), got {shown(key)}")
-    return tuple(
-        Label(str(sample), target, as_label(value)) for (sample, target), value in labels.items()
-    )
+    if isinstance(labels, Mapping):
+        for key in labels:
+            if not isinstance(key, tuple) or len(key) != 2:  # noqa: PLR2004 - a pair
+                raise InputError(f"a label's key must be (sample, claim), got {shown(key)}")
+        labels = [Label(str(key[0]), key[1], as_label(word)) for key, word in labels.items()]
+    return tuple(map(_checked, labels))
 
 
 def as_probability(value: object) -> float:
