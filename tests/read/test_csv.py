@@ -110,6 +110,17 @@ class TestCells:
         assert error.field == "gold"
         assert list(read(path, rename={"gold": "reference"})) == [Sample(reference="[d1")]
 
+    @pytest.mark.parametrize("cell", ['["d1", "d2"]', "['d1', 'd2']", "[1, 2]"])
+    def test_a_list_is_no_answer(self, write: Write, until_error: UntilError, cell: str) -> None:
+        """A column that some call the answer may hold IDs; one text in a list is the answer."""
+        rows = [["Ground Truth"], [cell]]
+        path = write("a.csv", pd.DataFrame(rows[1:], columns=rows[0]).to_csv(index=False))
+        _, error = until_error(read(path))
+        assert "expected one str, got list" in error.problem
+        assert list(read(write("b.csv", "ground_truths\n\"['It is.']\"\n"))) == [
+            Sample(reference="It is.")
+        ]
+
     def test_a_cell_of_a_megabyte(self, write: Write) -> None:
         """Long contexts do not meet csv's own limit of 131,072 characters."""
         text = "x" * 2**20

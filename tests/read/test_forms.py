@@ -254,9 +254,9 @@ def test_a_short_row_and_a_long_one_say_what_to_mend(tmp_path: Path) -> None:
 
 
 def test_a_frames_columns_are_named_before_it_is_evaluated() -> None:
-    """`evaluate` takes no `rename=`: its message names what does, and that works."""
+    """`evaluate` takes no `rename=`: `from_rows` does."""
     frame = pd.DataFrame({"Frage": ["Wo?"], "retrieved_ids": [["a"]], "expected_ids": [["a"]]})
-    with pytest.raises(InputError, match=r"read\.from_rows\(rows, rename=…\)"):
+    with pytest.raises(InputError, match=r"rename=\{'Frage': None\}"):
         evaluate(frame, IdRecall(), progress=False)
     samples = from_rows(frame, rename={"Frage": "user_input"})
     assert evaluate(samples, IdRecall(), progress=False).summary()[0].mean == 1.0

@@ -44,11 +44,8 @@ def list_cell(column: str, field: str, cell: str) -> object:
     text, why = cell.strip(), "write the list as JSON"
     if text[:1] in ("[", "{"):
         try:
-            return parsed(text)
+            return _bracketed(text)
         except InputError as error:
-            items = _python_list(text)
-            if items is not None:
-                return items
             why = error.problem
     elif field in _IDS and (ids := _separated_ids(text)):
         return ids
@@ -58,6 +55,17 @@ def list_cell(column: str, field: str, cell: str) -> object:
         f'{column}: expected a JSON array such as ["a", "b"], got {shown(cell)}: {why}',
         field=column,
     )
+
+
+def _bracketed(text: str) -> object:
+    """Return the JSON, or the list of Python, that a text is; raise `InputError` for neither."""
+    try:
+        return parsed(text)
+    except InputError:
+        items = _python_list(text)
+        if items is None:
+            raise
+        return items
 
 
 def _python_list(text: str) -> list[object] | None:

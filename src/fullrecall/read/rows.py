@@ -28,7 +28,7 @@ _MOST_SHOWN = 500
 """Characters of a message: it may repeat what a file holds."""
 
 _NAMES = {
-    **FIELDS,
+    **{name: name for name in FIELDS},
     "prompt": "user_input",
     "user_query": "user_input",
     "expected_answer": "reference",
@@ -46,6 +46,9 @@ _NAMES = {
     "chunks": "retrieved_contexts",
 }
 """Usual names of columns beside those that `Sample` takes, in lower case."""
+
+_PERHAPS_LISTS = frozenset({"ground_truth", "ground_truths"})
+"""Names of the reference answer under which some tables have a list."""
 
 _MISSING_VALUE_TYPES = ("NAType", "NaTType")  # by name: pandas is not imported to ask
 
@@ -104,10 +107,13 @@ class Columns:
             name = self.field(column)
             if name is None or _is_missing(value):
                 continue
-            if self._lists_are_texts and isinstance(value, str) and FIELDS.get(name) in LISTS:
-                if not value.strip():
+            if self._lists_are_texts and isinstance(value, str):
+                if FIELDS.get(name) in LISTS and not value.strip():
                     continue
-                value = list_cell(column, FIELDS[name], value)  # noqa: PLW2901 - what it means
+                # A list of IDs is no answer, whatever the column is called.
+                is_list = name in _PERHAPS_LISTS and value.strip()[:1] == "["
+                if is_list or FIELDS.get(name) in LISTS:
+                    value = list_cell(column, FIELDS[name], value)  # noqa: PLW2901 - what it means
             if not isinstance(name, str):
                 raise InputError(f"a column's name must be a str, got {shown(name)}: rename it")
             if name in cells:
