@@ -90,7 +90,7 @@ class TestSamples:
         """The same grade twice is one judgment; another is an error."""
         qrels, run = write("twice", f"{QRELS}q2 0 d1 1\n"), write("run", RUN)
         _, error = until_error(read_trec(qrels, run))
-        assert error.path == str(qrels)
+        assert (error.path, error.line) == (str(qrels), 5)
         assert "query 'q2' judges 'd1' twice: 2 before, 1 here" in error.problem
         (sample,) = read_trec(write("qrels", "q 0 a 1\n" * 2), write("run", "q Q0 a 1 1 t\n"))
         assert sample.reference_context_ids == Sample(reference_ids=["a"]).reference_context_ids

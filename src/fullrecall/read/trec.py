@@ -122,15 +122,15 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
         if not judged and [name.lower().replace("_", "-") for name in fields] == _BEIR_HEADER:
             beir = True
             return None
-        return _judgment(fields, text, beir=beir)
-
-    for query, document, grade in _in_lines(path, read, "judgments"):
+        query, document, grade = judgment = _judgment(fields, text, beir=beir)
         before = judged.setdefault(query, {}).setdefault(document, grade)
         if before != grade:
-            problem = (
-                f"query {query!r} judges {document!r} twice: {before:g} before, {grade:g} here"
-            )
-            raise InputError(f"{problem}; keep one", path=path)
+            problem = f"judges {document!r} twice: {before:g} before, {grade:g} here; keep one"
+            raise InputError(f"query {query!r} {problem}")
+        return judgment
+
+    for _ in _in_lines(path, read, "judgments"):
+        pass
     return judged
 
 
