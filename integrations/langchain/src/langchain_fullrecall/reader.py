@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
@@ -70,10 +67,7 @@ class LangChainReader(ValueReader):
         text = text_of(value.content)
         if not isinstance(value, ToolMessage):
             return (("content", text),)
-        attached = value.artifact
-        if attached is None and "Document(" in text:
-            attached = list(printed_documents(text))
-        return (("content", text), ("artifact", attached))
+        return (("content", text), ("artifact", value.artifact))
 
     def opened(self, value: Any) -> Fields | None:
         """Return the state that a command writes or sends; nothing of what is no data."""
@@ -96,46 +90,10 @@ def _graph_state(value: Any) -> Fields:
     return (("update", state),)
 
 
-_PRINTED = re.compile(r"Document\((?=id=|metadata=|page_content=)")
 _COMMAND_FIELDS = frozenset({"graph", "update", "resume", "goto"})
-
-
-def printed_documents(text: str) -> Iterator[Document]:
-    """Yield the documents in the text of a tool that returned them: LangChain prints them.
-
-    Takes time linear in the text.
-    """
-    end = 0
-    for match in _PRINTED.finditer(text):
-        if match.start() < end:
-            continue  # inside of the one before
-        end = _end_of_call(text, match.end() - 1)
-        with suppress(SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
-            call: Any = ast.parse(text[match.start() : end], mode="eval").body
-            yield Document(**{str(e.arg): ast.literal_eval(e.value) for e in call.keywords})
 
 
 def stored_update(output: Any) -> Any:
     """Return what a stored `Command` writes into the state, and any other output as it is."""
     is_command = isinstance(output, Mapping) and output.keys() == _COMMAND_FIELDS
     return output["update"] if is_command else output
-
-
-def _end_of_call(text: str, opening: int) -> int:
-    """Return where the parenthesis that opens here is closed, strings aside."""
-    depth, quote, position = 0, "", opening
-    while position < len(text):
-        character = text[position]
-        if quote:
-            if character == "\\":
-                position += 1
-            elif character == quote:
-                quote = ""
-        elif character in "'\"":
-            quote = character
-        elif character in "()":
-            depth += 1 if character == "(" else -1
-            if not depth:
-                return position + 1
-        position += 1
-    return len(text)
