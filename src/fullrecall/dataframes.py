@@ -42,7 +42,9 @@ def eager(frame: Any) -> nw.DataFrame[Any]:
         frame = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
     if _package(frame) == "dask":
         frame = frame.compute()  # to pandas, with no plug-in
-    names = list(getattr(frame, "column_names", ())) or _pandas_names(frame)
+    names = list(getattr(frame, "column_names", ()))
+    if not names and hasattr(type(frame), "itertuples"):
+        names = list(frame.columns)
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise InputError(f"the frame has two columns {min(twice, key=str)!r}: drop one")
@@ -154,7 +156,3 @@ def _map_columns(frame: nw.DataFrame[Any]) -> list[str]:
     import pyarrow as pa
 
     return [field.name for field in table.schema if pa.types.is_map(field.type)]
-
-
-def _pandas_names(frame: Any) -> list[Any]:
-    return list(frame.columns) if hasattr(type(frame), "itertuples") else []

@@ -298,33 +298,6 @@ def test_a_kill_within_a_long_look_loses_few_answers(tmp_path: Path) -> None:
     assert len(held["records"]["a"]["pending"]) == 96
 
 
-def test_one_call_at_a_time_holds_the_file(tmp_path: Path) -> None:
-    """A second call is refused by name while the first goes on, and not after it was killed."""
-    program = tmp_path / "program.py"
-    program.write_text(
-        """
-import os, sys
-from pathlib import Path
-from fullrecall.results.race import locked
-with locked(Path("race.json")):
-    print("held", flush=True)
-    sys.stdin.readline()
-""",
-        "utf-8",
-    )
-    file = tmp_path / "race.json"
-    arguments = (questions(10), IdRecall(), {"a": search_all, "b": search_none})
-    with subprocess.Popen(
-        [sys.executable, str(program)], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
-        with pytest.raises(ReportError, match=r"race\.json is in use by another call"):
-            choose(*arguments, file=file, progress=False)
-        process.kill()
-    assert choose(*arguments, file=file, progress=False).questions == 10
-
-
 def search_all(question: str) -> list[str]:
     """Find everything."""
     return [f"d{question.rsplit(maxsplit=1)[-1]}"]

@@ -20,7 +20,7 @@ from fullrecall.result import Status
 from fullrecall.results.accounts import Accounts
 from fullrecall.results.bounds import CONFIDENCE, alpha_of
 from fullrecall.results.choice import Choice
-from fullrecall.results.race import Answer, Race, Record, locked, question_key
+from fullrecall.results.race import Answer, Race, Record, question_key
 from fullrecall.run.limits import LimitOptions
 from fullrecall.run.retrievers import as_retriever
 from fullrecall.sample import Sample
@@ -72,8 +72,7 @@ def choose(
     - `file`: JSON from which the next call goes on: with more questions, or where this one was
       interrupted. Questions of earlier calls are not asked again. It is written as answers come, at
       most 32 of them at once (of very many questions, one in 256), so that a killed process asks no
-      more than these anew. Retrievers may be added, and must be the same as before otherwise. One
-      call at a time holds the file, by the empty file `.lock` beside it.
+      more than these anew. Retrievers may be added, and must be the same as before otherwise.
     - `versions`: by name, what tells whether a retriever is the same as in the file. Default: its
       name, code, and plain settings. An index is not looked into: name its version here.
     - `confidence`: the name is wrong with probability 1 - confidence at most.
@@ -86,9 +85,8 @@ def choose(
     where it challenges and at its best where it is challenged.
 
     Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
-    that is not that of the file, `ReportError` for a file that is not one of `choose`, or that
-    another call holds. Whatever ends it early carries what is known by then as `choice`; the file
-    goes on from there.
+    that is not that of the file, `ReportError` for a file that is not one of `choose`. Whatever
+    ends it early carries what is known by then as `choice`; the file goes on from there.
     """
     check_share(confidence, "confidence", whole=False)
     if not isinstance(scorer, Scorer):
@@ -101,14 +99,13 @@ def choose(
     }
     entrants = _entrants(retrievers, versions or {})
     path = None if file is None else Path(file)
-    with locked(path):
-        race = None if path is None else Race.load(path)
-        if race is None:
-            race = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence)))
-        else:
-            _check_same(race, rule, entrants, alpha_of(confidence))
-        contest = _Contest(race, scorer, asked_for, retrievers, options, path, shown=progress)
-        return contest.run(_questions(samples))
+    race = None if path is None else Race.load(path)
+    if race is None:
+        race = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence)))
+    else:
+        _check_same(race, rule, entrants, alpha_of(confidence))
+    contest = _Contest(race, scorer, asked_for, retrievers, options, path, shown=progress)
+    return contest.run(_questions(samples))
 
 
 def _entrants(

@@ -160,7 +160,11 @@ class ScorePairs:
         """
         low = changes(*self.values(measure))
         high = low.copy()
-        is_open = self._open(measure, low)
+        is_open = ~np.isin(self._gaps, [_COMPARED, _GAPS.index("undefined")])
+        if measure.of_sample:
+            old = self._before.gaps(self._score, measure)[self._pairing.before]
+            new = self._after.gaps(self._other, measure)[self._pairing.after]
+            is_open = np.isnan(low) & (old | new)
         before, after = self._raw(measure)
         low[is_open], high[is_open] = _ends(before[is_open], after[is_open])
         alone = self._pairing.only_before
@@ -169,15 +173,6 @@ class ScorePairs:
         undefined = self._before.status(self._score)[alone] == UNDEFINED
         least[undefined] = most[undefined] = np.nan
         return np.concatenate([low, least]), np.concatenate([high, most])
-
-    def _open(self, measure: Measure, known_changes: Floats) -> NDArray[np.bool_]:
-        """Return which pairs have a change that is not known."""
-        if not measure.of_sample:
-            return ~np.isin(self._gaps, [_COMPARED, _GAPS.index("undefined")])
-        old = self._before.gaps(self._score, measure)[self._pairing.before]
-        new = self._after.gaps(self._other, measure)[self._pairing.after]
-        is_open: NDArray[np.bool_] = np.isnan(known_changes) & (old | new)
-        return is_open
 
     def _raw(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair over the targets that each side has."""

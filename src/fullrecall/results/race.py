@@ -6,10 +6,8 @@ The file is JSON. It holds no text: questions are digests of their IDs, so that 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from math import ceil
@@ -254,26 +252,3 @@ def _plain(value: object) -> object:
 def question_key(identity: str) -> str:
     """Return the digest of a question's ID, which orders questions the same in every call."""
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-@contextmanager
-def locked(path: Path | None) -> Iterator[None]:
-    """Hold a file against other processes; they leave `ReportError`, which names it.
-
-    The lock is SQLite's on an empty file beside it: it works on every system, and whatever ends the
-    process, kill -9 included, lets go of it.
-    """
-    if path is None:
-        yield
-        return
-    lock = path.with_name(f"{path.name}.lock")
-    with closing(sqlite3.connect(lock, timeout=0, isolation_level=None)) as database:
-        try:
-            database.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            raise ReportError(
-                f"{path} is in use by another call: wait until it ends, or name another file"
-            ) from None
-        yield

@@ -17,7 +17,6 @@ from fullrecall.views.text import NOTHING, between, chance, first_of, one_line, 
 if TYPE_CHECKING:
     from fullrecall.findings import Finding
     from fullrecall.measures import Measure
-    from fullrecall.measures.budgets import Cut
     from fullrecall.report.report import Report
     from fullrecall.result import Result
     from fullrecall.results.comparison import ScoreComparison
@@ -226,23 +225,16 @@ def stages_sheet(
 
 def smallest_k_sheet(smallest: SmallestK) -> Sheet:
     """Return the smallest k with its reason, and each k that was tested, ascending."""
-    lines = [
-        Line(
-            Cell(cut_text(each.k), "strong" if each.k == smallest.k else ""),
-            [shown(each.mean), chance(each.p_adjusted)],
-        )
-        for each in smallest.tested
-    ]
-    k = "none" if smallest.k is None else cut_text(smallest.k)
+    lines, best = [], "none"
+    for each in smallest.tested:
+        label = f"{each.k.amount if isinstance(each.k, Budget) else each.k:,.15g}"
+        best = label if each.k == smallest.k else best
+        cell = Cell(label, "strong" if each.k == smallest.k else "")
+        lines.append(Line(cell, [shown(each.mean), chance(each.p_adjusted)]))
     corrected = " (Holm)" if smallest.falls else ""
     heads = ["mean", f"p of below {smallest.target:g}{corrected}"]
     corner = smallest.largest.unit if isinstance(smallest.largest, Budget) else "k"
-    return Sheet(heads, [Section("", lines)], [smallest.reason], f"{corner} = {k}", corner)
-
-
-def cut_text(k: Cut) -> str:
-    """Return the number of a cut, without its unit."""
-    return f"{k.amount if isinstance(k, Budget) else k:,.15g}"
+    return Sheet(heads, [Section("", lines)], [smallest.reason], f"{corner} = {best}", corner)
 
 
 def result_sheet(result: Result) -> Sheet:
