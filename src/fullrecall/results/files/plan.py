@@ -124,7 +124,8 @@ def _stopped(
 
     `numbers` are those of the rows that are there, ascending.
     """
-    planned = int(numbers.max(initial=-1)) + 1 if rows is None else rows
+    last = max([int(numbers.max(initial=-1)), *(number for number, _ in failures)])
+    planned = last + 1 if rows is None else rows
     edges = np.concatenate([[-1], numbers[numbers < planned], [planned]])
     missing, beyond = planned - len(edges) + 2, numbers[numbers >= planned]
     reasons = []
