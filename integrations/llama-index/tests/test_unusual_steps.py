@@ -19,9 +19,11 @@ from llama_index.core.query_engine import RetrieverQueryEngine, RetryQueryEngine
 from llama_index.core.response_synthesizers import BaseSynthesizer, get_response_synthesizer
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from llama_index.core.tools import RetrieverTool
+from llama_index.core.tools import RetrieverTool, ToolOutput
+from llama_index.core.tools.types import BaseTool, ToolMetadata
 
-from llama_index.evaluation.fullrecall import capture_retrievals
+from fullrecall import Sample
+from llama_index.evaluation.fullrecall import capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import Capture
 
 
@@ -172,3 +174,29 @@ def test_two_retrievers_of_one_text_in_a_retried_engine(
     with capture_retrievals() as capture:
         engine.query("q")
     assert [each.retriever for each in asked(capture)][:2] == ["Brings", "Copies"]
+
+
+class Reports(BaseTool):
+    """A tool that searches, and reports a failure instead of raising."""
+
+    @property
+    def metadata(self) -> ToolMetadata:
+        """Name it."""
+        return ToolMetadata(name="search", description="d")
+
+    def __call__(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
+        """Search, and report that it went wrong."""
+        Brings("a").retrieve(input)
+        return ToolOutput(
+            tool_name="search",
+            content="the index is gone",
+            raw_input={},
+            raw_output=None,
+            is_error=True,
+        )
+
+
+def test_a_tool_that_reports_its_failure_failed() -> None:
+    """What it had found went nowhere: the sample is unscored."""
+    record = observed(lambda question: str(Reports()(question))).retrieve(Sample(user_input="q"))
+    assert "the index is gone" in str(record.error)
