@@ -181,10 +181,17 @@ def test_spans_get_new_offsets_or_the_ids_of_chunks() -> None:
     assert len(cut) >= 2
 
 
-def test_the_same_words_in_another_document_are_not_the_quote() -> None:
+@pytest.mark.parametrize(
+    ("boilerplate", "others"),
+    [("The warranty lasts for two years from the date of purchase.", "bc"), ("It is free.", "c")],
+)
+def test_the_same_words_in_another_document_are_not_the_quote(
+    boilerplate: str, others: str
+) -> None:
     """A quote of boilerplate follows its surroundings; without them it asks for a look."""
-    boilerplate = "The warranty lasts for two years from the date of purchase."
-    old = {name: f"{text_of(name, 30)} {boilerplate} {text_of(name * 2, 30)}" for name in "abc"}
+    old = {
+        name: f"{text_of(name, 30)} {boilerplate} {text_of(name * 2, 30)}" for name in f"a{others}"
+    }
     start = old["a"].index(boilerplate)
     span = {"text": boilerplate, "source": "a", "start": start, "end": start + len(boilerplate)}
     samples = anchor([Sample(user_input="?", reference_contexts=[span])], old)
