@@ -264,8 +264,6 @@ class _Contest:
         if retrieval is not None and retrieval.seconds:
             record.seconds.append(max(each or 0.0 for each in retrieval.seconds))
         counted = contexts[: self.measure.top]
-        record.samples += 1
-        record.contexts += len(counted)
         tokens = sum(map(tokens_of, counted))
         if not isnan(tokens):
             record.with_tokens += 1

@@ -353,9 +353,10 @@ class Report:
         `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
         or a tab.
         """
-        from fullrecall.views import exports
+        from fullrecall.views import exports, spreadsheet
 
-        return exports.written_table(exports.scores_as_csv(self, measures, delimiter), path)
+        columns, rows = exports.scores_of(self, measures)
+        return exports.written_table(spreadsheet.table([[*columns], *rows], delimiter), path)
 
     def to_markdown(
         self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()

@@ -24,8 +24,8 @@ class Standing:
     It was asked `questions` in all calls. `mean` is over those of the last call, unscored ones left
     out; None without any. `interval` is of the mean over all such questions, from the same, with
     what is unscored at its worst and at its best; it holds together with those of all others,
-    whichever is named, and is None for a retriever that was dropped. `contexts` and `tokens` are
-    means per question, `seconds` the 50th and 95th percentile of a call; None where not known.
+    whichever is named, and is None for a retriever that was dropped. `tokens` is the
+    mean per question, `seconds` the 50th and 95th percentile of a call; None where not known.
     """
 
     name: str
@@ -35,7 +35,6 @@ class Standing:
     unscored: int
     reason: str
     is_dropped: bool
-    contexts: float | None
     tokens: float | None
     seconds: tuple[float, float] | None
 

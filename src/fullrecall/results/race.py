@@ -55,8 +55,6 @@ class Record:
     unscored: int = 0
     total: float = 0.0
     reason: str = ""
-    contexts: int = 0
-    samples: int = 0
     tokens: float = 0.0
     with_tokens: int = 0
     seconds: list[float] = field(default_factory=list)
@@ -215,7 +213,6 @@ class Race:
             record.unscored,
             record.reason,
             is_dropped,
-            record.contexts / record.samples if record.samples else None,
             record.tokens / record.with_tokens if record.with_tokens else None,
             percentiles(record.seconds),
         )

@@ -56,12 +56,6 @@ def scores_as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
     return as_json(content, "scores")
 
 
-def scores_as_csv(report: Report, measures: Sequence[Measure], delimiter: str) -> str:
-    """Return a head and one line for each row; see `Report.to_csv`."""
-    columns, rows = scores_of(report, measures)
-    return spreadsheet.table([list(columns), *rows], delimiter)
-
-
 class Text(str):
     """What was written to a file: as a cell's last value it does not show all of itself."""
 

@@ -66,9 +66,9 @@ def _rows(line: Line) -> Iterator[str]:
 
 
 def _row(cells: Sequence[CellLike]) -> str:
-    return f"| {' | '.join(_written(cell_of(cell)) for cell in cells)} |"
-
-
-def _written(cell: Cell) -> str:
-    text = escaped(cell.text)
-    return f"**{text}**" if text and cell.emphasis in {"strong", "good", "bad"} else text
+    written = []
+    for cell in map(cell_of, cells):
+        text = escaped(cell.text)
+        is_bold = text and cell.emphasis in {"strong", "good", "bad"}
+        written.append(f"**{text}**" if is_bold else text)
+    return f"| {' | '.join(written)} |"

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.padding import Padding
     from rich.table import Table
-    from rich.text import Text
 
 WIDEST = 240
 """Columns of a table as text: as wide as its scores need, whatever the terminal."""
@@ -161,7 +160,11 @@ def _table(sheet: Sheet, columns: slice) -> Table:
             # A row that only the other part of the table fills is left to it.
             if _fills(cells[columns]) or not _fills(cells):
                 label = _printable(cell_of(line.label).text)
-                table.add_row(f"{inset}{label}", *map(_text, cells[columns]))
+                texts = [
+                    Text(_printable(cell.text), style=_STYLES.get(cell.emphasis, ""))
+                    for cell in cells[columns]
+                ]
+                table.add_row(f"{inset}{label}", *texts)
             if any(cell.small for cell in cells[columns]):
                 small = (_printable(cell.small or NOTHING) for cell in cells[columns])
                 table.add_row(f"{inset}  {line.small}", *small)
@@ -177,9 +180,3 @@ def _printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-
-
-def _text(cell: Cell) -> Text:
-    from rich.text import Text
-
-    return Text(_printable(cell.text), style=_STYLES.get(cell.emphasis, ""))
