@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -213,11 +212,3 @@ def test_a_budget_that_is_none_is_refused(tmp_path: Path, options: list[str], pr
     refused = run("evaluate", tmp_path / "samples.jsonl", "-s", "claim_recall", *options)
     assert refused.exit_code == 2
     assert problem in refused.output
-
-
-def test_a_pipe_is_refused(tmp_path: Path) -> None:
-    """Nobody waits for a writer at the other end."""
-    os.mkfifo(tmp_path / "runs.sqlite")
-    refused = run("summary", tmp_path / "runs.sqlite")
-    assert refused.exit_code == 2
-    assert "not a regular file" in " ".join(refused.output.split())

@@ -112,16 +112,6 @@ class TestLimits:
 class TestStopping:
     """A model that answers nobody ends the run: once, clearly, and nothing is lost."""
 
-    @pytest.mark.parametrize("status", [401, 403, 404])
-    def test_no_key_no_model(self, status: int) -> None:
-        """The first failures stop the run: what is in flight is sent once more, and no more."""
-        model = DelayedModel(lambda _: 0.01, lambda _: HttpError(status))
-        with pytest.raises(RunStopped, match=f"delayed does not answer: .*HTTP {status}") as caught:
-            evaluate(samples(200), scorer(model), progress=False, max_concurrency=4, retries=QUICK)
-        assert len(model.sent) <= 2 * 4
-        assert caught.value.report is not None
-        assert {row.results[0].status for row in caught.value.report} == {Status.UNSCORED}
-
     def test_nobody_there(self) -> None:
         """An address where nobody listens is not tried for every sample."""
         model = DelayedModel(fails=lambda _: ConnectionRefusedError("nobody"))
@@ -172,15 +162,3 @@ class TestStopping:
         scored = report.summary()[0].scored
         assert 15 <= scored < len(report) < 60
         assert len(model.sent) < 30 + 5 * (5 + 4) + 1
-
-    def test_a_failure_of_the_model_itself_is_no_such_thing(self) -> None:
-        """Refusals are answers: each sample is unscored, and the run goes on."""
-        model = DelayedModel()
-        refusing = Completion("", failure=Failure.REFUSED, detail="no")
-
-        async def refuse(_: ChatRequest) -> Completion:
-            return refusing
-
-        model.acomplete = refuse  # type: ignore[method-assign]
-        report = evaluate(samples(20), scorer(model), progress=False)
-        assert report.summary()[0].unscored == 20
