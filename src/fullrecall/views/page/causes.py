@@ -61,29 +61,11 @@ class Causes:
                 self._of.setdefault((side, nth, miss.sample), {})[miss.target] = miss
         self.labels = frozenset().union(*labels.values())
         """The names of the scores that were diagnosed, as the diagnoses have them."""
-        totals: Counter[tuple[int, int]] = Counter()
-        for (_, nth, side), count in counts.items():
-            totals[nth, side] += count
-        names = {
-            nth: next(iter(of)) if len(of) == 1 else columns[nth].method.name
+        scores = {
+            nth: (columns[nth], next(iter(of)) if len(of) == 1 else columns[nth].method.name)
             for nth, of in sorted(labels.items())
         }
-        self.lines = sorted(
-            (
-                CauseLine(
-                    cause,
-                    cause.replace("_", " "),
-                    tuple(
-                        Share(columns[nth], name, side, counts[cause, nth, side], totals[nth, side])
-                        for nth, name in names.items()
-                        for side in range(len(diagnoses))
-                    ),
-                    fixes.get(cause, ""),
-                )
-                for cause in {cause for cause, _, _ in counts}
-            ),
-            key=lambda line: line.rank,
-        )
+        self.lines = _lines(counts, fixes, scores, len(diagnoses))
         self._numbers = {line.cause: number for number, line in enumerate(self.lines)}
 
     def of(self, side: int, nth: int, sample: str) -> Mapping[str, Diagnosed]:
@@ -93,6 +75,27 @@ class Causes:
     def number(self, miss: Diagnosed) -> int:
         """Return the number of the cause of a miss."""
         return self._numbers[str(miss.cause)]
+
+
+def _lines(
+    counts: Counter[tuple[str, int, int]],
+    fixes: Mapping[str, str],
+    scores: Mapping[int, tuple[Column, str]],
+    sides: int,
+) -> list[CauseLine]:
+    """Return each cause with its shares, the largest share first."""
+    totals: Counter[tuple[int, int]] = Counter()
+    for (_, nth, side), count in counts.items():
+        totals[nth, side] += count
+    lines = []
+    for cause in {cause for cause, _, _ in counts}:
+        shares = tuple(
+            Share(column, label, side, counts[cause, nth, side], totals[nth, side])
+            for nth, (column, label) in scores.items()
+            for side in range(sides)
+        )
+        lines.append(CauseLine(cause, cause.replace("_", " "), shares, fixes.get(cause, "")))
+    return sorted(lines, key=lambda line: line.rank)
 
 
 def _placed(diagnosis: Diagnosis, columns: Sequence[Column]) -> Iterator[tuple[Diagnosed, int]]:
