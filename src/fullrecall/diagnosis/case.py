@@ -90,25 +90,36 @@ class Search:
 class Examined:
     """One sample that misses something, with what was looked up for it: each list once.
 
-    `references` are the reference contexts, those of any-of groups one by one, and `by_label` the
-    same by the labels of their passages, as scorers name targets. `retrieved` is the whole list,
-    IDs alone made contexts. `problem` says which search failed, and how.
+    `retrieved` is the whole list, IDs alone made contexts. `problem` says which search failed, and
+    how.
     """
 
     def __init__(self, position: int, row: Row, search: Search) -> None:
         self.position = position
         self.row = row
         self.search = search
-        groups = row.sample.reference_contexts or ()
-        self.references = [context for group in groups for context in group]
-        self.by_label = {label_of(context): context for context in self.references}
         self.retrieved = retrieved(row)
-        self.stages: Sequence[Stage] = row.sample.stages
         self.problem = ""
         self.lists: dict[str, Sequence[Context] | None] = {}
         """What was returned by the retriever and by the exact search; None where it failed."""
         self._scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = {}
         self._contexts_scored: list[Sequence[Context]] = []
+
+    @cached_property
+    def stages(self) -> Sequence[Stage]:
+        """The stages of the retrieval, as far as they were recorded."""
+        return self.row.sample.stages
+
+    @cached_property
+    def references(self) -> list[Context]:
+        """The reference contexts, those of any-of groups one by one."""
+        groups = self.row.sample.reference_contexts or ()
+        return [context for group in groups for context in group]
+
+    @cached_property
+    def by_label(self) -> Mapping[str, Context]:
+        """The reference contexts by the labels of their passages, as scorers name targets."""
+        return {label_of(context): context for context in self.references}
 
     @cached_property
     def repeated(self) -> frozenset[int]:

@@ -20,7 +20,7 @@ from fullrecall.diagnosis.rules import Explained, beyond_budget, explained
 from fullrecall.diagnosis.trials import Prove, Trials, by_kind
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
-from fullrecall.measures import Budget
+from fullrecall.measures import Budget, Measure
 from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.parameters import check_k
 from fullrecall.report.report import Report, check_report
@@ -136,15 +136,16 @@ def _misses(
     misses: list[Diagnosed] = []
     bounded: list[Miss] = []
     lists: dict[str, dict[int, Sequence[Context]]] = {RETRIEVER: {}, EXACT: {}}
+    labels = {nth: baseline.label(nth) for nth in baseline.score_indices}
+    measure = recall_at(baseline.k)
     for position, row in enumerate(baseline.rows):
         examined, missed_before = Examined(position, row, search), len(misses)
         for score_index in baseline.score_indices:
             result = row.results[score_index]
-            for nth, explanation in _explained(examined, result, baseline.k):
+            for nth, explanation in _explained(examined, result, measure):
                 label = result.targets[nth].label
-                score = baseline.label(score_index)
                 question = row.sample.user_input
-                miss = Diagnosed(row.label, question, score, label, *explanation)
+                miss = Diagnosed(row.label, question, labels[score_index], label, *explanation)
                 misses.append(miss)
                 if miss.cause in BOUNDED:
                     bounded.append(Miss(position, score_index, nth, miss))
@@ -157,15 +158,14 @@ def _misses(
 
 
 def _explained(
-    examined: Examined, result: Result, k: Cut | None
+    examined: Examined, result: Result, measure: Measure
 ) -> Iterator[tuple[int, Explained]]:
     """Yield why targets of a result were missed, or were found and not read, by their index."""
-    measure = recall_at(k)
     if result.status is not Status.SCORED or result[measure] is None:
         return
     for nth, (finding, paid) in enumerate(zip(result.findings, result.paid(measure), strict=True)):
         if not paid.found_at(measure.top):
-            yield nth, _nearest(examined, result, finding, k)
+            yield nth, _nearest(examined, result, finding, measure.k)
             continue
         unread = _unread(examined.row, finding)
         if unread is not None:

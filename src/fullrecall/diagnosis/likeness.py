@@ -178,7 +178,7 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
             continue
         for end in (f"^{text[:_ENDS].lower()}", f"{text[-_ENDS:].lower()}$"):
             others = by_end.setdefault(end, [])
-            if any(_says_the_same(other, text) for other in others):
+            if others and any(_says_the_same(other, text) for other in others):
                 repeated.add(index)
             others.append(text)
     return frozenset(repeated)
