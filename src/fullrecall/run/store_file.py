@@ -57,10 +57,9 @@ def check(path: Path) -> None:
 
 
 def _damaged(path: Path, why: object) -> str:
-    new = path.with_stem(f"{path.stem}-recovered")
     return (
-        f"{path} is damaged ({why}): SQLite's own shell saves what can be read of it, with "
-        f"sqlite3 {path.name} .recover | sqlite3 {new.name}"
+        f"{path} is damaged ({why}): {_WAY_OUT}; .recover of SQLite's shell may save what can be "
+        "read of it"
     )
 
 
