@@ -49,7 +49,6 @@ def told(sample: Sample) -> list[Any]:
         *(result[measure] for measure in READ),
         result.missed,
         result.reason,
-        result.digest,
         tuple(result.findings),
         sample.to_dict(),
         sample.retrieved_context_ids,
@@ -62,7 +61,7 @@ EXPECTED = told(Sample(retrieved_ids=texts(FOUND), expected_ids=texts(WANTED)))
 
 @pytest.mark.parametrize("library", ["python", "numpy", "polars", "pandas", "pyarrow"])
 def test_each_kind_tells_the_same(library: str) -> None:
-    """Findings, reasons, digests, what a sample says of itself; rows, summaries, and columns."""
+    """Findings, reasons, what a sample says of itself; rows, summaries, and columns."""
     made = kinds if library == "python" else lambda numbers: arrays(library, numbers)
     size = len(made(FOUND))
     for place in range(size):
@@ -78,7 +77,7 @@ def test_each_kind_tells_the_same(library: str) -> None:
             report = evaluate([sample()], IdRecall(), progress=False)
             means = [report.summary(*READ)[0][measure].mean for measure in READ]
             assert means == EXPECTED[: len(READ)]
-            assert tuple(report[0].results[0].findings) == EXPECTED[len(READ) + 3]
+            assert tuple(report[0].results[0].findings) == EXPECTED[len(READ) + 2]
 
 
 @pytest.mark.parametrize(

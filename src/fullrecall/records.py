@@ -26,7 +26,6 @@ Rank = Annotated[int, Field(ge=1)]
 Offset = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Credit = Annotated[float, Field(gt=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Text = Annotated[str, Field(min_length=1)]
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ParameterError
@@ -186,14 +185,6 @@ class Result:
     def targets(self) -> tuple[Target, ...]:
         """What was to be found, in order; without targets that could not be judged."""
         return tuple(finding.target for finding in self.findings)
-
-    @property
-    def digest(self) -> str:
-        """The identity of the targets: equal for two results that were to find the same."""
-        targets = sorted(map(tuple, self.targets))
-        unjudged = sorted(target for target, _ in self.unmeasured)
-        text = repr((targets, unjudged)).encode("utf-8", "surrogatepass")
-        return sha256(text).hexdigest()[:16]
 
     @property
     def reason(self) -> str:
