@@ -51,10 +51,10 @@ def similarity(text: str, other: str) -> float:
 
     RapidFuzz's `ratio` of the texts in lower case without punctuation.
     """
-    from rapidfuzz import fuzz, utils
-
     if not _may_be_alike(text, other):
         return 0.0
+    from rapidfuzz import fuzz, utils
+
     least = 100 * NEAR_DUPLICATE
     return fuzz.ratio(text, other, processor=utils.default_process, score_cutoff=least) / 100
 

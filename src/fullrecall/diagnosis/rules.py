@@ -230,15 +230,16 @@ def split_across_chunks(case: Case) -> Explained | None:
     """No chunk holds the text whole, and several hold it together."""
     item, corpus = case.item, case.corpus
     has_texts = corpus is not None and corpus.has_texts
+    # Where a scorer counts characters, what the list has of it is its credit, and that is not all.
+    if not has_texts and "min_run" in case.result.method.parameters:
+        return None
     indexed_by_id = item.id is not None and corpus is not None and corpus.get(item.id) is not None
     if item.passage is None or indexed_by_id:
         return None
     here = item.parts_in(case.within_k)
     ranks = ", ".join(map(str, here))
     if not has_texts:
-        # Where a scorer counts characters, what the list has of it is its credit: not all.
-        by_characters = "min_run" in case.result.method.parameters
-        if by_characters or len(here) < 2 or item.share_of(here.values()) < 1.0:  # noqa: PLR2004 - two halves
+        if len(here) < 2 or item.share_of(here.values()) < 1.0:  # noqa: PLR2004 - two halves
             return None
         detail = f"all of it was retrieved, in parts, at ranks {ranks}"
         return Explained(Cause.SPLIT_ACROSS_CHUNKS, detail, max(here))
