@@ -165,9 +165,10 @@ def test_what_strikes_everybody_stops_the_run(
     faulty.strikes(status(code), frozenset(range(20)), always=True)
     with pytest.raises(RunStopped, match=r"openai:m@\S+ does not answer: .* \S+Error: ") as caught:
         judged(faulty, max_concurrency=concurrency)
-    # Denied, the model is doubted at once; a rejected request may be the sample's own fault. Each
-    # goes once more, and a rejected one without its schema, too.
-    most = 3 * max(5, concurrency) if code == 400 else 2 * concurrency
+    # Denied, the model is doubted at once; a rejected request may be the sample's own fault, so
+    # the fifth ends the run, with all others that are in flight then. Each goes once more, and a
+    # rejected one without its schema, too.
+    most = 3 * (4 + concurrency) if code == 400 else 2 * concurrency
     assert faulty.requests.total() <= most
     assert caught.value.report is not None
     assert {row.results[0].status for row in caught.value.report} == {Status.UNSCORED}
