@@ -24,6 +24,7 @@ from fullrecall.errors import ParameterError, StoreError
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.result import Status
 from fullrecall.run.contents import read_contents
+from fullrecall.run.salvage import salvaged
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.run.store_file import writing
 
@@ -259,6 +260,7 @@ def test_names_that_are_no_utf_8(tmp_path: Path) -> None:
             "answer:2",
         }
     assert {model.model for model in read_contents(path).models} == {"\ufffdmo", "model 2"}
+    assert "2 answers" in salvaged(path)
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])

@@ -30,8 +30,15 @@ _SCHEMA = (
 )
 
 
+class UnreadableError(StoreError):
+    """A file that is not a whole store: some of it may be salvaged."""
+
+
 def check(path: Path) -> None:
-    """Raise `StoreError` for what is not a store, a damaged or a newer one; writes nothing."""
+    """Raise `StoreError` for what is not a store of ours, a damaged or a newer one; writes nothing.
+
+    It is `UnreadableError` where the file is not whole.
+    """
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
     if path.exists() and not path.is_file():
@@ -46,21 +53,14 @@ def check(path: Path) -> None:
     if not signature:
         return
     if signature != _SIGNATURE:
-        raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
+        raise UnreadableError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
         with closing(reading(path)) as connection:
             _check_ours(path, connection)
     except sqlite3.OperationalError as error:
         raise StoreError(f"the store {path} cannot be read: {error}") from None
     except sqlite3.DatabaseError as error:
-        raise StoreError(_damaged(path, error)) from None
-
-
-def _damaged(path: Path, why: object) -> str:
-    return (
-        f"{path} is damaged ({why}): {_WAY_OUT}; .recover of SQLite's shell may save what can be "
-        "read of it"
-    )
+        raise UnreadableError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
@@ -71,12 +71,14 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
     if path.stat().st_size <= _CHECKED:
         whole = _pragma(connection, "quick_check(1)")
         if whole != "ok":
-            raise StoreError(_damaged(path, " ".join(whole.split())))
+            raise UnreadableError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not tables:
         return  # made by a run that was killed before it wrote to it
     if application != _APPLICATION:
-        raise StoreError(f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}")
+        raise UnreadableError(
+            f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}"
+        )
     if version != VERSION:
         way_out = "upgrade fullrecall, or name another file" if version > VERSION else _WAY_OUT
         raise StoreError(
@@ -87,7 +89,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
 
 def reading(path: Path) -> sqlite3.Connection:
     """Return a connection that writes nothing."""
-    connection = _connected(path, "?mode=ro")
+    connection = connected(path, "?mode=ro")
     try:
         _pragma(connection, "schema_version")
     except sqlite3.OperationalError:
@@ -96,7 +98,7 @@ def reading(path: Path) -> sqlite3.Connection:
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
             raise
-        return _connected(path, "?mode=ro&immutable=1")
+        return connected(path, "?mode=ro&immutable=1")
     except sqlite3.Error:
         connection.close()
         raise
@@ -105,7 +107,7 @@ def reading(path: Path) -> sqlite3.Connection:
 
 def writing(path: Path) -> sqlite3.Connection:
     """Return a connection that can write, the tables made; raises `sqlite3.Error`."""
-    connection = _connected(path)
+    connection = connected(path)
     try:
         _retried(connection, "PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
@@ -123,7 +125,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-def _connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
+def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
     """Return a connection to a file."""
     address = f"{path.absolute().as_uri()}{options}"
     # Transactions are ours: no implicit BEGIN. The lock is ours too.
