@@ -62,7 +62,7 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.rewrites.Rewrite"),
     ("py:class", "fullrecall.steps.step.Step"),
     ("py:class", "fullrecall.results.totals.Totals"),
-    ("py:class", "fullrecall.sample.SingleIds"),
+    ("py:class", "fullrecall.references.SingleIds"),
     ("py:class", "fullrecall.scorers.similarity.BoundedSimilarity"),
     ("py:class", "fullrecall.table.table.Table"),
     ("py:class", "fullrecall.testset.pool.Pair"),

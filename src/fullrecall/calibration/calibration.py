@@ -159,7 +159,7 @@ class Calibration(Shown):
         names = {"kappa": "Cohen's κ", "balanced_accuracy": "balanced accuracy"}
         figures = [
             (names.get(name, name), _estimate(figure))
-            for name, figure in self.agreement._asdict().items()
+            for name, figure in vars(self.agreement).items()
         ]
         sections = [
             Section(f"mean recall, {self.score}", lines_of(means)),
@@ -197,6 +197,8 @@ def _plain(value: Any) -> Any:
     """Return a figure as JSON values; of an estimate not the variances, which may be infinite."""
     if isinstance(value, Estimate):
         return {name: _plain(getattr(value, name)) for name in ("value", "interval", "clipped")}
-    if isinstance(value, (Agreement, Confusion, Interval, RaterAgreement)):
+    if isinstance(value, Agreement):
+        return {name: _plain(part) for name, part in vars(value).items()}
+    if isinstance(value, (Confusion, Interval, RaterAgreement)):
         return {name: _plain(part) for name, part in value._asdict().items()}
     return list(map(_plain, value)) if isinstance(value, tuple) else value

@@ -79,7 +79,8 @@ class Estimate(NamedTuple):
     clipped: bool = False
 
 
-class Agreement(NamedTuple):
+@dataclass(frozen=True)
+class Agreement:
     """The judge's verdicts against the labels, each claim weighing what it does in the mean.
 
     Both are about what is supported in full: "partial" is not.
