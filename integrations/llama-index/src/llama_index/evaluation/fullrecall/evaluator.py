@@ -22,7 +22,7 @@ from fullrecall.retrieval import View, as_view
 from fullrecall.run.work import ascore_alone, score_alone
 from fullrecall.scorers import Scorer
 from fullrecall.steps import brief
-from llama_index.evaluation.fullrecall.inputs import Given, read_call, read_texts
+from llama_index.evaluation.fullrecall.inputs import CallInput, read_call, read_texts
 from llama_index.evaluation.fullrecall.record import Options, reading_of
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
@@ -115,10 +115,10 @@ class RecallEvaluator(BaseEvaluator):
         **fields: Any,
     ) -> RecallEvaluationResult:
         """Return the result; needs no event loop, and works inside a running one."""
-        given = self._given(query, response, contexts, fields)
-        lists = self._lists(given)
+        call_input = self._input(query, response, contexts, fields)
+        lists = self._lists(call_input)
         results = {key: score_alone(self.scorer, each, self._corpus) for key, each in lists.items()}
-        return self._answer(given, results)
+        return self._answer(call_input, results)
 
     async def aevaluate(
         self,
@@ -128,13 +128,13 @@ class RecallEvaluator(BaseEvaluator):
         **fields: Any,
     ) -> RecallEvaluationResult:
         """Return the result; awaits the scorer's `ascore`, or runs its `score` in a thread."""
-        given = self._given(query, response, contexts, fields)
+        call_input = self._input(query, response, contexts, fields)
         # One after the other: what the first has split into claims, the others take over.
         results = {
             key: await ascore_alone(self.scorer, sample, self._corpus)
-            for key, sample in self._lists(given).items()
+            for key, sample in self._lists(call_input).items()
         }
-        return self._answer(given, results)
+        return self._answer(call_input, results)
 
     def evaluate_response(
         self, query: str | QueryBundle | None = None, response: object = None, **fields: Any
@@ -154,23 +154,23 @@ class RecallEvaluator(BaseEvaluator):
     def _update_prompts(self, prompts_dict: PromptDictType) -> None:
         """Change nothing: the judge's prompts are its own."""
 
-    def _given(
+    def _input(
         self, query: object, response: object, contexts: object, named: dict[str, Any]
-    ) -> Given:
+    ) -> CallInput:
         """Return what was given; where it is no sample, with why."""
         try:
-            given = read_call(
+            call_input = read_call(
                 self._reading, query=query, response=response, contexts=contexts, named=named
             )
         except Exception as error:  # noqa: BLE001 - nodes may be of the user's own class
             problem = str(error) if isinstance(error, InputError) else brief(error)
-            return Given(read_texts(query, response), problem=f"invalid input: {problem}")
-        return given._replace(sample=given.sample.in_view(self._view))
+            return CallInput(read_texts(query, response), problem=f"invalid input: {problem}")
+        return call_input._replace(sample=call_input.sample.in_view(self._view))
 
-    def _lists(self, given: Given) -> dict[_Key, Sample]:
+    def _lists(self, call_input: CallInput) -> dict[_Key, Sample]:
         """Return the sample, and as if it had ended at a stage, each list that differs once."""
-        sample = given.sample
-        if given.problem is not None:
+        sample = call_input.sample
+        if call_input.problem is not None:
             return {}
         lists = {_key(sample.retrieved_contexts): sample}
         for stage in sample.stages if self._score_stages else ():
@@ -178,11 +178,13 @@ class RecallEvaluator(BaseEvaluator):
                 lists[_key(stage.contexts)] = sample.at_stage(stage.name)
         return lists
 
-    def _answer(self, given: Given, results: Mapping[_Key, Result]) -> RecallEvaluationResult:
+    def _answer(
+        self, call_input: CallInput, results: Mapping[_Key, Result]
+    ) -> RecallEvaluationResult:
         """Return the results in LlamaIndex's form, with what may help in the note."""
-        sample = given.sample
+        sample = call_input.sample
         contexts = sample.retrieved_contexts
-        unscored = Result(self.scorer.method, Status.UNSCORED, note=given.problem or "")
+        unscored = Result(self.scorer.method, Status.UNSCORED, note=call_input.problem or "")
         result = results.get(_key(contexts), unscored)
         stages = {
             stage.name: results[_key(stage.contexts)]
@@ -192,11 +194,11 @@ class RecallEvaluator(BaseEvaluator):
         score = result[self.measures[0]]
         scored = score is not None
         notes = [result.note]
-        if given.nodes and not result.score:
-            other_ids = self._reading.reader.other_ids(given.nodes)
+        if call_input.nodes and not result.score:
+            other_ids = self._reading.reader.other_ids(call_input.nodes)
             notes.append(ids_seen(sample, other_ids).hint(sample))
-        if given.unused and not scored:
-            notes.append(f"not used: {', '.join(given.unused)}")
+        if call_input.unused and not scored:
+            notes.append(f"not used: {', '.join(call_input.unused)}")
         result = replace(result, note="; ".join(filter(None, notes)))
         return RecallEvaluationResult(
             query=sample.user_input,

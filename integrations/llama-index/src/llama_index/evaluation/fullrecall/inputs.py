@@ -1,4 +1,4 @@
-"""What one call of the evaluator was given, read as a sample."""
+"""What one call of the evaluator was passed, read as a sample."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FRAMEWORK_NAMES = {"sleep_time_in_seconds"}
 """What LlamaIndex passes to every evaluator, whether it has a use for it or not."""
 
 
-class Given(NamedTuple):
+class CallInput(NamedTuple):
     """A sample, the nodes of its contexts, the arguments not used, and why it is no sample."""
 
     sample: Sample
@@ -57,7 +57,7 @@ def read_call(
     response: object,
     contexts: object,
     named: Mapping[str, Any],
-) -> Given:
+) -> CallInput:
     """Return what the arguments of an evaluation say; raise `InputError` where they are no sample.
 
     What is retrieved is what was given as such; without it, what the response carries.
@@ -83,7 +83,7 @@ def read_call(
     unused = named.keys() - _SAMPLE_NAMES - _FRAMEWORK_NAMES - {"retrieved_nodes"}
     if retrieved_by.retrieval is not None and retrieved_by.retrieval.response is not None:
         fields["response"] = retrieved_by.retrieval.response
-    return Given(Sample(**fields), retrieved_by.nodes, sorted(unused))
+    return CallInput(Sample(**fields), retrieved_by.nodes, sorted(unused))
 
 
 def found_in(response: object, reading: Reading) -> Found:
