@@ -280,7 +280,9 @@ def pairs_for(differences: Counts, margin: float) -> int:
     """Return how many pairs pass, all without a change but those in `differences`."""
 
     def passes(n: int) -> bool:
-        pairs = differences.with_values(0.0, n - differences.size)
+        changed = dict(zip(differences.values, differences.counts, strict=True))
+        same = n - differences.size
+        pairs = Counts.of({**changed, 0.0: same} if same else changed)
         return mean_above(pairs, -margin, least=-1.0) <= ALPHA
 
     return first(passes, int(differences.size), 10_000)

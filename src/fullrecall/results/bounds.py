@@ -11,7 +11,7 @@ bounds are the mirror image. Raising a value never raises K, the order of values
 and nothing is drawn at random.
 
 Only independence is assumed. Samples of one group are not independent: give each group once, by its
-mean. Samples without a score: put in the value that is worst for the claim (`Counts.with_values`),
+mean. Samples without a score: put in the value that is worst for the claim,
 which keeps the promise whatever the reason why they have none. K holds for one look at the data,
 not for looking again while samples come in.
 
