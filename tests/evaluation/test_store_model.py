@@ -469,6 +469,14 @@ def test_a_claim_ends_with_its_owner(tmp_path: Path) -> None:
     assert Claim("t", "another machine", 1, soon).is_held(now)
     if os.name == "posix":
         assert not Claim("t", own_place(), int(ended.stdout), soon).is_held(now)
+    if Path("/proc/self/stat").exists():
+        with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as unasked:
+            assert unasked.stdout is not None
+            unasked.stdout.read()
+            os.waitid(os.P_PID, unasked.pid, os.WEXITED | os.WNOWAIT)
+            assert not Claim("t", own_place(), unasked.pid, soon).is_held(now), (
+                "dead, not yet buried"
+            )
 
 
 @posix

@@ -344,8 +344,10 @@ def _lives(pid: int) -> bool:
         return True  # there is no harmless way to ask: the claim ends by itself
     try:
         os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except ProcessLookupError:
         return False
     except OSError:
-        pass  # it is another user's
-    return True
+        return True  # it is another user's, or this system does not tell more
+    # A dead one, whose parent has not yet asked how it ended, is a zombie.
+    return status.rpartition(")")[2].split()[:1] not in (["Z"], ["X"])
