@@ -2,7 +2,7 @@
 
     python bench/power.py
 
-needs nothing beside fullrecall. Errors and powers are exact: for laws on two or three values, every
+needs SciPy beside fullrecall. Errors and powers are exact: for laws on two or three values, every
 possible count of the values is enumerated and weighed by its multinomial probability. Only the
 power for thirds is simulated, by seed. The usual bounds are Wilson's for scores and Student's for
 differences, with half a sample more and one change more than were seen.
