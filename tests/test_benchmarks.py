@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.judges.facts import facts
+from tests.openai_protocol import Exchange, serving
 
 from fullrecall import SpanRecall
 from fullrecall.judges.falsification import falsified
@@ -302,23 +301,16 @@ def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
         assert told in printed
 
 
-class _Endpoint(BaseHTTPRequestHandler):
+class _Endpoint(Exchange):
     """Answers as the benchmark's own endpoint does, and keeps what it is sent."""
 
     protocol_version = "HTTP/1.1"
     answer: bytes
     seen: list[Any]
 
-    def do_POST(self) -> None:
-        self.seen.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(self.answer)))
-        self.end_headers()
-        self.wfile.write(self.answer)
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
+    def respond(self, body: Any) -> None:
+        self.seen.append(body)
+        self.send(200, self.answer)
 
 
 @with_script("engine")
@@ -331,15 +323,8 @@ def test_the_engine_and_the_bare_client_send_the_same(script: Any) -> None:
         (script.by_client, script.requests_of(asked)),
     ):
         handler = type("Handler", (_Endpoint,), {"answer": script.body(), "seen": []})
-        with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-            server.daemon_threads = True
-            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-            thread.start()
-            try:
-                run(work, f"http://127.0.0.1:{server.server_port}/v1", 2)
-            finally:
-                server.shutdown()
-                thread.join()
+        with serving(handler) as base_url:
+            run(work, base_url, 2)
         sent.append(sorted(json.dumps(body, sort_keys=True) for body in handler.seen))
     assert len(sent[0]) == 3
     assert sent[0] == sent[1]

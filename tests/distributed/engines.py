@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,66 +25,12 @@ def documented(heading: str, replaced: Mapping[str, str]) -> str:
     return str(code)
 
 
-@contextmanager
-def ray_started(cpus: int = 2) -> Iterator[Any]:
-    """Start Ray in this machine."""
-    os.environ |= {
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_worker_register_timeout_seconds": "300",
-        "RAY_worker_niceness": "0",
-    }
-    import ray
-    import ray.data
-
-    ray.init(
-        num_cpus=cpus,
-        object_store_memory=400 * 2**20,
-        include_dashboard=False,
-        configure_logging=False,
-        log_to_driver=False,
-        runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parents[2])}},
-    )
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    try:
-        yield ray
-    finally:
-        ray.shutdown()
-
-
 def in_ray(ray: Any, scorer: FaultyScorer, path: Path, *, batch: int = BATCH) -> Path:
     """Write the scores; return where."""
     samples = ray.data.read_parquet(str(path))
     scores = samples.map_batches(scorer, batch_size=batch, batch_format="pyarrow")
     scores.write_parquet(str(path.with_name("scores")))
     return path.with_name("scores")
-
-
-@contextmanager
-def spark_started(folder: Path, master: str, **settings: str) -> Iterator[Any]:
-    """Start Spark in this machine, on loopback only."""
-    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
-    from pyspark.sql import SparkSession
-
-    given = {
-        "spark.master": master,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.executor.memory": "1g",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.files.maxPartitionBytes": "1m",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        **settings,
-    }
-    session = SparkSession.builder.config(map=given).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    try:
-        yield session
-    finally:
-        session.stop()
 
 
 def in_spark(spark: Any, scorer: FaultyScorer, path: Path, *, kept: bool = False) -> Path:

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from zlib import crc32
+
+from tests.openai_protocol import Exchange, completion, serving
 
 
 @dataclass
@@ -80,15 +81,7 @@ class Endpoint:
             }
             for place in begins
         ]
-        message = {"role": "assistant", "content": json.dumps({"verdicts": verdicts})}
-        return {
-            "id": "c",
-            "object": "chat.completion",
-            "created": 0,
-            "model": "m",
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
-        }
+        return completion(json.dumps({"verdicts": verdicts}))
 
 
 @contextmanager
@@ -96,38 +89,13 @@ def served() -> Iterator[Endpoint]:
     """Serve on a free loopback port."""
     started = Endpoint()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
+    class Handler(Exchange):
+        def respond(self, body: Any) -> None:
             started.keys.add(self.headers["Authorization"])
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            full = started.is_full()
-            payload = json.dumps({"error": "slow down"} if full else started.answer(body)).encode()
-            self.send_response(429 if full else 200)
-            if full:
-                self.send_header("Retry-After", "1")
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
+            if started.is_full():
+                self.send(429, b'{"error": "slow down"}', Retry_After="1")
+            else:
+                self.send(200, json.dumps(started.answer(body)).encode())
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            """Keep quiet about whoever hung up: a test kills clients."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    started.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-    try:
+    with serving(Handler) as started.base_url:
         yield started
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

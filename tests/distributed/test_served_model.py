@@ -28,9 +28,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.distributed.dropping import Dropping
 from tests.distributed.redis_server import RedisServer
+from tests.evaluation.paid import Paid, samples, scorer
 
-from fullrecall import ClaimRecall, LLMJudge, Report, Sample, aevaluate, evaluate
-from fullrecall.models import ChatRequest, Completion
+from fullrecall import Report, aevaluate, evaluate
 from fullrecall.result import Status
 from fullrecall.run import account, ledger, redis
 from fullrecall.run.account import spent_of
@@ -56,45 +56,7 @@ KEYS = st.lists(st.integers(0, 20), min_size=1, max_size=5)
 ABOUT = [None, b":account", b"settled", b"{answer:"]
 """What the server is asked when its answer gets lost: a turn, what it took, a claim or answer."""
 
-VERDICTS = (
-    '{"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": false}]}'
-)
 _FORK = multiprocessing.get_context("fork")
-
-
-class Paid:
-    """A model that notes in a file what it was paid for, so that every process sees it."""
-
-    name = "paid"
-
-    def __init__(self, ledger: Path, before: Callable[[int], Any] = lambda _: None) -> None:
-        self.ledger = ledger
-        self.before = before
-        self.sent = 0
-
-    def complete(self, request: ChatRequest) -> Completion:
-        """Refuse: the engine is to use the other one."""
-        raise AssertionError(request)
-
-    async def acomplete(self, request: ChatRequest) -> Completion:
-        """Answer after a moment; it is paid from then on."""
-        self.sent += 1
-        self.before(self.sent)
-        await asyncio.sleep(0)
-        claim = request.messages[1].content.rpartition("Claim ")[2].partition(".")[0]
-        with self.ledger.open("a") as file:
-            file.write(f"{claim}\n")
-        return Completion(VERDICTS, 10, 5)
-
-
-def samples(numbers: list[int]) -> list[Sample]:
-    """Return samples that each take one request, equal for equal numbers."""
-    return [Sample(reference_claims=[f"Claim {n}."], retrieved_contexts=["c"]) for n in numbers]
-
-
-def scorer(model: Any) -> ClaimRecall:
-    """Return a scorer with a judge of its own, which remembers nothing."""
-    return ClaimRecall(judge=LLMJudge(model, reasks=0))
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.distributed.dropping import Dropping
 from tests.distributed.redis_server import RedisServer
+from tests.openai_protocol import completion
 
 from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import StoreError
@@ -269,7 +270,7 @@ class TestWorkers:
 
         def nonsense(body: dict[str, Any]) -> dict[str, Any]:
             endpoint.asked[body["messages"][1]["content"]] += 1
-            return reply("I would rather not.")
+            return completion("I would rather not.")
 
         monkeypatch.setattr(endpoint, "answer", nonsense)
         how = scorer(endpoint, redis_url)
@@ -338,16 +339,3 @@ def _drain(monitor: socket.socket, seen: list[bytes]) -> None:
     with contextlib.suppress(OSError):
         while told := monitor.recv(1 << 20):
             seen.append(told)
-
-
-def reply(text: str) -> dict[str, Any]:
-    """Return a completion in the OpenAI protocol."""
-    message = {"role": "assistant", "content": text}
-    return {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "m",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
-    }

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import openai_protocol
 
 Fault = Callable[["Exchange"], None]
 
 
-class Exchange(BaseHTTPRequestHandler):
+class Exchange(openai_protocol.Exchange):
     """One request; a fault answers it in its own way."""
 
-    protocol_version = "HTTP/1.1"
     endpoint: FaultyEndpoint
 
-    def do_POST(self) -> None:
+    def respond(self, body: Any) -> None:
         """Answer rightly, or with the fault that is due."""
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         words = body["messages"][-1]["content"]
         self.number = int(re.findall(r"Claim (\d+)", words)[0])
         claims = re.findall(r"^(\d+) \"(Claim.*)\"$", words, re.MULTILINE)
@@ -34,16 +35,6 @@ class Exchange(BaseHTTPRequestHandler):
             fault(self)
         else:
             self.say(self.right())
-
-    def send(self, status: int, payload: bytes, **headers: str) -> None:
-        """Send a whole response."""
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(payload)
 
     def say(self, content: str | None, *, finish: str = "stop", refusal: str | None = None) -> None:
         """Send a chat completion with this message."""
@@ -66,12 +57,7 @@ class Exchange(BaseHTTPRequestHandler):
                     "usage": {"input_tokens": 11, "output_tokens": 5},
                 }
             ).encode()
-        message = {"role": "assistant", "content": content, "refusal": refusal}
-        body: dict[str, Any] = {
-            "id": "c", "object": "chat.completion", "created": 0, "model": "m",
-            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
-        }  # fmt: skip
+        body = openai_protocol.completion(content, finish=finish, refusal=refusal)
         return json.dumps(body).encode()
 
     def right(self, more: int = 0) -> str:
@@ -95,9 +81,6 @@ class Exchange(BaseHTTPRequestHandler):
             for place in places
         ]
         return json.dumps({"verdicts": given})
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
 
 
 class FaultyEndpoint:
@@ -135,15 +118,17 @@ def faulty() -> Iterator[FaultyEndpoint]:
     """Serve on a free loopback port until the test ends."""
     endpoint = FaultyEndpoint()
     handler = type("Handler", (Exchange,), {"endpoint": endpoint})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    endpoint.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-    try:
-        yield endpoint
-    finally:
-        endpoint.released.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with openai_protocol.serving(handler) as endpoint.base_url:
+        try:
+            yield endpoint
+        finally:
+            endpoint.released.set()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Return a directory that every user can reach."""
+    made = Path(tempfile.mkdtemp())
+    yield made
+    made.chmod(0o700)
+    shutil.rmtree(made)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
+from tests.openai_protocol import Exchange, completion, serving
 from typer.testing import CliRunner, Result
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, evaluate
@@ -119,46 +118,16 @@ def test_what_is_no_run_is_refused(tmp_path: Path, content: bytes | None, proble
 @pytest.fixture
 def base_url() -> Iterator[str]:
     """Serve a model that finds nothing supported, on a free loopback port."""
+    reply = completion(VERDICTS) | {
+        "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+    }
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            payload = json.dumps(
-                {
-                    "id": "c",
-                    "object": "chat.completion",
-                    "created": 0,
-                    "model": "m",
-                    "choices": [
-                        {
-                            "index": 0,
-                            "finish_reason": "stop",
-                            "message": {"role": "assistant", "content": VERDICTS},
-                        }
-                    ],
-                    "usage": {
-                        "prompt_tokens": 1000,
-                        "completion_tokens": 100,
-                        "total_tokens": 1100,
-                    },
-                }
-            ).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
+    class Handler(Exchange):
+        def respond(self, body: Any) -> None:
+            self.send(200, json.dumps(reply).encode())
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Handler) as url:
+        yield url
 
 
 def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(

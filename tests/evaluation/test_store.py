@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -236,15 +234,6 @@ def test_a_store_object_serves_several_runs(tmp_path: Path) -> None:
         run(store)
     with pytest.raises(ParameterError, match="store must be a path"):
         run(7)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Return a directory that every user can reach."""
-    made = Path(tempfile.mkdtemp())
-    yield made
-    made.chmod(0o700)
-    shutil.rmtree(made)
 
 
 def test_what_is_added_to_a_request_s_body_is_in_the_model_s_name() -> None:

@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -144,15 +143,6 @@ def without_privileges(folder: Path) -> Iterator[None]:
     finally:
         if root:
             os.seteuid(0)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Return a directory that every user can reach."""
-    made = Path(tempfile.mkdtemp())
-    yield made
-    made.chmod(0o700)
-    shutil.rmtree(made)
 
 
 @pytest.mark.parametrize("filled", [True, False], ids=["filled", "new"])

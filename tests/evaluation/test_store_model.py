@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import multiprocessing
 import os
 import random
@@ -27,10 +26,10 @@ import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.evaluation.paid import Paid, samples, scorer
 
-from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, aevaluate, evaluate
+from fullrecall import Budget, Report, aevaluate, evaluate
 from fullrecall.errors import Interrupted
-from fullrecall.models import ChatRequest, Completion
 from fullrecall.run.account import spent_of
 from fullrecall.run.address import Address
 from fullrecall.run.contents import read_contents
@@ -39,21 +38,8 @@ from fullrecall.run.sqlite import SQLiteLedger
 BOUND = 60.0
 """Seconds after which a step hangs: each takes milliseconds, on a busy machine too."""
 
-VERDICTS = json.dumps(
-    {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
-)
 KEYS = st.lists(st.integers(0, 30), min_size=1, max_size=6)
 posix = pytest.mark.skipif(sys.platform == "win32", reason="forks and signals as on POSIX systems")
-
-
-def samples(numbers: list[int]) -> list[Sample]:
-    """Return samples that each take one request, equal for equal numbers."""
-    return [Sample(reference_claims=[f"Claim {n}."], retrieved_contexts=["c"]) for n in numbers]
-
-
-def scorer(model: Any) -> ClaimRecall:
-    """Return a scorer with a judge of its own, which remembers nothing."""
-    return ClaimRecall(judge=LLMJudge(model, reasks=0))
 
 
 Store = SQLiteLedger | Path | Address
@@ -62,39 +48,6 @@ Store = SQLiteLedger | Path | Address
 def judge(numbers: list[int], model: Any, store: Store, **options: Any) -> Report:
     """Return the report of samples that a model judged, kept in a store."""
     return evaluate(samples(numbers), scorer(model), store=store, progress=False, **options)
-
-
-class Paid:
-    """A model that notes in a file what it was paid for, so that every process sees it."""
-
-    name = "paid"
-
-    def __init__(self, ledger: Path, before: Callable[[int], Any] = lambda _: None) -> None:
-        self.ledger = ledger
-        self.before = before
-        self.sent = 0
-
-    def complete(self, request: ChatRequest) -> Completion:
-        """Refuse: the engine is to use the other one."""
-        raise AssertionError(request)
-
-    async def acomplete(self, request: ChatRequest) -> Completion:
-        """Answer after a moment; it is paid from then on."""
-        self.sent += 1
-        waits = self.before(self.sent)
-        await (waits if waits is not None else asyncio.sleep(0))
-        claim = request.messages[1].content.rpartition("Claim ")[2].partition(".")[0]
-        with self.ledger.open("a") as file:
-            file.write(f"{claim}\n")
-        return Completion(VERDICTS, 10, 5)
-
-    def paid(self) -> Counter[int]:
-        """Return how often each claim was paid for, by any process."""
-        return (
-            Counter(map(int, self.ledger.read_text().split()))
-            if self.ledger.exists()
-            else Counter()
-        )
 
 
 @contextlib.contextmanager

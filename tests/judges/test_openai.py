@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.openai_protocol import completion
 
 from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
@@ -85,7 +86,7 @@ def test_two_calls_at_first_sight_and_one_with_sentences(
     items = json.dumps({"items": ["Paris is France's capital.", "Rome is new."]})
     endpoint.script = lambda body: (
         200,
-        _body(items if body["response_format"]["json_schema"]["name"] == "items" else ANSWER),
+        completion(items if body["response_format"]["json_schema"]["name"] == "items" else ANSWER),
     )
     unsplit = Sample(retrieved_contexts=SAMPLE.retrieved_contexts, reference=SAMPLE.reference)
     judge = LLMJudge(model)
@@ -146,7 +147,7 @@ def test_a_hanging_endpoint_times_out(endpoint: Endpoint) -> None:
 
     def script(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         time.sleep(1.0)
-        return 200, _body(ANSWER)
+        return 200, completion(ANSWER)
 
     endpoint.script = script
     model = OpenAIChatModel("m", base_url=endpoint.base_url, timeout=0.1)
@@ -162,7 +163,7 @@ def without_schemas(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """Answer as a server that refuses schemas."""
     if "response_format" in body:
         return 400, {"error": {"message": "response_format is not supported"}}
-    return 200, _body(ANSWER)
+    return 200, completion(ANSWER)
 
 
 def test_an_endpoint_without_schemas(endpoint: Endpoint, model: OpenAIChatModel) -> None:
@@ -183,7 +184,7 @@ def test_one_bad_request_does_not_cost_the_schema(
     def script(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if next(struck, False):
             return 400, {"error": {"message": "a bad moment"}}
-        return 200, _body(ANSWER)
+        return 200, completion(ANSWER)
 
     endpoint.script = script
     scorer = ClaimRecall(judge=LLMJudge(model))
@@ -277,7 +278,7 @@ def test_a_reply_that_is_no_completion_is_asked_for_again(
 ) -> None:
     """What some gateways send with status 200 is no answer; the next one is."""
     replies = iter([body])
-    endpoint.script = lambda _: (200, next(replies, _body(ANSWER)))
+    endpoint.script = lambda _: (200, next(replies, completion(ANSWER)))
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
     endpoint.script = lambda _: (200, body)
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
@@ -357,18 +358,6 @@ def test_missing_key_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
         OpenAIChatModel("m")
-
-
-def _body(content: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": content}
-    return {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "m",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
-    }
 
 
 @pytest.mark.parametrize("options", [{"temperature": 0.7}, {"extra_body": {"temperature": 0}}])

