@@ -3,8 +3,8 @@
 Each retriever has one defect: a wrong suffix, a filter that drops a tenant, a stale index.
 `diagnose` predicts what mending it brings, and `prove=` puts all questions to a retriever without
 the defect.
-The demo's two retrievers, BM25 in LangChain and word vectors in LlamaIndex, answer over a part of
-the demo's collection; with DATA, BM25 answers over the collections there too.
+BM25 in LangChain and word vectors in LlamaIndex answer over a part of the demo's collection; with
+DATA, BM25 answers over the collections there too.
 
     python bench/diagnosis_gains.py [DATA] [--held-out]
 
@@ -335,7 +335,7 @@ def holds(change: Change, measured: float) -> bool:
 
 
 def demo(pages: int = 900) -> list[Setting]:
-    """Return the demo's two retrievers over a part of its collection."""
+    """Return BM25 and word vectors over a part of the demo's collection."""
     import frameworks
     from langchain_core.documents import Document as Page
 
