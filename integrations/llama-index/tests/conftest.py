@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from zlib import crc32
 
 import pytest
+from known_engines import Echo, First
 from llama_index.core import VectorStoreIndex
+from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+
+from llama_index.evaluation.fullrecall import recorder
+from llama_index.evaluation.fullrecall.recorder import recorders
 
 DIMENSIONS = 512
 
@@ -68,6 +74,21 @@ def index() -> VectorStoreIndex:
 def llm() -> MockLLM:
     """A model that answers `text text text text text`."""
     return MockLLM(max_tokens=5)
+
+
+@pytest.fixture
+def echo(llm: MockLLM) -> BaseQueryEngine:
+    """An engine whose answers are told apart by what was retrieved."""
+    return RetrieverQueryEngine.from_args(Echo(), llm=llm, node_postprocessors=[First()])
+
+
+@pytest.fixture
+def nothing_is_left_open() -> Iterator[None]:
+    """After the test, no recording is active here, and no step or call is kept."""
+    yield
+    assert not recorders.get()
+    assert recorder._running == {}
+    assert recorder._calls == {}
 
 
 @pytest.fixture(scope="session")

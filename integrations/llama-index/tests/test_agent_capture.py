@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,32 +12,16 @@ from known_engines import retrieved as retrieved_by
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
-from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore
 from llama_index.core.tools import QueryEngineTool, ToolOutput
 from llama_index.core.tools.types import AsyncBaseTool, BaseTool, ToolMetadata
 from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
 
-from llama_index.evaluation.fullrecall import capture_retrievals, recorder
+from llama_index.evaluation.fullrecall import capture_retrievals
 from llama_index.evaluation.fullrecall.capture import Capture
-from llama_index.evaluation.fullrecall.recorder import recorders
 
-
-@pytest.fixture
-def echo(llm: MockLLM) -> BaseQueryEngine:
-    """An engine whose answers are told apart by what was retrieved."""
-    return RetrieverQueryEngine.from_args(Echo(), llm=llm, node_postprocessors=[First()])
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_open() -> Iterator[None]:
-    """After every test, no recording is active here, and no step or call is kept."""
-    yield
-    assert not recorders.get()
-    assert recorder._running == {}
-    assert recorder._calls == {}
+pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
 
 # Agents and workflows

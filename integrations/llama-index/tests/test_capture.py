@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from known_engines import Echo, First, Pipeline, asked, finals
+from known_engines import Echo, Pipeline, asked, finals
 from known_engines import retrieved as retrieved_by
 from llama_index.core import VectorStoreIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -35,22 +35,9 @@ from llama_index.evaluation.fullrecall import (
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
 from llama_index.evaluation.fullrecall.recorder import recorders
 
+pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
+
 FRUIT = "What do bananas hold?"
-
-
-@pytest.fixture
-def echo(llm: MockLLM) -> BaseQueryEngine:
-    """An engine whose answers are told apart by what was retrieved."""
-    return RetrieverQueryEngine.from_args(Echo(), llm=llm, node_postprocessors=[First()])
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_open() -> Iterator[None]:
-    """After every test, no recording is active here, and no step or call is kept."""
-    yield
-    assert not recorders.get()
-    assert recorder._running == {}
-    assert recorder._calls == {}
 
 
 def test_200_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from known_engines import First
 from llama_index.core import Settings, SummaryIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.indices.composability import ComposableGraph
@@ -12,7 +13,6 @@ from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr
 from llama_index.core.instrumentation.span import BaseSpan
 from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from llama_index.core.llms import MockLLM
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
@@ -31,15 +31,6 @@ class Brings(BaseRetriever):
             )
             for own in "ab"
         ]
-
-
-class First(BaseNodePostprocessor):
-    """Keeps the first node."""
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[:1]
 
 
 def engine(*, streaming: bool = False) -> RetrieverQueryEngine:

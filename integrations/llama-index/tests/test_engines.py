@@ -9,15 +9,11 @@ from typing import Any, TypeAlias
 import pytest
 from known_engines import asked, finals
 from known_engines import retrieved as retrieved_by
+from known_steps import Answering, Asks, LastTwoFirst
 from llama_index.core import SummaryIndex, VectorStoreIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.llms.types import (
-    ChatMessage,
-    CompletionResponse,
-    CompletionResponseGen,
-    LLMMetadata,
-)
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.base.response.schema import AsyncStreamingResponse
 from llama_index.core.chat_engine import (
     CondensePlusContextChatEngine,
@@ -25,20 +21,17 @@ from llama_index.core.chat_engine import (
     ContextChatEngine,
 )
 from llama_index.core.indices.query.query_transform.base import StepDecomposeQueryTransform
-from llama_index.core.llms import CustomLLM, MockLLM
-from llama_index.core.llms.callbacks import llm_completion_callback
+from llama_index.core.llms import MockLLM
 from llama_index.core.memory import ChatMemoryBuffer, VectorMemory
 from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.objects import ObjectIndex
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import (
     CitationQueryEngine,
     MultiStepQueryEngine,
     RetrieverQueryEngine,
     SubQuestionQueryEngine,
 )
-from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.retrievers import QueryFusionRetriever
@@ -82,15 +75,6 @@ def tree(call: Call) -> str:
     return f"{source}: {found}{parts}"
 
 
-class LastTwoFirst(BaseNodePostprocessor):
-    """A reranker: the two nodes that were last, the last one first."""
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[::-1][:2]
-
-
 class LastTwoFirstAwaited(LastTwoFirst):
     """The same with an async method of its own, as LLM rerankers have: it has no span."""
 
@@ -99,49 +83,6 @@ class LastTwoFirstAwaited(LastTwoFirst):
     ) -> list[NodeWithScore]:
         await asyncio.sleep(0)
         return nodes[::-1][:2]
-
-
-class Answering(CustomLLM):
-    """Completes a prompt by a function of it."""
-
-    reply: Callable[[str], str]
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        """A model with LlamaIndex's default window."""
-        return LLMMetadata(model_name="answering")
-
-    @llm_completion_callback()
-    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
-        """Return the reply to the prompt."""
-        return CompletionResponse(text=self.reply(prompt))
-
-    @llm_completion_callback()
-    def stream_complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponseGen:
-        """Yield the reply at once."""
-        text = self.reply(prompt)
-        yield CompletionResponse(text=text, delta=text)
-
-
-class Asks(BaseQuestionGenerator):
-    """Splits any question into the same two."""
-
-    def _get_prompts(self) -> dict[str, Any]:
-        return {}
-
-    def _update_prompts(self, prompts: Any) -> None:
-        """Have none."""
-
-    def generate(self, tools: Any, query: QueryBundle) -> list[SubQuestion]:
-        """Return a question on the tower, and one on fruit."""
-        return [
-            SubQuestion(sub_question=TOWER, tool_name="towers"),
-            SubQuestion(sub_question=FRUIT, tool_name="fruits"),
-        ]
-
-    async def agenerate(self, tools: Any, query: QueryBundle) -> list[SubQuestion]:
-        """Return the same."""
-        return self.generate(tools, query)
 
 
 @pytest.fixture
@@ -241,7 +182,7 @@ def test_a_sub_question_that_fails_leaves_the_others(towers: BaseRetriever, llm:
 
     engine = SubQuestionQueryEngine.from_defaults(
         tools(towers, Fails(), llm),
-        question_gen=Asks(),
+        question_gen=Asks(towers=TOWER, fruits=FRUIT),
         llm=llm,
         response_synthesizer=get_response_synthesizer(llm=llm),
         use_async=False,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from known_nodes import PLACE, QUESTION, Answer, Nodes, OnlyScore, in_a_loop, tokens
+from known_steps import LastTwoFirst
 from llama_index.core import Settings, VectorStoreIndex
 from llama_index.core.base.response.schema import (
     AsyncStreamingResponse,
@@ -18,8 +19,7 @@ from llama_index.core.base.response.schema import (
 from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
 from llama_index.core.evaluation import BaseEvaluator, BatchEvalRunner, EvaluationResult
 from llama_index.core.llms import MockLLM
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.schema import MetadataMode
 from llama_index.core.tools import ToolOutput
 
 from fullrecall import Context, IdRecall, Sample, TextRecall
@@ -33,15 +33,6 @@ HEIGHT = "The Eiffel Tower is 330 metres high."
 CAPITAL = "Paris is the capital of France."
 ROME = "Rome is the capital of Italy."
 BANANA = "Bananas hold much potassium."
-
-
-class LastTwoFirst(BaseNodePostprocessor):
-    """A reranker: the two nodes that were last, the last one first."""
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[::-1][:2]
 
 
 class AlsoAsync(OnlyScore):

@@ -15,24 +15,16 @@ from contextvars import copy_context
 from typing import Any
 
 import pytest
+from known_steps import Answering, Asks, LastTwoFirst, NoPrompts
 from llama_index.core import Settings
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
-from llama_index.core.base.llms.types import (
-    ChatMessage,
-    CompletionResponse,
-    CompletionResponseGen,
-    LLMMetadata,
-    MessageRole,
-    TextBlock,
-    ToolCallBlock,
-)
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine
 from llama_index.core.evaluation import RelevancyEvaluator
 from llama_index.core.indices.query.query_transform.base import StepDecomposeQueryTransform
-from llama_index.core.llms import CustomLLM, MockLLM
-from llama_index.core.llms.callbacks import llm_completion_callback
+from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.node_parser import TokenTextSplitter
@@ -47,7 +39,6 @@ from llama_index.core.query_engine import (
     RouterQueryEngine,
     SubQuestionQueryEngine,
 )
-from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import QueryFusionRetriever, RecursiveRetriever, RouterRetriever
 from llama_index.core.schema import IndexNode, NodeWithScore, QueryBundle, TextNode
@@ -99,44 +90,8 @@ class KeepsAll(BaseNodePostprocessor):
         return list(nodes)
 
 
-class LastFirst(BaseNodePostprocessor):
-    """A reranker: the other way round, the first two."""
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[::-1][:2]
-
-
-class Answering(CustomLLM):
-    """Completes a prompt by a function of it."""
-
-    reply: Callable[[str], str]
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        """A model with LlamaIndex's default window."""
-        return LLMMetadata(model_name="answering")
-
-    @llm_completion_callback()
-    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
-        """Return the reply to the prompt."""
-        return CompletionResponse(text=self.reply(prompt))
-
-    @llm_completion_callback()
-    def stream_complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponseGen:
-        """Yield the reply at once."""
-        yield CompletionResponse(text=self.reply(prompt), delta=self.reply(prompt))
-
-
-class SelectsAll(BaseSelector):
+class SelectsAll(NoPrompts, BaseSelector):
     """Selects every tool."""
-
-    def _get_prompts(self) -> dict[str, Any]:
-        return {}
-
-    def _update_prompts(self, prompts: Any) -> None:
-        """Have none."""
 
     def _select(self, choices: Any, query: Any) -> SelectorResult:
         return SelectorResult(
@@ -145,24 +100,6 @@ class SelectsAll(BaseSelector):
 
     async def _aselect(self, choices: Any, query: Any) -> SelectorResult:
         return self._select(choices, query)
-
-
-class Asks(BaseQuestionGenerator):
-    """Splits any question into one for each tool."""
-
-    def _get_prompts(self) -> dict[str, Any]:
-        return {}
-
-    def _update_prompts(self, prompts: Any) -> None:
-        """Have none."""
-
-    def generate(self, tools: Sequence[Any], query: QueryBundle) -> list[SubQuestion]:
-        """Return a question for each tool."""
-        return [SubQuestion(sub_question=f"to {t.name}", tool_name=t.name) for t in tools]
-
-    async def agenerate(self, tools: Sequence[Any], query: QueryBundle) -> list[SubQuestion]:
-        """Return the same."""
-        return self.generate(tools, query)
 
 
 class Hybrid(CustomQueryEngine):
@@ -205,7 +142,7 @@ class OwnWorkflow(Workflow):
     @step
     async def second(self, ctx: Context, ev: FoundEvent) -> StopEvent:
         """Rerank."""
-        return StopEvent(result=str(len(LastFirst().postprocess_nodes(ev.nodes))))
+        return StopEvent(result=str(len(LastTwoFirst().postprocess_nodes(ev.nodes))))
 
 
 def llm() -> MockLLM:
@@ -280,7 +217,7 @@ def chat(cls: Any) -> Any:
     """Return a chat engine of a class."""
     memory = ChatMemoryBuffer.from_defaults(token_limit=999)
     return cls.from_defaults(
-        Brings("a", "b", "c"), llm=llm(), memory=memory, node_postprocessors=[LastFirst()]
+        Brings("a", "b", "c"), llm=llm(), memory=memory, node_postprocessors=[LastTwoFirst()]
     )
 
 
@@ -310,7 +247,7 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
         "a b c",
     ),
     "recursive retriever": (recursive, "a b c"),
-    "reranked engine": (lambda: engine_over(Brings("a", "b", "c"), LastFirst()), "c b"),
+    "reranked engine": (lambda: engine_over(Brings("a", "b", "c"), LastTwoFirst()), "c b"),
     "reordered engine": (
         lambda: engine_over(Brings("a", "b", "c", "d"), LongContextReorder()),
         "a b c d",

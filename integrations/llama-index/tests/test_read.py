@@ -7,16 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from known_steps import Answering
 from llama_index.core import ComposableGraph, PromptTemplate, Settings, SummaryIndex
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.llms.types import ChatMessage, CompletionResponse, LLMMetadata
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.chat_engine import (
     CondensePlusContextChatEngine,
     CondenseQuestionChatEngine,
     ContextChatEngine,
 )
-from llama_index.core.llms import CustomLLM
-from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.query_engine import (
@@ -27,7 +26,6 @@ from llama_index.core.query_engine import (
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.type import ResponseMode
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from pydantic import PrivateAttr
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
 from llama_index.evaluation.fullrecall import LlamaIndexChatModel, capture_retrievals, observed
@@ -44,31 +42,6 @@ class Brings(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [NodeWithScore(node=TextNode(id_=own, text=text)) for own, text in TEXTS.items()]
-
-
-class Keeps(CustomLLM):
-    """Keeps the prompts that it was sent, and answers by a function of them."""
-
-    window: int = 3900
-    reply: Callable[[str], str] = lambda _: "an answer"
-    _sent: list[str] = PrivateAttr(default_factory=list)
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        """A model with this window."""
-        return LLMMetadata(context_window=self.window, num_output=32, model_name="keeps")
-
-    @llm_completion_callback()
-    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
-        """Keep the prompt."""
-        self._sent.append(prompt)
-        return CompletionResponse(text=self.reply(prompt))
-
-    @llm_completion_callback()
-    def stream_complete(self, prompt: str, *_: Any, **__: Any) -> Any:
-        """Keep the prompt."""
-        self._sent.append(prompt)
-        yield CompletionResponse(text="an answer", delta="an answer")
 
 
 def truth(text: str, prompts: list[str]) -> str:
@@ -101,7 +74,7 @@ MODES = [mode.value for mode in ResponseMode if mode not in SILENT]
 @pytest.mark.parametrize("mode", MODES)
 def test_read_is_what_was_sent(mode: Any, window: int) -> None:
     """In each response mode: whole, split over prompts, cut to fit the window, or not sent."""
-    llm = Keeps(window=window)
+    llm = Answering(window=window)
     synthesizer = get_response_synthesizer(llm=llm, response_mode=mode)
     found = observed(RetrieverQueryEngine(Brings(), synthesizer)).retrieve(Sample(user_input="q"))
     assert llm._sent
@@ -129,7 +102,7 @@ class Sends(CustomQueryEngine):
         return str(self.llm.complete(self.makes(texts)))
 
 
-def templated(llm: Keeps, function: Callable[..., str]) -> RetrieverQueryEngine:
+def templated(llm: Answering, function: Callable[..., str]) -> RetrieverQueryEngine:
     """Return an engine whose prompt has what a function makes of the contexts."""
     template = PromptTemplate(
         "Context: {context_str}\nQuestion: {query_str}", function_mappings={"context_str": function}
@@ -137,10 +110,10 @@ def templated(llm: Keeps, function: Callable[..., str]) -> RetrieverQueryEngine:
     return RetrieverQueryEngine.from_args(Brings(), llm=llm, text_qa_template=template)
 
 
-def chat(cls: Any) -> Callable[[Keeps], Any]:
+def chat(cls: Any) -> Callable[[Answering], Any]:
     """Return what makes a chat engine, in the middle of a conversation."""
 
-    def make(llm: Keeps) -> Any:
+    def make(llm: Answering) -> Any:
         memory = ChatMemoryBuffer.from_defaults(
             [
                 ChatMessage(role="user", content="Paris?"),
@@ -156,7 +129,7 @@ def chat(cls: Any) -> Callable[[Keeps], Any]:
     return make
 
 
-def graph(llm: Keeps) -> Any:
+def graph(llm: Answering) -> Any:
     """Return an engine over a graph of two indices; a summary leads to each."""
     parts = [SummaryIndex([TextNode(id_=own, text=text)]) for own, text in TEXTS.items()]
     names = [f"about {own}" for own in TEXTS]
@@ -169,7 +142,7 @@ def graph(llm: Keeps) -> Any:
         )
 
 
-ENGINES: dict[str, tuple[Callable[[Keeps], Any], str]] = {
+ENGINES: dict[str, tuple[Callable[[Answering], Any], str]] = {
     "citation": (
         lambda llm: CitationQueryEngine(
             Brings(), llm=llm, text_splitter=TokenTextSplitter(chunk_size=40, chunk_overlap=0)
@@ -207,7 +180,7 @@ ENGINES: dict[str, tuple[Callable[[Keeps], Any], str]] = {
 def test_read_is_what_an_engine_sent(name: str) -> None:
     """Chats, citations, graphs, templates and engines of the user's own, by the prompts sent."""
     make, expected = ENGINES[name]
-    llm = Keeps()
+    llm = Answering()
     found = observed(make(llm)).retrieve(Sample(user_input="q"))
     ids = [str(context.id) for context in found.contexts or ()]
     read = dict(zip(ids, found.read or (), strict=True))
@@ -230,12 +203,12 @@ def asked(texts: dict[str, str], makes: Callable[[list[str]], str]) -> tuple[Any
             found = [item.get_content() for item in Finds().retrieve(query_str)]
             return str(self.llm.complete(makes(found)))
 
-    return observed(Own(llm=Keeps())).retrieve(Sample(user_input="q")).read or ()
+    return observed(Own(llm=Answering())).retrieve(Sample(user_input="q")).read or ()
 
 
 def test_a_text_that_the_prompt_has_from_elsewhere_was_read() -> None:
     """It says what the model had before it: the history, or its instructions, count as well."""
-    llm = Keeps()
+    llm = Answering()
     said = ChatMessage(role="assistant", content=TEXTS["short"])
     engine = ContextChatEngine.from_defaults(
         Brings(),
@@ -257,7 +230,7 @@ def test_a_judge_is_not_the_application() -> None:
         def custom_query(self, query_str: str) -> str:
             return str(len(Brings().retrieve(query_str)))
 
-    judge = LLMJudge(LlamaIndexChatModel(Keeps()), reasks=0)
+    judge = LLMJudge(LlamaIndexChatModel(Answering()), reasks=0)
     with capture_retrievals() as capture:
         First().query("q")
         ClaimRecall(judge=judge).score(

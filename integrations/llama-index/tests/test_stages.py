@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from known_steps import LastTwoFirst
 from llama_index.core import VectorStoreIndex
 from llama_index.core.base.response.schema import Response
 from llama_index.core.llms import MockLLM
@@ -28,15 +29,6 @@ from llama_index.evaluation.fullrecall.capture import capture_of
 QUESTION = "Where in Paris does the Eiffel Tower stand?"
 EXPECTED = ["place", "capital"]
 HEIGHT = "The Eiffel Tower is 330 metres high."
-
-
-class LastTwoFirst(BaseNodePostprocessor):
-    """A reranker that loses the best: the two nodes that were last, the last one first."""
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[::-1][:2]
 
 
 class JustTheLast(BaseNodePostprocessor):

@@ -25,14 +25,10 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import IdRecall, Sample
 from fullrecall.calls import Call
-from llama_index.evaluation.fullrecall import (
-    RecallEvaluator,
-    capture_retrievals,
-    observed,
-    recorder,
-)
+from llama_index.evaluation.fullrecall import RecallEvaluator, capture_retrievals, observed
 from llama_index.evaluation.fullrecall.capture import Capture, capture_of
-from llama_index.evaluation.fullrecall.recorder import recorders
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
 
 def collected() -> None:
@@ -64,15 +60,6 @@ class LastFirst(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         collected()
         return nodes[::-1][:2]
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_open() -> Iterator[None]:
-    """After every test, no recording is active here, and no step or call is kept."""
-    yield
-    assert not recorders.get()
-    assert recorder._running == {}
-    assert recorder._calls == {}
 
 
 @pytest.fixture

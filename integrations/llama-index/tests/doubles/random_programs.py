@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from known_steps import Asks, NoPrompts
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
@@ -40,7 +41,6 @@ from llama_index.core.query_engine import (
     SubQuestionQueryEngine,
     TransformQueryEngine,
 )
-from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.retrievers import QueryFusionRetriever, RouterRetriever, TransformRetriever
@@ -134,17 +134,11 @@ class Changes(BaseNodePostprocessor):
         return list({node.text: node for node in nodes}.values())
 
 
-class Selects(BaseSelector):
+class Selects(NoPrompts, BaseSelector):
     """Selects the tools at fixed places."""
 
     def __init__(self, *places: int) -> None:
         self.places = places
-
-    def _get_prompts(self) -> dict[str, Any]:
-        return {}
-
-    def _update_prompts(self, prompts: Any) -> None:
-        """Have none."""
 
     def _select(self, choices: Any, query: Any) -> SelectorResult:
         return SelectorResult(
@@ -155,37 +149,8 @@ class Selects(BaseSelector):
         return self._select(choices, query)
 
 
-class Asks(BaseQuestionGenerator):
-    """Asks each tool one question."""
-
-    names: list[str]
-
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
-
-    def _get_prompts(self) -> dict[str, Any]:
-        return {}
-
-    def _update_prompts(self, prompts: Any) -> None:
-        """Have none."""
-
-    def generate(self, tools: Any, query: QueryBundle) -> list[SubQuestion]:
-        """Return a question for each tool."""
-        return [SubQuestion(sub_question=f"to {name}", tool_name=name) for name in self.names]
-
-    async def agenerate(self, tools: Any, query: QueryBundle) -> list[SubQuestion]:
-        """Return the same."""
-        return self.generate(tools, query)
-
-
-class Rewrites(BaseQueryTransform):
+class Rewrites(NoPrompts, BaseQueryTransform):
     """Makes another question of any."""
-
-    def _get_prompts(self) -> dict[str, Any]:
-        return {}
-
-    def _update_prompts(self, prompts: Any) -> None:
-        """Have none."""
 
     def _run(self, query_bundle: QueryBundle, metadata: Any) -> QueryBundle:
         return QueryBundle(f"again: {query_bundle.query_str}")
@@ -395,7 +360,7 @@ class Program:
         return SubQuestionQueryEngine.from_defaults(
             self.tools(),
             llm=self.llm,
-            question_gen=Asks(["one", "two"]),
+            question_gen=Asks(one="to one", two="to two"),
             use_async=self.chance.random() < 0.5,
             verbose=False,
         )
