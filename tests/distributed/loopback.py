@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
+from tests.judges.scripted import quoting, reply
 from tests.openai_protocol import Exchange, completion, serving
 
 
@@ -61,27 +62,15 @@ class Endpoint:
         time.sleep(self.seconds)
         shown, lines = (user.split(f"{part}:\n")[1].splitlines() for part in ("contexts", "claims"))
         number, text = shown[0].split(" ", 1)  # a claim may be judged on one context of several
-        quoted = [{"context": int(number), "quote": json.loads(text)}]
+        quoted = (int(number), json.loads(text))
         begins = {place: json.loads(line.split(" ", 1)[1]) for place, line in enumerate(lines, 1)}
         verdicts = [
-            {
-                "id": place,
-                "begins": begins[place],
-                "verdict": "supported",
-                "together": False,
-                "citations": quoted,
-            }
+            quoting(place, "supported", quoted, begins=claim)
             if place <= crc32(user.encode()) % 3
-            else {
-                "id": place,
-                "begins": begins[place],
-                "verdict": "not_supported",
-                "together": False,
-                "citations": [],
-            }
-            for place in begins
+            else quoting(place, "not_supported", begins=claim)
+            for place, claim in begins.items()
         ]
-        return completion(json.dumps({"verdicts": verdicts}))
+        return completion(reply(*verdicts))
 
 
 @contextmanager

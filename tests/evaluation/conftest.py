@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests import openai_protocol
+from tests.judges.scripted import quoting, reply
 
 Fault = Callable[["Exchange"], None]
 
@@ -65,22 +66,18 @@ class Exchange(openai_protocol.Exchange):
 
         `more` verdicts are given than there are claims to judge, or less where it is negative.
         """
-        supported = {
-            "verdict": "supported", "together": False,
-            "citations": [{"context": 1, "quote": "what the context says"}],
-        }  # fmt: skip
-        missing = {"verdict": "not_supported", "citations": [], "together": False}
+        supported = ("supported", (1, "what the context says"))
         last = self.asked[-1]
         places = [*self.asked, *range(last + 1, last + 1 + more)][: len(self.asked) + more]
         given = [
-            {
-                "id": place,
-                "begins": self.begins.get(place, "Claim"),
-                **(supported if place <= self.number % 3 else missing),
-            }
+            quoting(
+                place,
+                *(supported if place <= self.number % 3 else ("not_supported",)),
+                begins=self.begins.get(place, "Claim"),
+            )
             for place in places
         ]
-        return json.dumps({"verdicts": given})
+        return reply(*given)
 
 
 class FaultyEndpoint:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.judges.scripted import quoting, reply
+
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.judges import Ask
 from fullrecall.models import ChatRequest, Message
@@ -31,18 +33,11 @@ def answers(request: ChatRequest) -> str:
         return json.dumps({"items": ["A stands.", "B stands."]})
     quote = json.loads(user.splitlines()[1].split(" ", 1)[1])
     numbers = [int(n) for n in re.findall(r"^(\d+) ", user.split("claims:\n")[1], re.MULTILINE)]
-    return json.dumps(
-        {
-            "verdicts": [
-                {
-                    "id": n,
-                    "verdict": "supported" if n == 1 else "not_supported",
-                    "together": False,
-                    "citations": [{"context": 1, "quote": quote}] if n == 1 else [],
-                }
-                for n in numbers
-            ]
-        }
+    return reply(
+        *(
+            quoting(n, "supported", (1, quote)) if n == 1 else quoting(n, "not_supported")
+            for n in numbers
+        )
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluation.paid import VERDICTS
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.errors import StoreError
@@ -25,9 +25,6 @@ from fullrecall.models.chat import Failure
 from fullrecall.models.retries import Retries, sound
 from fullrecall.run.sqlite import SQLiteLedger
 
-VERDICTS = json.dumps(
-    {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
-)
 Reply = Callable[[int, int], Completion]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.evaluation.paid import VERDICTS
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError
@@ -24,9 +24,6 @@ SAMPLES = [
     Sample(user_input=f"q{n}", reference_claims=["A stands."], retrieved_contexts=[f"context {n}"])
     for n in range(20)
 ]
-VERDICTS = json.dumps(
-    {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
-)
 
 
 class Slow(ScriptedChatModel):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluation.paid import VERDICTS
 from tests.openai_protocol import Exchange, completion, serving
 from typer.testing import CliRunner, Result
 
@@ -21,9 +22,6 @@ SAMPLES = [
     Sample(user_input=f"q{n}", reference_claims=["Stands."], retrieved_contexts=[f"It stands {n}."])
     for n in range(3)
 ]
-VERDICTS = json.dumps(
-    {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
-)
 
 
 def answers(_: ChatRequest) -> Completion:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
-import json
 import re
 from collections import Counter
 from dataclasses import fields
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluation.paid import VERDICTS
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError
@@ -22,9 +22,6 @@ from fullrecall.models.retries import MOST_CHARACTERS, Retries, token_count
 from fullrecall.run.limits import Limits
 from fullrecall.table.row import Row
 
-VERDICTS = json.dumps(
-    {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
-)
 QUICK = Retries(2, first_wait=0.001)
 
 

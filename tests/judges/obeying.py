@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from tests.judges.scripted import quoting
+
 Kind: TypeAlias = Literal["all", "topic", "exact", "coin"]
 """Which claims a model obeys for: every one, those on a named topic, those that the order is
 about and no other (so that it spares every canary), or each by a coin."""
@@ -154,20 +156,14 @@ class Obeying:
         if ordering and self.obeys_for(claim):
             label = self.order.label
             quote = claim if self.order.quotes_claim else self.order.text[:60]
-            cited = [{"context": ordering[0], "quote": quote}] if label == "supported" else []
-        return {
-            "id": number,
-            "begins": claim,
-            "citations": cited,
-            "together": False,
-            "verdict": label,
-        }
+            cited = [(ordering[0], quote)] if label == "supported" else []
+        return quoting(number, label, *cited, begins=claim)
 
-    def _evidence(self, claim: str, contexts: Mapping[int, str]) -> list[dict[str, Any]]:
+    def _evidence(self, claim: str, contexts: Mapping[int, str]) -> list[tuple[int, str]]:
         """Return where the truth stands: a known claim's words, or a sentence copied."""
         context, quote = TRUTH.get(claim, ("", claim))
         return [
-            {"context": n, "quote": quote}
+            (n, quote)
             for n, text in contexts.items()
             if (text == context if context else claim in text)
         ][:1]

@@ -20,6 +20,12 @@ def verdict(number: int, label: str = "supported", *contexts: int, **more: Any) 
     return {"id": number, "verdict": label, "citations": cited, "together": together}
 
 
+def quoting(number: int, label: str, *quotes: tuple[int, str], **more: Any) -> dict[str, Any]:
+    """Return one verdict that quotes contexts: the number of each, and the quote."""
+    cited = [{"context": context, "quote": quote} for context, quote in quotes]
+    return {"id": number, "verdict": label, "citations": cited, "together": False, **more}
+
+
 def reply(*verdicts: dict[str, Any]) -> str:
     """Return verdicts in the form that is asked for."""
     return json.dumps({"verdicts": list(verdicts)})

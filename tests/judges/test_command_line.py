@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tests.judges.scripted import quoting, reply
 from typer.testing import CliRunner
 
 from fullrecall.cli import app
@@ -33,6 +34,12 @@ def file_of(folder: Path, *rows: dict[str, Any]) -> str:
     return str(path)
 
 
+def judged(folder: Path, endpoint: Any, *options: str) -> Any:
+    """Return the outcome of claim recall of the row by a model behind the endpoint."""
+    claims = ("evaluate", file_of(folder, ROW), "--scorer", "claim_recall")
+    return run(*claims, "--judge", "openai:m", "--base-url", endpoint.base_url, *options)
+
+
 def test_the_built_in_judge_needs_nothing(tmp_path: Path) -> None:
     """`--scorer claim_recall` alone judges with no model, and lists the claims that are missing."""
     result = run("evaluate", file_of(tmp_path, ROW), "--scorer", "claim_recall")
@@ -52,35 +59,20 @@ def test_claims_given_are_judged_without_asking(tmp_path: Path) -> None:
 def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:
     """`--judge openai:MODEL --base-url URL` asks the endpoint, for claims and for verdicts."""
     split = json.dumps({"items": ["It is in Paris.", "It is made of cheese."]})
-    verdicts = [
-        {
-            "id": 1, "begins": "It is in", "verdict": "supported", "together": False,
-            "citations": [{"context": 1, "quote": "is in Paris"}],
-        },
-        {"id": 2, "begins": "It is made", "verdict": "not_supported",
-             "citations": [], "together": False},
-    ]  # fmt: skip
+    verdicts = reply(
+        quoting(1, "supported", (1, "is in Paris"), begins="It is in"),
+        quoting(2, "not_supported", begins="It is made"),
+    )
 
     def script(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         asked = body["response_format"]["json_schema"]["name"]
-        endpoint.says(split if asked == "items" else json.dumps({"verdicts": verdicts}))
+        endpoint.says(split if asked == "items" else verdicts)
         answer = endpoint.script(body)
         endpoint.script = script
         return answer
 
     endpoint.script = script
-    result = run(
-        "evaluate",
-        file_of(tmp_path, ROW),
-        "--scorer",
-        "claim_recall",
-        "--judge",
-        "openai:m",
-        "--base-url",
-        endpoint.base_url,
-        "--require-evidence",
-        "--json",
-    )
+    result = judged(tmp_path, endpoint, "--require-evidence", "--json")
     (score,) = json.loads(result.stdout)["scores"]
     assert (score["name"], score["measures"]["recall"]["mean"]) == ("claim_recall", 0.5)
     assert [body["model"] for body in endpoint.requests] == ["m", "m"]
@@ -89,16 +81,7 @@ def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:
 def test_a_dead_endpoint_is_unscored_with_the_reason(tmp_path: Path, endpoint: Any) -> None:
     """A failing endpoint gives no score, no traceback, and no success: the reason is shown."""
     endpoint.script = lambda _: (401, {"error": {"message": "wrong key"}})
-    result = run(
-        "evaluate",
-        file_of(tmp_path, ROW),
-        "--scorer",
-        "claim_recall",
-        "--judge",
-        "openai:m",
-        "--base-url",
-        endpoint.base_url,
-    )
+    result = judged(tmp_path, endpoint)
     assert result.exit_code == 2
     assert "wrong key" in " ".join(result.output.split()), result.output
     assert "does not answer: the endpoint denied access" in result.stderr

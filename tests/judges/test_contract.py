@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.judges.scripted import quoting
 
 from fullrecall import ClaimRecall, Sample
 from fullrecall.judges import LLMJudge
@@ -44,15 +45,9 @@ Verdicts = list[dict[str, Any]]
 def honest() -> Verdicts:
     """Return the verdicts of a judge that keeps the form."""
     return [
-        {
-            "id": number,
-            "begins": claim,
-            "citations": [{"context": QUOTES[number][0], "quote": QUOTES[number][1]}]
-            if number in QUOTES
-            else [],
-            "together": False,
-            "verdict": "supported" if number in QUOTES else "not_supported",
-        }
+        quoting(number, "supported", QUOTES[number], begins=claim)
+        if number in QUOTES
+        else quoting(number, "not_supported", begins=claim)
         for number, claim in enumerate(CLAIMS, start=1)
     ]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.judges.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
+from tests.judges.scripted import quoting, reply
 
 from fullrecall import ClaimRecall, LLMJudge
 from fullrecall.errors import ParameterError
@@ -138,21 +139,13 @@ class Oracle:
         verdicts = []
         for number, claim in claims.items():
             quote, is_true = PAIRS[claim]
-            cited = [{"context": n, "quote": quote} for n, text in texts.items() if text == quote]
+            cited = [(n, quote) for n, text in texts.items() if text == quote]
             label = "supported"
             if shown.startswith("quotes:"):
                 assert texts[number] == quote.rstrip(".")
                 cited, label = [], "supported" if is_true else "contradicted"
-            verdicts.append(
-                {
-                    "id": number,
-                    "begins": claim,
-                    "citations": cited,
-                    "together": False,
-                    "verdict": label,
-                }
-            )
-        return json.dumps({"verdicts": verdicts})
+            verdicts.append(quoting(number, label, *cited, begins=claim))
+        return reply(*verdicts)
 
 
 def test_a_second_look_sees_quotes_and_claims_alone() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judges.scripted import quoting, reply
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judges.hints import seems_to_instruct
@@ -109,19 +110,11 @@ class Obedient:
             if words(claim) <= words(part)
         ][:1]
         label = "supported" if said else "not_supported"
-        cited = [{"context": n, "quote": part} for n, part in said]
         if ordering is not None:
             label = self.label
             there = next((n for n, t in texts.items() if self.quote and self.quote in t), ordering)
-            helps = label in ("supported", "partial")
-            cited = [{"context": there, "quote": self.quote}] if helps else []
-        return {
-            "id": number,
-            "begins": claim,
-            "citations": cited,
-            "together": False,
-            "verdict": label,
-        }
+            said = [(there, self.quote)] if label in ("supported", "partial") else []
+        return quoting(number, label, *said, begins=claim)
 
 
 def result_of(label: str, attack: str, quote: str, place: int, **parameters: Any) -> Result:
@@ -264,19 +257,11 @@ def test_relevance_of_a_suspect_context_must_be_proven() -> None:
     def script(request: Any) -> str:
         listed = request.messages[1].content.partition("\nquestion:")[0]
         contexts = re.findall(r'^(\d+) (".*")$', listed, re.MULTILINE)
-        return json.dumps(
-            {
-                "verdicts": [
-                    {
-                        "id": int(number),
-                        "begins": json.loads(text),
-                        "together": False,
-                        "verdict": "supported",
-                        "citations": [{"context": int(number), "quote": attack[:30]}],
-                    }
-                    for number, text in contexts
-                ]
-            }
+        return reply(
+            *(
+                quoting(int(n), "supported", (int(n), attack[:30]), begins=json.loads(text))
+                for n, text in contexts
+            )
         )
 
     judge = LLMJudge(ScriptedChatModel(script))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.judges.scripted import quoting, reply, verdict
 
 from fullrecall import (
     ClaimRecall,
@@ -30,19 +31,8 @@ CONTEXTS = ["useless", "Paris is in France.", "also useless", "It has two millio
 
 def verdicts(**labels: str) -> str:
     """Return verdicts by number: `_1="supported"`; each cites its own number."""
-    return json.dumps(
-        {
-            "verdicts": [
-                {
-                    "id": int(number[1:]),
-                    "verdict": label,
-                    "citations": [{"context": int(number[1:]), "quote": ""}],
-                    "together": False,
-                }
-                for number, label in labels.items()
-            ]
-        }
-    )
+    numbers = {int(name[1:]): label for name, label in labels.items()}
+    return reply(*(verdict(number, label, number) for number, label in numbers.items()))
 
 
 HELPFUL = verdicts(_1="not_supported", _2="supported", _3="not_supported", _4="supported")
@@ -270,19 +260,7 @@ class TestMedian:
     def result(self, *answers: tuple[str, int], **parameters: Any) -> Any:
         """Return the result of judges that each give a label and cite one context."""
         texts = [
-            json.dumps(
-                {
-                    "verdicts": [
-                        {
-                            "id": 1,
-                            "verdict": label,
-                            "together": False,
-                            "citations": [{"context": rank, "quote": self.CONTEXTS[rank - 1]}],
-                        }
-                    ]
-                }
-            )
-            for label, rank in answers
+            reply(quoting(1, label, (rank, self.CONTEXTS[rank - 1]))) for label, rank in answers
         ]
         panel = Panel(
             [LLMJudge(ScriptedChatModel([text], name=str(n))) for n, text in enumerate(texts)]

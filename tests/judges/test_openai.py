@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.judges.scripted import quoting, reply
 from tests.openai_protocol import completion
 
 from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
@@ -32,25 +33,9 @@ SAMPLE = Sample(
     reference="Paris is France's capital. Rome is new.",
     reference_claims=["Paris is France's capital.", "Rome is new."],
 )
-ANSWER = json.dumps(
-    {
-        "verdicts": [
-            {
-                "id": 1,
-                "begins": "Paris is",
-                "verdict": "supported",
-                "together": False,
-                "citations": [{"context": 1, "quote": "Paris is the capital"}],
-            },
-            {
-                "id": 2,
-                "begins": "Rome is",
-                "verdict": "not_supported",
-                "citations": [],
-                "together": False,
-            },
-        ]
-    }
+ANSWER = reply(
+    quoting(1, "supported", (1, "Paris is the capital"), begins="Paris is"),
+    quoting(2, "not_supported", begins="Rome is"),
 )
 
 

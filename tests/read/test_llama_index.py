@@ -91,27 +91,6 @@ class TestEmbeddingQA:
         assert error.problem.startswith("query 'q2': ")
         assert says in error.problem
 
-    @pytest.mark.parametrize(
-        ("found", "says"),
-        [
-            ({"queries": {}, "corpus": {}}, "unknown field 'corpus', 'queries'"),
-            ({**EMBEDDING_QA, "corpus": ["one"]}, "unknown field 'corpus', 'mode', 'queries'"),
-            ([], "holds no samples"),
-        ],
-    )
-    def test_what_is_no_such_set(
-        self, write: Write, until_error: UntilError, found: object, says: str
-    ) -> None:
-        """The missing or misshapen part is named."""
-        _, error = until_error(read(write("a.json", json.dumps(found))))
-        assert says in error.problem
-
-    @pytest.mark.parametrize("text", ["", json.dumps({**EMBEDDING_QA, "queries": {}})])
-    def test_no_samples(self, write: Write, until_error: UntilError, text: str) -> None:
-        """A file without queries holds no samples."""
-        _, error = until_error(read(write("a.json", text)))
-        assert "holds no samples" in error.problem
-
     def test_a_query_twice(self, write: Write, until_error: UntilError) -> None:
         """A key that stands twice would lose a query in silence."""
         text = '{"queries": {"q1": "a",\n "q1": "b"}, "corpus": {}, "relevant_docs": {}}'
@@ -155,17 +134,21 @@ class TestLabelledRag:
         assert error.field == "reference_contexts"
         assert error.problem.startswith("example 2: ")
 
-    @pytest.mark.parametrize(
-        ("found", "says"),
-        [
-            ({"example": []}, "unknown field 'example'"),
-            ({"examples": {"query": "q"}}, "unknown field 'examples'"),
-            ({"examples": []}, "holds no samples"),
-        ],
-    )
-    def test_what_is_no_such_set(
-        self, write: Write, until_error: UntilError, found: object, says: str
-    ) -> None:
-        """The missing or misshapen part is named."""
-        _, error = until_error(read(write("a.json", json.dumps(found))))
-        assert says in error.problem
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ({"queries": {}, "corpus": {}}, "unknown field 'corpus', 'queries'"),
+        ({**EMBEDDING_QA, "corpus": ["one"]}, "unknown field 'corpus', 'mode', 'queries'"),
+        ({"example": []}, "unknown field 'example'"),
+        ({"examples": {"query": "q"}}, "unknown field 'examples'"),
+        ({"examples": []}, "holds no samples"),
+        ({**EMBEDDING_QA, "queries": {}}, "holds no samples"),
+    ],
+)
+def test_what_is_no_such_set(
+    write: Write, until_error: UntilError, found: object, says: str
+) -> None:
+    """The missing or misshapen part is named."""
+    _, error = until_error(read(write("a.json", json.dumps(found))))
+    assert says in error.problem
