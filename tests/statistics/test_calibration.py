@@ -298,12 +298,15 @@ def test_rates_are_those_counted_by_hand() -> None:
     labels = [1] * 30 + [0] * 20 + [1] * 10 + [0] * 40
     of = one_each(labels, [1] * 50 + [0] * 50)
     labeled = design(of, [claim.item for claim in of.judged.claims], None)
-    sensitivity, specificity, balanced, _ = agreement(labeled, 0.95)
-    assert sensitivity.value == pytest.approx(30 / 40)
-    assert specificity.value == pytest.approx(40 / 60)
-    assert balanced.value == pytest.approx((30 / 40 + 40 / 60) / 2)
+    rates = agreement(labeled, 0.95)
+    assert rates.sensitivity is not None
+    assert rates.specificity is not None
+    assert rates.balanced_accuracy is not None
+    assert rates.sensitivity.value == pytest.approx(30 / 40)
+    assert rates.specificity.value == pytest.approx(40 / 60)
+    assert rates.balanced_accuracy.value == pytest.approx((30 / 40 + 40 / 60) / 2)
     # The binomial variance, with n - 1 for n and a pseudo-label in each cell.
-    assert sensitivity.variance == pytest.approx(0.75 * 0.25 / 40, rel=0.1)
+    assert rates.sensitivity.variance == pytest.approx(0.75 * 0.25 / 40, rel=0.1)
 
 
 def slow_prediction_powered(labels: Any, judged: Any, unlabeled: Any) -> tuple[float, float]:
