@@ -263,17 +263,9 @@ def reranked(setting: Setting) -> Defective:
         )
         return Retrieval(kept, calls=[call])
 
-    def fused(question: str, k: int) -> list[Context]:
-        scores: Counter[str | None] = Counter()
-        for ranked in by_words(question, k):
-            for rank, context in enumerate(ranked, start=1):
-                scores[context.id] += 1 / (60 + rank)
-        return [Context(id=name) for name, _ in scores.most_common(k)]
-
     kinds = {
         "skip_stages": search,
         "keep_more": lambda question, _: by_words(question, WIDE)[1],
-        "fuse_stages": fused,
     }
     return Defective(
         setting.report(recorded), {"k": K, "prove": kinds}, [ChangeKind(kind) for kind in kinds]
