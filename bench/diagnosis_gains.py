@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
