@@ -108,7 +108,7 @@ def test_memory_does_not_grow_with_the_file(
 ) -> None:
     """Rows are let go once they are written: fifteen times the samples need no more memory."""
     monkeypatch.setattr("fullrecall.results.files.parquet.GROUP_ROWS", 100)
-    monkeypatch.setattr("fullrecall.results.files.parquet._AT_ONCE", 100)
+    monkeypatch.setattr("fullrecall.results.files.parquet.Writer.together", 100)
 
     def peak(count: int) -> int:
         long = {**SAMPLES[0], "user_input": "why? " * 400}
