@@ -121,7 +121,8 @@ def test_memory_does_not_grow_with_the_file(
         return most
 
     peak(1)  # loads what is loaded once
-    assert peak(1_500) - peak(100) < 1_000_000  # the questions alone are 3,000,000 bytes
+    # The questions alone are 3,000,000 bytes; some hundred samples are read and scored together.
+    assert peak(1_500) - peak(100) < 1_500_000
 
 
 def test_colors_are_for_terminals(file: Callable[..., Path]) -> None:
