@@ -185,7 +185,9 @@ class Flow:
         ]
         same = next((each for each in parts if each.signature == signature), None)
         if same is not None:
-            same.take(parts)
+            # What two tools returned are two searches, even if one has all that the other has.
+            tool = self._tool_around(same.step)
+            same.take(each for each in parts if tool in (None, self._tool_around(each.step)))
             return
         by_hand = bool(parts) and (
             group.certain or (answers and any(not each.documents <= inside for each in parts))
@@ -195,6 +197,11 @@ class Flow:
             whole.take(parts)
             self.signatures.add(signature)
             scope.buckets[0].put(whole)
+
+    def _tool_around(self, step: Step) -> Step | None:
+        """Return the tool that a step is, or that called it."""
+        steps = (step, *self._tree.above(step))
+        return next((each for each in steps if each.kind == "tool"), None)
 
     def _read(self, prompt: Sequence[str], scope: Scope) -> None:
         """Note which documents a model is sent: a replaced list that it is sent is in use again."""
