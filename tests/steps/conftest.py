@@ -129,3 +129,9 @@ def doc() -> Callable[[str], Context]:
         return Context(TEXTS[letter], id=letter)
 
     return document
+
+
+@pytest.fixture
+def docs(doc: Any) -> dict[str, Context]:
+    """Return a document for each letter."""
+    return {letter: doc(letter) for letter in "abcde"}

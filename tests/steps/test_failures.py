@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from fullrecall import Context
-
-
-@pytest.fixture
-def docs(doc: Any) -> dict[str, Context]:
-    """Return a document for each letter."""
-    return {letter: doc(letter) for letter in "abcde"}
-
 
 def test_failed_retriever(program: Any) -> None:
     """A call whose retriever failed is not measured."""

@@ -17,12 +17,6 @@ def joined(documents: list[Context]) -> str:
     return "\n\n".join(str(document.text) for document in documents)
 
 
-@pytest.fixture
-def docs(doc: Any) -> dict[str, Context]:
-    """Return a document for each letter."""
-    return {letter: doc(letter) for letter in "abcde"}
-
-
 def test_one_retriever(program: Any, docs: Any) -> None:
     """A call of one retriever returns its list, in its order."""
     program.retrieve(docs["b"], docs["a"])
@@ -570,3 +564,13 @@ def test_of_equal_texts_those_in_use_are_meant(program: Any) -> None:
     program.function("number", [Context("Yes.")], "Source 1", answers=True)
     assert kept
     assert program.ids() == ["y"]
+
+
+def test_a_document_of_an_equal_text_and_another_id_is_another(program: Any) -> None:
+    """A step is given one that no step returned: no reference to the one known means it."""
+    with program.call():
+        program.retrieve(Context("Yes.", id="x"))
+        program.function("rerank", [Context("Yes.", id="y")], None)
+    record = program.retrieval()
+    assert [context.id for context in record.contexts] == ["x"]
+    assert record.other_ids is None

@@ -1,0 +1,29 @@
+"""Which steps of a run are calls that were paid for, and which lists are those of one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def test_a_tool_that_sorts_what_it_is_given_is_no_further_call(program: Any, docs: Any) -> None:
+    """It retrieved nothing: the search after it is the second call, not the third."""
+    found = program.retrieve(docs["a"], docs["b"])
+    program.function("sort", found, found[::-1], kind="tool")
+    program.retrieve(docs["c"])
+    record = program.retrieval()
+    numbers = {c.id: n for c, n in zip(record.contexts, record.call_numbers, strict=True)}
+    assert numbers == {"a": 1, "b": 1, "c": 2}
+
+
+def test_two_searches_of_an_agent_are_two_even_if_one_has_all_of_the_other(
+    program: Any, docs: Any
+) -> None:
+    """Its next step is given the second list alone: that does not stand for both."""
+    with program.call():
+        for letters in ("b", "ab"):
+            with program.step("tool", "search") as tool:
+                found = tool.returns([docs[letter] for letter in letters])
+            program.function("note", {"result": found}, None)
+    record = program.retrieval()
+    assert record.ranks == (1, 1)
+    assert [len(call.contexts or ()) for call in record.calls] == [1, 2]
