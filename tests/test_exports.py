@@ -1,15 +1,12 @@
-"""Reports for other programs: JSON, CSV, JUnit's XML, Markdown; and what a name's ending means."""
+"""Reports for other programs: CSV, Markdown; and what a name's ending means."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import example, given
@@ -20,9 +17,8 @@ from fullrecall import ContextPrecision, IdRecall, Report, Sample, compare, eval
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
 from fullrecall.errors import ParameterError
-from fullrecall.measures import RR, Recall, nDCG
+from fullrecall.measures import Recall, nDCG
 from fullrecall.report import Comparison
-from fullrecall.results import Gate
 from fullrecall.views.markdown import escaped
 from fullrecall.views.spreadsheet import bare, cell
 from fullrecall.views.summaries import summary_sheet
@@ -81,28 +77,6 @@ def hostile() -> Report:
             for text in HOSTILE
         ]
     )
-
-
-class TestJson:
-    """One object."""
-
-    def test_summary_and_samples(self) -> None:
-        """The summary's figures, and each sample with its scores."""
-        plain = json.loads(report_of(SAMPLES).to_json())
-        summary = json.loads(json.dumps(report_of(SAMPLES).summary().to_dict()))
-        assert plain["summary"] == summary
-        first, _, third, fourth = plain["samples"]
-        assert first["scores"]["id_recall"]["score"] == pytest.approx(2 / 3)
-        assert first["scores"]["id_recall"]["measures"]["recall@1"] == pytest.approx(1 / 3)
-        assert first["scores"]["id_recall"]["missed"] == ["z"]
-        assert third["scores"]["id_recall"]["score"] is None
-        assert fourth["scores"]["id_recall"]["status"] == "undefined"
-
-    def test_to_a_file(self, tmp_path: Path) -> None:
-        """The file holds what is returned, hostile texts and all."""
-        text = hostile().to_json(tmp_path / "r.json")
-        assert (tmp_path / "r.json").read_text("utf-8") == text
-        assert [row["user_input"] for row in json.loads(text)["samples"]] == HOSTILE
 
 
 class TestCsv:
@@ -164,60 +138,6 @@ class TestCsv:
         assert report.to_csv().splitlines()[1].startswith(f"{number},")
 
 
-class TestJunit:
-    """A case for each rule of a gate."""
-
-    @pytest.mark.parametrize("made", [lambda: report_of(SAMPLES), hostile])
-    def test_it_is_valid_by_the_schemas_in_use(self, made: Any) -> None:
-        """Of Jenkins's xUnit plugin and of Ant's tasks, whatever the texts."""
-        report = made()
-        gate = Gate(Recall >= 0.5, RR >= 0.9, scores=["id_recall"]).check(report)
-        assert list(_invalid(ET.fromstring(gate.to_junit().partition("\n")[2]))) == []  # noqa: S314
-
-
-_SUITE = {"name", "package", "id", "tests", "failures", "errors", "skipped"}
-_ATTRIBUTES: dict[str, set[str]] = {
-    "testsuites": set(),
-    "testsuite": _SUITE | {"time", "timestamp", "hostname"},
-    "testcase": {"name", "classname", "time"},
-    "failure": {"type", "message"},
-    "error": {"type", "message"},
-    "skipped": {"message"},
-    "property": {"name", "value"},
-    "properties": set(),
-    "system-out": set(),
-    "system-err": set(),
-}
-"""What both Jenkins's schema (junit-10.xsd) and Ant's (JUnit.xsd) take, with all that one needs."""
-
-
-def _invalid(root: ET.Element) -> Iterator[str]:
-    """Yield what one of both schemas refuses."""
-    if root.tag != "testsuites" or {child.tag for child in root} - {"testsuite"}:
-        yield "the root holds suites"
-    for element in root.iter():
-        if set(element.attrib) != _ATTRIBUTES.get(element.tag):
-            yield f"{element.tag} has {sorted(element.attrib)}"
-        outcomes = [child.tag for child in element if element.tag == "testcase"]
-        if len(outcomes) > 1 or set(outcomes) - {"failure", "error", "skipped"}:
-            yield f"a case holds {outcomes}"
-    for nth, suite in enumerate(root):
-        yield from _invalid_suite(suite, nth)
-
-
-def _invalid_suite(suite: ET.Element, nth: int) -> Iterator[str]:
-    first, *cases, out, err = [child.tag for child in suite]
-    if (first, out, err) != ("properties", "system-out", "system-err") or set(cases) - {"testcase"}:
-        yield "properties, then cases, then what was printed"
-    if suite.get("id") != str(nth):
-        yield "suites are numbered from 0"
-    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.get("timestamp", "")):
-        yield "a timestamp without a zone"
-    for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
-        if suite.get(name) != str(len(list(suite.iter(tag)))):
-            yield f"{name} do not add up"
-
-
 def rows_of_markdown(text: str) -> dict[str, list[str]]:
     """Return the cells of each row of tables in Markdown by its label."""
     lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
@@ -277,14 +197,6 @@ def _compared(*measures: Any) -> Comparison:
 class TestComparison:
     """Comparisons, for the reviewer of a pull request and for other programs."""
 
-    def test_json_is_the_dictionary(self, tmp_path: Path) -> None:
-        """With what it is in front."""
-        text = _compared().to_json(tmp_path / "c.json")
-        plain = json.loads((tmp_path / "c.json").read_text())
-        assert plain == json.loads(text)
-        assert plain.pop("kind") == "fullrecall comparison"
-        assert plain == json.loads(json.dumps(_compared().to_dict()))
-
     def test_markdown_has_every_difference_and_the_largest_changes(self, tmp_path: Path) -> None:
         """For a pull request: a table that holds, and nothing of the data is markup in it."""
         comparison = _compared(Recall @ 1, nDCG)
@@ -318,63 +230,6 @@ class TestComparison:
         )
         assert (given.exit_code, given.stdout) == (0, plain.stdout)
         assert summary.read_text("utf-8") == f"# Job\n\n{comparison.to_markdown(flips=1)}"
-
-
-class TestOutput:
-    """`fullrecall evaluate --output`: the ending of the name decides."""
-
-    @pytest.fixture
-    def samples(self, tmp_path: Path) -> Path:
-        """Return a file of samples."""
-        path = tmp_path / "samples.jsonl"
-        rows = [sample.to_dict() for sample in SAMPLES]
-        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        return path
-
-    def run(self, *arguments: object) -> Any:
-        """Run the command line in this process."""
-        return CliRunner().invoke(
-            app, ["evaluate", *map(str, arguments), "-s", "id_recall"], catch_exceptions=False
-        )
-
-    @pytest.mark.parametrize("ending", ["json", "csv", "md", "html"])
-    def test_each_ending(self, samples: Path, tmp_path: Path, ending: str) -> None:
-        """The file is what the method of that name writes; it is replaced if asked."""
-        path = tmp_path / f"report.{ending}"
-        for more in ([], ["--replace"]):
-            assert self.run(samples, "--output", path, *more).exit_code == 0
-        report = evaluate(SAMPLES, IdRecall(), progress=False)
-        methods = {"json": "to_json", "csv": "to_csv", "md": "to_markdown"}
-        if ending in methods:
-            written = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()
-            assert written == getattr(report, methods[ending])()
-        else:
-            assert "first?" in path.read_text("utf-8")
-
-    @pytest.mark.parametrize("name", ["report.txt", "report", "report.xlsx"])
-    def test_other_endings_are_refused(self, samples: Path, tmp_path: Path, name: str) -> None:
-        """An ending that no format has is an error before anything is scored."""
-        result = self.run(samples, "--output", tmp_path / name)
-        told = " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stderr).split())
-        assert result.exit_code == 2
-        assert "must end in one of .jsonl, .json, .csv, .md, .html, .parquet" in told
-        assert f"got '{name}'" in told
-        assert not (tmp_path / name).exists()
-
-    @pytest.mark.parametrize("ending", ["json", "csv", "md", "html"])
-    def test_files_of_others_stay(self, samples: Path, tmp_path: Path, ending: str) -> None:
-        """A slip costs no file."""
-        path = tmp_path / f"mine.{ending}"
-        path.write_text("sample, mine")
-        assert self.run(samples, "--output", path).exit_code == 2
-        assert path.read_text() == "sample, mine"
-
-    def test_a_broken_file_keeps_what_was_scored(self, samples: Path, tmp_path: Path) -> None:
-        """What came before the broken line is in the file."""
-        samples.write_text(samples.read_text() + "{broken\n")
-        result = self.run(samples, "--output", tmp_path / "r.csv")
-        assert result.exit_code == 2
-        assert len((tmp_path / "r.csv").read_text().splitlines()) == 5
 
 
 class TestFrames:

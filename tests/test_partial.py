@@ -128,11 +128,11 @@ def test_a_writer_that_is_left_by_an_error_says_it(tmp_path: Path) -> None:
 
 
 def test_the_summary_says_it(partial: Report) -> None:
-    """In text, in Markdown, in JSON."""
+    """In text, in Markdown, in the dictionary."""
     text = " ".join(str(partial.summary()).split())
     assert f"40 samples, not all: {partial.stopped}"[:200] in text
     assert r"40 samples, not all\: " in " ".join(partial.to_markdown().split())
-    assert json.loads(partial.to_json())["summary"]["complete"] is False
+    assert partial.summary().to_dict()["complete"] is False
     assert "not all" not in str(whole().summary())
 
 

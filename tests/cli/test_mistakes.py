@@ -164,7 +164,7 @@ WRONG_USAGE = {
         ["evaluate", "{file}", "--retriever", "json:lods"],
         "has no attribute 'lods'",
     ),
-    "output's form": (["evaluate", "{file}", "--output", "a.txt"], "end in one of .jsonl, .json"),
+    "output's form": (["evaluate", "{file}", "--output", "a.txt"], "end in .jsonl or .parquet"),
     "key of nothing": (["evaluate", "{file}", "--sign", "key"], "--sign needs --output REPORT"),
     "command": (["evalute", "{file}"], "Did you mean 'evaluate'?"),
     "one to compare": (["compare", "{file}"], "at least 2 reports, got 1"),

@@ -184,7 +184,7 @@ def test_an_interrupt_shows_what_was_scored(tmp_path: Path) -> None:
         writing.start()
         writing.join(timeout=60)
         process.send_signal(signal.SIGINT)
-        printed, told = process.communicate(timeout=60)
+    printed, told = process.communicate(timeout=60)
     assert process.returncode == 130
     scored = int(row_of(printed, "scored")[0].replace(",", ""))
     assert scored > 0

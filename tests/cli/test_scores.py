@@ -68,14 +68,6 @@ def test_k_and_measures_choose_what_is_shown(file: Callable[..., Path]) -> None:
     assert row_of(run("evaluate", path, *both).stdout, "precision@3")
 
 
-@pytest.mark.parametrize("ending", [".csv", ".json", ".md"])
-def test_exports_have_the_measures(file: Callable[..., Path], tmp_path: Path, ending: str) -> None:
-    """What is written at the end has the measures that are shown."""
-    saved = tmp_path / f"scores{ending}"
-    assert run("evaluate", file(SAMPLES), "-m", "ndcg@3", "--output", saved).exit_code == 0
-    assert "ndcg@3" in saved.read_text("utf-8").replace("\\", "")
-
-
 def test_what_was_missed_is_listed_with_its_rank(file: Callable[..., Path]) -> None:
     """A target beyond k is shown at its rank, one never retrieved with how far was looked."""
     printed = run("evaluate", file(SAMPLES), "--scorer", "id_recall", "--k", 5).stdout

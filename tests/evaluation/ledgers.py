@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
 
 from fullrecall.models import Completion
 from fullrecall.run.ledger import Ledger
 from fullrecall.run.request import completion_of, text_of
+from fullrecall.run.store_file import reading
 
 
 def keep(
@@ -20,3 +23,14 @@ def kept(ledger: Ledger, key: str) -> Completion | None:
     """Return the completion under a key; None where there is none."""
     value = ledger.get(key).value
     return None if value is None else completion_of(value)
+
+
+def answers_in(path: Path) -> list[tuple[str, float]]:
+    """Return the model and the time of each answer in a store that can be read; writes nothing."""
+    with closing(reading(path)) as connection:
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return []
+        return connection.execute(
+            "SELECT names.name, made FROM asks JOIN names ON names.id = asks.name"
+            " WHERE json_valid(value) AND key GLOB 'answer:*' ORDER BY key"
+        ).fetchall()

@@ -1,4 +1,4 @@
-"""`fullrecall summary RUN`, and the options of `fullrecall evaluate` that keep and bound."""
+"""`fullrecall summary REPORT`, and the options of `fullrecall evaluate` that keep and bound."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from tests.evaluation.paid import VERDICTS
 from tests.openai_protocol import Exchange, completion, serving
 from typer.testing import CliRunner, Result
 
-from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, evaluate
+from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.models import ChatRequest, Completion
-from fullrecall.run.sqlite import SQLiteLedger
-from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [
     Sample(user_input=f"q{n}", reference_claims=["Stands."], retrieved_contexts=[f"It stands {n}."])
@@ -32,52 +30,6 @@ def answers(_: ChatRequest) -> Completion:
 def run(*arguments: str | Path) -> Result:
     """Run the command line."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    """Return a store with three answers."""
-    path = tmp_path / "runs.sqlite"
-    judge = LLMJudge(ScriptedChatModel(answers, name="small"))
-    evaluate(SAMPLES, ClaimRecall(judge=judge), store=path, progress=False)
-    return path
-
-
-def test_a_store_is_shown(store: Path) -> None:
-    """Models with their tokens."""
-    before = store.read_bytes()
-    shown = run("summary", store)
-    assert shown.exit_code == 0
-    for told in (
-        "version 3",
-        "3 completions",
-        "360 tokens",
-        "model small",
-        "300 prompt and 60 answer tokens",
-    ):
-        assert told in shown.output
-    assert store.read_bytes() == before
-
-
-def test_a_store_as_json(store: Path) -> None:
-    """The same for programs."""
-    plain = json.loads(run("summary", store, "--json").output)
-    assert (plain["kind"], plain["version"], plain["completions"]) == ("store", 3, 3)
-    assert plain["models"] == [
-        {"model": "small", "completions": 3, "prompt_tokens": 300, "completion_tokens": 60}
-    ]
-    assert plain["first"] <= plain["last"]
-    assert plain["size"] >= store.stat().st_size
-
-
-def test_an_empty_store(tmp_path: Path) -> None:
-    """A store with nothing in it yet is one, and so is the file of a run killed at once."""
-    SQLiteLedger(tmp_path / "new").close()
-    (tmp_path / "killed").touch()
-    for name in ("new", "killed"):
-        shown = run("summary", tmp_path / name)
-        assert (shown.exit_code, "0 completions" in shown.output) == (0, True)
-    assert not (tmp_path / "killed").stat().st_size
 
 
 def test_a_report_that_was_cut_off_is_noted(tmp_path: Path) -> None:
@@ -98,11 +50,10 @@ def test_a_report_that_was_cut_off_is_noted(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         (b"question,answer\n", "not a saved report"),
-        (b"SQLite format 3\x00" + b"junk" * 200, "damaged"),
         (None, "No such file"),
     ],
 )
-def test_what_is_no_run_is_refused(tmp_path: Path, content: bytes | None, problem: str) -> None:
+def test_what_is_no_report_is_refused(tmp_path: Path, content: bytes | None, problem: str) -> None:
     """Exit code 2, and one sentence that names the file."""
     path = tmp_path / "thing"
     if content is not None:
@@ -131,7 +82,7 @@ def base_url() -> Iterator[str]:
 def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
     tmp_path: Path, base_url: str
 ) -> None:
-    """Two calls, then the third sample in the next run; the cost is told."""
+    """Two calls, then the third sample in the next run."""
     file = tmp_path / "samples.jsonl"
     file.write_text("".join(json.dumps(sample.to_dict()) + "\n" for sample in SAMPLES))
 
@@ -147,8 +98,6 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
             base_url,
             "--store",
             tmp_path / "runs.sqlite",
-            "--price",
-            "1,10",
             "--json",
             *options,
         )
@@ -158,7 +107,7 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
 
     first = again("--budget-calls", "2", "--max-concurrency", "1")
     assert first["scores"][0]["reasons"] == {"the budget of 2 calls is used up": 1}
-    assert (first["spent"]["calls"], first["spent"]["cost"]) == (2, pytest.approx(0.004))
+    assert first["spent"]["calls"] == 2
     second = again("--budget-calls", "2")
     assert (second["scores"][0]["scored"], second["spent"]["calls"]) == (3, 1)
     assert second["spent"]["reused"] == 2
@@ -169,8 +118,6 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
     [
         (["--budget-calls", "3"], "openai:MODEL"),
         (["--judge", "openai:m", "--budget-calls", "0"], "calls"),
-        (["--judge", "openai:m", "--budget-cost", "3"], "--price"),
-        (["--judge", "openai:m", "--budget-cost", "3", "--price", "cheap"], "PROMPT,COMPLETION"),
     ],
 )
 def test_a_budget_that_is_none_is_refused(tmp_path: Path, options: list[str], problem: str) -> None:

@@ -8,11 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.evaluation.ledgers import keep, kept
+from tests.evaluation.ledgers import answers_in, keep, kept
 
 from fullrecall.errors import StoreError
 from fullrecall.models import Completion
-from fullrecall.run.contents import read_contents
 from fullrecall.run.salvage import salvaged
 from fullrecall.run.sqlite import SQLiteLedger
 
@@ -94,12 +93,11 @@ def test_a_second_call_names_the_file_that_is_there(whole: Path, tmp_path: Path)
 
 
 def test_names_and_times_are_salvaged_too(whole: Path, tmp_path: Path) -> None:
-    """`inspect` tells the same of both."""
+    """The copy has each answer's model and time."""
     path = tmp_path / "runs.sqlite"
     shutil.copy(whole, path)
     assert "60 answers" in salvaged(path)
-    ours, theirs = read_contents(tmp_path / "runs-salvaged.sqlite"), read_contents(whole)
-    assert (ours.models, ours.first, ours.last) == (theirs.models, theirs.first, theirs.last)
+    assert answers_in(tmp_path / "runs-salvaged.sqlite") == answers_in(whole)
 
 
 def test_the_log_of_a_killed_run_is_salvaged_too(tmp_path: Path) -> None:

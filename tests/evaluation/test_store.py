@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.evaluation.ledgers import keep, kept
+from tests.evaluation.ledgers import answers_in, keep, kept
 from tests.evaluation.stored import CALLS, SAMPLES, answers, ask, run, saved
 
 from fullrecall import ClaimRecall, LLMJudge, Report, evaluate
@@ -22,7 +22,6 @@ from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.result import Status
 from fullrecall.run.account import Account
 from fullrecall.run.budget import Budget
-from fullrecall.run.contents import read_contents
 from fullrecall.run.limits import Limits
 from fullrecall.run.request import Door, completion_key
 from fullrecall.run.sqlite import SQLiteLedger
@@ -76,7 +75,7 @@ def test_what_a_judge_knew_before_is_kept_too(tmp_path: Path) -> None:
     scorer = ClaimRecall(judge=LLMJudge(model))
     evaluate(SAMPLES, scorer, progress=False)
     evaluate(SAMPLES, scorer, store=tmp_path / "s", progress=False)
-    assert read_contents(tmp_path / "s").completions == CALLS
+    assert len(answers_in(tmp_path / "s")) == CALLS
 
 
 @pytest.mark.parametrize(
@@ -98,7 +97,7 @@ def test_what_is_no_answer_is_never_kept(tmp_path: Path, bad: Any) -> None:
     except RunStopped as stopped:  # a model that answers nobody ends the run
         broken = stopped.report or Report([])
     assert {row.results[0].status for row in broken.rows} == {Status.UNSCORED}
-    assert read_contents(store).completions == 0
+    assert len(answers_in(store)) == 0
     assert saved(run(store), tmp_path) == saved(run(None), tmp_path)
 
 

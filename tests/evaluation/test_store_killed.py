@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from fullrecall.run.contents import read_contents
+from tests.evaluation.ledgers import answers_in
 
 CONCURRENCY = 8
 SAMPLES = 120
@@ -198,7 +197,7 @@ def test_killed_eight_times_the_run_ends_as_if_nothing_had_happened(server: Serv
         process.kill()
         process.communicate()
         server.settle()
-        kept = read_contents(store).completions if store.exists() else 0
+        kept = len(answers_in(store)) if store.exists() else 0
         in_flight.append(len(server.asked) - kept)
         assert 0 <= in_flight[-1] <= CONCURRENCY
     spent, resumed = server.finish(server.start(store, "killed.jsonl"), "killed.jsonl")
@@ -223,7 +222,7 @@ def test_two_processes_share_a_store(server: Server) -> None:
     assert first == second
     assert len(server.asked) == CALLS
     assert server.asked.total() <= 2 * CALLS
-    assert read_contents(store).completions == CALLS
+    assert len(answers_in(store)) == CALLS
     calls = server.asked.total()
     spent, third = server.finish(server.start(store, "c.jsonl"), "c.jsonl")
     assert (spent["calls"], third) == (0, first)

@@ -26,13 +26,13 @@ import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.evaluation.ledgers import answers_in
 from tests.evaluation.paid import Paid, samples, scorer
 
 from fullrecall import Budget, Report, aevaluate, evaluate
 from fullrecall.errors import Interrupted
 from fullrecall.run.account import spent_of
 from fullrecall.run.address import Address
-from fullrecall.run.contents import read_contents
 from fullrecall.run.sqlite import SQLiteLedger
 
 BOUND = 60.0
@@ -448,7 +448,7 @@ def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Pa
         judge([1, 2, 3], Paid(tmp_path / "p"), store, on_progress=fork)
         assert codes == [0]
         assert not store.problem
-    assert read_contents(tmp_path / "s").completions == 5
+    assert len(answers_in(tmp_path / "s")) == 5
 
 
 # --- what the workers of a machine share

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from typer.testing import CliRunner
@@ -245,19 +244,6 @@ class TestWritten:
         assert len(rows) == 4
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
 
-    def test_junit(self, tmp_path: Path) -> None:
-        """Fail is a failure, cannot tell an error, and the figures are properties."""
-        self.RESULT.to_junit(tmp_path / "gate.xml")
-        (suite,) = ET.parse(tmp_path / "gate.xml").getroot()  # noqa: S314 - our own
-        assert suite.attrib["tests"] == "2"
-        assert (suite.attrib["errors"], suite.attrib["failures"]) == ("1", "1")
-        first, second = suite.iter("testcase")
-        assert first.find("error") is not None
-        assert second.find("failure") is not None
-        names = {item.get("name") for item in suite.iter("property")}
-        figures = ("outcome", "value", "lower", "upper", "samples", "coverage")
-        assert {f"{first.get('name')}: {figure}" for figure in figures} <= names
-
 
 class TestCommand:
     """`fullrecall gate REPORT`, on the demo's collection."""
@@ -345,19 +331,6 @@ class TestCommand:
         self.run(saved["main"], "--require", "recall>=0.1", "--markdown", summary)
         written = summary.read_text("utf-8")
         assert written.startswith("# Job\n\n### ✅ Recall gate: PASS")
-
-    def test_junit_replaces_no_file_of_others(
-        self, saved: Mapping[str, Path], tmp_path: Path
-    ) -> None:
-        """--junit writes, and replaces its own; another file is refused and stays."""
-        path, other = tmp_path / "gate.xml", tmp_path / "other.xml"
-        for _ in range(2):
-            result = self.run(saved["main"], "--require", "recall>=0.1", "--junit", path)
-            assert result.exit_code == 0
-        assert 'name="fullrecall gate"' in path.read_text("utf-8")
-        other.write_text("<mine/>")
-        assert self.run(saved["main"], "--require", "recall>=0.1", "--junit", other).exit_code == 2
-        assert other.read_text() == "<mine/>"
 
     @pytest.mark.parametrize(
         ("arguments", "said"),

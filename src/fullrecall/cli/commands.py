@@ -36,7 +36,7 @@ _TESTSET: Mapping[str, Entry] = {
 COMMANDS: Mapping[str, Entry] = {
     "demo": Entry("demo:demo", "Measure real retrievers on this machine: no key, no download."),
     "evaluate": Entry("evaluation:evaluate", "Score a file of samples."),
-    "summary": Entry("summary:summary", "Summarize a saved report, or what a store holds."),
+    "summary": Entry("summary:summary", "Summarize a saved report."),
     "compare": Entry("comparison:compare", "Compare saved reports of the same questions."),
     "choose": Entry("choice:choose", "Choose among retrievers by asking the same questions."),
     "gate": Entry("gate:gate", "Decide in CI whether a report is good enough."),

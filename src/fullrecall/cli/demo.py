@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fullrecall.cli.console import show
 from fullrecall.cli.exits import wrong
-from fullrecall.cli.misses import MissedSamples
+from fullrecall.cli.misses import missed_samples
 from fullrecall.cli.options import Count, Positive
 from fullrecall.counts import counted
 from fullrecall.demo import Demonstration, run
@@ -127,10 +127,7 @@ def _missed(report: Report, k: int, limit: int) -> Iterator[RenderableType]:
         missed = [f.rank for r in row.results for f in r.findings if not f.found_at(k)]
         return min((rank for rank in missed if rank is not None), default=inf)
 
-    samples = MissedSamples(limit, report.methods, k)
-    for row in sorted(report.rows, key=nearest_miss):
-        samples.add(row)
-    yield from samples.shown()
+    yield from missed_samples(report, limit, k, nearest_miss)
 
 
 def _next_steps(output: Path | None, last: str) -> Iterator[RenderableType]:

@@ -10,7 +10,7 @@ from fullrecall.cli.console import show, write_json
 from fullrecall.cli.exits import wrong
 from fullrecall.cli.judge import judge_of
 from fullrecall.cli.options import Count, CutText
-from fullrecall.cli.outputs import check_output
+from fullrecall.cli.outputs import append, check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.signatures import taking
@@ -36,7 +36,6 @@ def diagnose(
     base_url: str | None = None,
     misses: Count = 3,
     html: Path | None = None,
-    csv: Path | None = None,
     markdown: Path | None = None,
     as_json: bool = False,
     **settings: Any,
@@ -68,13 +67,9 @@ def diagnose(
       which reference context supports a missed claim.
     - `misses`: List N misses of each cause.
     - `html`: Write the report's page with the causes.
-    - `csv`: Write each miss as a line of CSV.
-    - `markdown`: Write the diagnosis as GitHub's Markdown.
     """
-    outputs = {"--html": html, "--csv": csv, "--markdown": markdown}
-    for option, path in outputs.items():
-        if path is not None:
-            check_output(path, option, replace=True)
+    if html is not None:
+        check_output(html, "--html", replace=True)
     search, exact_search = (
         None if name is None else retriever_of(name) for name in (retriever, exact)
     )
@@ -91,25 +86,21 @@ def diagnose(
     )
     if html is not None:
         loaded.to_html(html, diagnosis=diagnosis)
-    if csv is not None:
-        diagnosis.to_csv(csv)
     if markdown is not None:
-        diagnosis.to_markdown(markdown, misses=misses)
+        append(markdown, diagnosis.to_markdown(misses=misses))
     if as_json:
         write_json(diagnosis.to_dict())
     else:
-        _print(diagnosis, misses, [path for path in outputs.values() if path is not None])
+        _print(diagnosis, misses)
 
 
-def _print(diagnosis: Diagnosis, misses: int, written: Sequence[Path]) -> None:
-    """Print what to change, the causes with some misses of each, and where it was written."""
+def _print(diagnosis: Diagnosis, misses: int) -> None:
+    """Print what to change, and the causes with some misses of each."""
     parts = terminal.parts(*diagnosis.sheets)
     show(*(as_options(part) if isinstance(part, str) else part for part in parts))
     for cause in diagnosis.counts() if misses else ():
         examples = [miss for miss in diagnosis if miss.cause == cause][:misses]
         show("", *map(_line, examples))
-    if written:
-        show("", *(f"Written to {path}." for path in written))
 
 
 def _scorers(report: Report, judge: str | None, base_url: str | None) -> Sequence[Scorer]:

@@ -10,20 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.exits import wrong
 from fullrecall.cli.job import check_something_scored, explain, scored
-from fullrecall.cli.misses import MissedSamples
+from fullrecall.cli.misses import missed_samples
 from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Share, cut
-from fullrecall.cli.outputs import EXPORTS, REPORTS, check_output
+from fullrecall.cli.outputs import REPORTS, check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
-from fullrecall.cli.source import (
-    counted_samples,
-    joined_with,
-    samples_of,
-    samples_of_run,
-    unretrieved,
-)
+from fullrecall.cli.source import joined_with, samples_of, samples_of_run, unretrieved
 from fullrecall.counts import counted
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import Options, RunOptions
@@ -33,13 +27,15 @@ from fullrecall.views import terminal
 from fullrecall.views.summaries import summary_sheet
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from fullrecall.read.traces import Joined
 
 _JUDGING = "Judging claims"
 
 
 @taking(Options, "max_concurrency timeout deadline store", heading=_JUDGING)
-@taking(Budget, "calls tokens cost", prefix="budget_", heading=_JUDGING)
+@taking(Budget, "calls tokens", prefix="budget_", heading=_JUDGING)
 @taking(Options, "view", heading="What to measure")
 def evaluate(
     files: list[Path],
@@ -53,7 +49,6 @@ def evaluate(
     base_url: str | None = None,
     require_evidence: bool = False,
     split: str | None = None,
-    price: str | None = None,
     retriever: str | None = None,
     run: Path | None = None,
     references: Path | None = None,
@@ -114,7 +109,6 @@ def evaluate(
     - `base_url`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
     - `require_evidence`: claim_recall: require a verified quote for credit.
     - `split judge|sentences`: claim_recall: who splits a reference. Default: judge.
-    - `price`: Price per million prompt and completion tokens.
 
     Reading the file:
     - `retriever`: Python function of the question, such as app:search or path/app.py:search, that
@@ -132,8 +126,8 @@ def evaluate(
 
     Showing and saving:
     - `missed`: List the misses of the first N samples that miss something.
-    - `output REPORT`: Save the report: .jsonl, or .parquet for a directory of any size, as samples
-      are scored, for the other commands; .csv, .json, .md, or .html at the end.
+    - `output REPORT`: Save the report, as samples are scored, for the other commands: .jsonl, or
+      .parquet for a directory of any size.
     - `replace`: Replace the report that --output names, if there is one.
     - `sign KEYFILE`: Sign the saved report with a secret key, for gate --signed.
     - `as_json`: Print the summary as JSON and nothing else.
@@ -141,8 +135,7 @@ def evaluate(
     """
     files = list(dict.fromkeys(files))
     _check_files(files, corpus, output, sign, inputs=(run, references), replace=replace)
-    bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens", "cost")}
-    budget = _budget(bounds, price, judge)
+    bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens")}
     to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rename": rename or (), "format": format}
     reading["id_key"] = id_key if to_ask is None else None
@@ -169,27 +162,17 @@ def evaluate(
     except InputError as error:
         raise error.at(path=str(files[0])) from None
     methods = [used.method for used in scorers]
-    ranks = [each for each in ks or () if isinstance(each, int)]
-    misses, measures = MissedSamples(missed, methods, max(ranks, default=None)), cut(ks, measure)
-    every = chain([first], samples)
+    measures = cut(ks, measure)
     options: RunOptions = {
         "corpus": corpus,
-        "budget": budget,
+        "budget": _budget(bounds, judge),
         "retriever": to_ask,
         "progress": not (quiet or as_json),
-        "sink": misses.add,
         "id_key": None if to_ask is None else id_key,
         **settings,  # type: ignore[typeddict-item]
     }
-    is_counted = options["progress"] and not (run or id_key or references or format)
-    report, stopped = scored(
-        counted_samples(every, files) if is_counted else every,
-        scorers,
-        measures,
-        options,
-        output=output,
-        sign=sign,
-    )
+    every = chain([first], samples)
+    report, stopped = scored(every, scorers, options, output=output, sign=sign)
     totals = report.summary(*measures)
     if as_json:
         _write(report, totals)
@@ -197,18 +180,20 @@ def evaluate(
         notes = list(_notes(report, joined))
         notes += [] if scorer else [f"Scored {', '.join(method.name for method in methods)}."]
         notes += [] if stopped or output is None else [f"Saved to {output}."]
+        ranks = [each for each in ks or () if isinstance(each, int)]
+        misses = missed_samples(report, missed, max(ranks, default=None))
         _show(totals, None if quiet else notes, misses)
     if stopped is not None:
         explain(stopped, report, totals, output, options)
     check_something_scored(totals)
 
 
-def _show(totals: Summary, notes: Sequence[str] | None, misses: MissedSamples) -> None:
+def _show(totals: Summary, notes: Sequence[str] | None, misses: Iterator[RenderableType]) -> None:
     """Print the table; the notes and what was missed, unless `notes` are None."""
     sheet = summary_sheet(totals)
     show(terminal.Grid(sheet))
     if notes is not None:
-        every, listed = [*map(as_options, sheet.notes), *notes], list(misses.shown())
+        every, listed = [*map(as_options, sheet.notes), *notes], list(misses)
         show("", *every, *(["", *listed] if every and listed else listed))
 
 
@@ -236,7 +221,7 @@ def _check_files(
         all_inputs = [*files, *inputs]
         check_output(output, endings=REPORTS, inputs=all_inputs, replace=replace, way_out=way_out)
     if sign is not None:
-        if output is None or output.suffix in EXPORTS:
+        if output is None:
             raise ParameterError("--sign needs --output REPORT, a .jsonl or .parquet: name one")
         signing.key(sign)
 
@@ -250,26 +235,10 @@ def _notes(report: Report, joined: Joined | None) -> Iterator[str]:
         yield report.spent.sentence()
 
 
-def _budget(bounds: dict[str, Any], price: str | None, judge: str | None) -> Budget | None:
-    """Return the budget, None where no option sets one.
-
-    `price` is "PROMPT,COMPLETION", for a million tokens each of the model that `judge` names.
-    """
-    if price is None and all(bound is None for bound in bounds.values()):
+def _budget(bounds: dict[str, int | None], judge: str | None) -> Budget | None:
+    """Return the budget, None where no option sets one."""
+    if all(bound is None for bound in bounds.values()):
         return None
-    kind, _, model = (judge or "").partition(":")
-    if kind not in ("openai", "anthropic"):
-        raise wrong("--budget-…, --price", "needs --judge openai:MODEL or anthropic:MODEL")
-    if bounds["cost"] is not None and price is None:
-        raise wrong("--budget-cost", "needs --price PROMPT,COMPLETION")
-    return Budget(**bounds, prices={} if price is None else {model: _price(price)})
-
-
-def _price(text: str) -> tuple[float, float]:
-    try:
-        prompt, completion = (float(part) for part in text.split(","))
-    except ValueError:
-        raise wrong(
-            "--price", f"must be PROMPT,COMPLETION such as 0.15,0.60, got {text!r}"
-        ) from None
-    return prompt, completion
+    if (judge or "").partition(":")[0] not in ("openai", "anthropic"):
+        raise wrong("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")
+    return Budget(**bounds)

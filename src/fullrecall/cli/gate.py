@@ -11,7 +11,7 @@ import typer
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.exits import wrong
 from fullrecall.cli.options import MeasureText, Positive, Share, ThresholdText
-from fullrecall.cli.outputs import append, check_output
+from fullrecall.cli.outputs import append
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.measures import Recall
@@ -35,7 +35,6 @@ def gate(
     signed: Path | None = None,
     measure: list[MeasureText] | None = None,
     markdown: Path | None = None,
-    junit: Path | None = None,
     as_json: bool = False,
     **decision: Any,
 ) -> None:
@@ -70,7 +69,6 @@ def gate(
 
     Output:
     - `markdown`: Append the outcome as Markdown, for instance to $GITHUB_STEP_SUMMARY.
-    - `junit FILE.xml`: Write the outcome as JUnit XML.
     - `as_json`: Print the outcome as JSON and nothing else.
     """
     recall = Recall if k is None else Recall @ k
@@ -83,8 +81,6 @@ def gate(
         raise typer.BadParameter("expected --baseline and --margin together")
     if measure and baseline is None:
         raise wrong("--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'")
-    if junit is not None:
-        check_output(junit, "--junit", replace=True)
     compared = measure or ([recall] if k is not None and min_recall is None else [])
     rules = Gate(*thresholds, *compared, scores=decision.pop("scores") or (), **decision)
     before = None if baseline is None else Report.load(baseline, signed=signed)
@@ -93,8 +89,6 @@ def gate(
     result = replace(result, checks=tuple(checks))
     if markdown is not None:
         append(markdown, result.to_markdown())
-    if junit is not None:
-        result.to_junit(junit)
     if as_json:
         write_json(result.to_dict())
     else:

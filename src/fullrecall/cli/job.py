@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from fullrecall.cli.console import fail, noting
 from fullrecall.cli.exits import INTERRUPTED
-from fullrecall.cli.outputs import EXPORTS, remove
+from fullrecall.cli.outputs import remove
 from fullrecall.cli.problems import explained
 from fullrecall.counts import counted
 from fullrecall.errors import FullrecallError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
-from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary, signing
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 def scored(
     samples: Iterable[Sample],
     scorers: Sequence[FindingScorer],
-    measures: Sequence[Measure],
     options: RunOptions,
     *,
     output: Path | None,
@@ -40,9 +38,8 @@ def scored(
 ) -> tuple[Report, BaseException | None]:
     """Return what was scored, saved as `output` is called, and what ended it early, if anything."""
     report, stopped = Report([scorer.method for scorer in scorers]), None
-    export = None if output is None else EXPORTS.get(output.suffix)
     try:
-        if output is not None and export is None:
+        if output is not None:
             remove(output)
             options["output"] = output
         with noting(), redirect_stdout(sys.stderr):  # what a retriever prints is no output
@@ -55,11 +52,6 @@ def scored(
         until_then = getattr(error, "report", None)
         if until_then is not None:  # one without rows is false, and still says what was spent
             report = until_then
-    if output is not None and export is not None:
-        try:
-            export(report, output, measures=measures)
-        except (FullrecallError, OSError) as error:
-            stopped = stopped or error
     return report, stopped
 
 

@@ -1,10 +1,14 @@
-"""What was missed, sample by sample: a few are kept to be shown, all are counted."""
+"""What was missed, sample by sample: a few samples are shown, all are counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+from rich.text import Text
+
+from fullrecall.measures import AllFound
 from fullrecall.views.terminal import indented
 from fullrecall.views.text import one_line
 
@@ -12,69 +16,59 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fullrecall.findings import Finding
-    from fullrecall.report import Row
-    from fullrecall.result import Method, Result
+    from fullrecall.report import Report, Row
+    from fullrecall.result import Result
 
 _TARGETS_SHOWN = 10
 
 
-class MissedSamples:
-    """The first `limit` samples that miss a target in the first `k`, and how many do.
+def missed_samples(
+    report: Report,
+    limit: int,
+    k: int | None = None,
+    order: Callable[[Row], float] | None = None,
+) -> Iterator[RenderableType]:
+    """Yield the first `limit` samples that miss a target in the first `k`, and how many do.
 
-    Its size is bounded. `k` is None for all that was retrieved.
+    `k` is None for all that was retrieved; `order` sorts the samples.
     """
-
-    def __init__(self, limit: int, methods: Sequence[Method], k: int | None = None) -> None:
-        self._limit = limit
-        self._k = k
-        self._count = 0
-        self._any_scored = False
-        self._several = len(methods) > 1
-        self._parts: list[RenderableType] = []
-
-    def add(self, row: Row) -> None:
-        """Count one row, and keep what is shown of it if it misses something and there is room."""
-        scored = [result for result in row.results if result.status == "scored"]
-        missed = [
-            (finding, result)
-            for result in scored
-            for finding in result.findings
-            if not finding.found_at(self._k)
-        ]
-        self._any_scored = self._any_scored or bool(scored)
-        self._count += bool(missed)
-        if missed and self._count <= self._limit:
-            self._parts += self._described(row, missed)
-
-    def shown(self) -> Iterator[RenderableType]:
-        """Yield what a console prints."""
-        from rich.text import Text
-
-        if self._any_scored and not self._count:
+    measure = AllFound if k is None else AllFound @ k
+    # Read from columns: of a million rows only those that are shown become objects.
+    columns = [report.values(measure, score=method.name) for method in report.methods]
+    missing = np.flatnonzero((np.array(columns) < 1).any(axis=0)).tolist()
+    if not missing:
+        if any(np.isfinite(column).any() for column in columns):
             yield Text("No scored sample misses anything.")
-        if not self._parts:
-            return
-        first = f", the first {self._limit}" if self._count > self._limit else ""
-        some = "samples miss" if self._count > 1 else "sample misses"
-        yield Text(f"{self._count:,} {some} something{first}:", style="bold")
-        yield from self._parts
+        return
+    if not limit:
+        return
+    rows = [report.rows[nth] for nth in (missing[:limit] if order is None else missing)]
+    if order is not None:
+        rows.sort(key=order)
+    first = f", the first {limit}" if len(missing) > limit else ""
+    verb = "samples miss" if len(missing) > 1 else "sample misses"
+    yield Text(f"{len(missing):,} {verb} something{first}:", style="bold")
+    for row in rows[:limit]:
+        yield from _described(row, k)
 
-    def _described(
-        self, row: Row, missed: Sequence[tuple[Finding, Result]]
-    ) -> Iterator[RenderableType]:
-        from rich.text import Text
 
-        question = one_line(row.sample.user_input or "", 200)
-        yield ""
-        yield Text.assemble((one_line(row.label, 60), "bold cyan"), f"  {question}")
-        for finding, result in missed[:_TARGETS_SHOWN]:
-            score = f"{result.method.name}: " if self._several else ""
-            target = one_line(finding.target.label, 120)
-            yield indented(
-                Text.assemble(target, (f" — {score}{_where(finding, result)}", "yellow"))
-            )
-        if len(missed) > _TARGETS_SHOWN:
-            yield indented(Text(f"… and {len(missed) - _TARGETS_SHOWN:,} more"))
+def _described(row: Row, k: int | None) -> Iterator[RenderableType]:
+    missed = [
+        (finding, result)
+        for result in row.results
+        if result.status == "scored"
+        for finding in result.findings
+        if not finding.found_at(k)
+    ]
+    yield ""
+    question = one_line(row.sample.user_input or "", 200)
+    yield Text.assemble((one_line(row.label, 60), "bold cyan"), f"  {question}")
+    for finding, result in missed[:_TARGETS_SHOWN]:
+        score = f"{result.method.name}: " if len(row.results) > 1 else ""
+        target = one_line(finding.target.label, 120)
+        yield indented(Text.assemble(target, (f" — {score}{_where(finding, result)}", "yellow")))
+    if len(missed) > _TARGETS_SHOWN:
+        yield indented(Text(f"… and {len(missed) - _TARGETS_SHOWN:,} more"))
 
 
 def _where(finding: Finding, result: Result) -> str:

@@ -141,7 +141,6 @@ class Common:
     - `as_json`: Print JSON and nothing else.
     - `base_url URL`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
     - `budget_calls`: Maximum requests; the rest is unscored.
-    - `budget_cost COST`: Maximum cost, by --price.
     - `budget_tokens`: Maximum prompt plus completion tokens.
     - `confidence`: Confidence of intervals, bounds, and outcomes.
     - `deadline SECONDS`: Time limit for the run; the rest is unscored. Default: none.
@@ -151,7 +150,6 @@ class Common:
     - `judge JUDGE`: Judge of claims.
     - `k K`: Count the first K contexts.
     - `largest K`: Largest K to try.
-    - `price PROMPT,COMPLETION`: Price per million tokens.
     - `retriever MODULE:NAME`: A Python function that retrieves.
     - `ks`: Recall of the first K contexts, in place of the default measures; beside --measure.
     - `markdown`: Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY.

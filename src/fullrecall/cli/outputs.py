@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
 
 from fullrecall.cli.exits import wrong
-from fullrecall.report import Report
 from fullrecall.report.signature import is_report
 
-EXPORTS: Mapping[str, Callable[..., Any]] = {
-    ".json": Report.to_json,
-    ".csv": Report.to_csv,
-    ".md": Report.to_markdown,
-    ".html": Report.to_html,
-}
-"""The formats of a report that are made at the end, by the ending of a file's name."""
-
-REPORTS = (".jsonl", *EXPORTS, ".parquet")
-_MARKS = (
-    b'{"kind": "fullrecall report"',
-    b'{\n "kind": "fullrecall ',
-    b"sample,user_input,group",
-    b"sample,question,score",
-    b"### Context recall, ",
-    b"### Diagnosis of ",
-    b'package="fullrecall"',
-    b'<meta name="generator" content="fullrecall',
-)
-"""What stands in the head of our own files."""
+REPORTS = (".jsonl", ".parquet")
 
 _HEAD = 1024
 _MANY = 3
@@ -86,7 +65,7 @@ def _is_ours(path: Path) -> bool:
         return is_report(path)
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    return not head or any(mark in head for mark in _MARKS)
+    return not head or b"fullrecall" in head
 
 
 def remove(path: Path) -> None:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from fullrecall import read as datasets
 from fullrecall.cli.exits import wrong
 from fullrecall.errors import InputError
-from fullrecall.report.signature import is_report
-from fullrecall.run.progress import Counted
 from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
@@ -56,22 +54,6 @@ def samples_of_run(files: Sequence[Path], run: Path, **others: object) -> Iterat
     if len(files) > 1:
         raise wrong("--run", f"expected one FILE of qrels, got {len(files)}")
     return datasets.read_trec(files[0], run)
-
-
-def counted_samples(samples: Iterable[Sample], files: Sequence[Path]) -> Iterable[Sample]:
-    """Return the samples, and with them how many there are where the files tell: for a display."""
-    counts = [_row_count(file) for file in files]
-    if None in counts:
-        return samples
-    return Counted(iter(samples), range(sum(number or 0 for number in counts)))
-
-
-def _row_count(file: Path) -> int | None:
-    """Return how many lines of JSON a file has that are not blank; None where it is another."""
-    if file.suffix.lower() not in (".jsonl", ".ndjson") or not file.is_file() or is_report(file):
-        return None
-    with file.open("rb") as lines:
-        return sum(not line.isspace() for line in lines)
 
 
 def unretrieved(sample: Sample) -> Sample:

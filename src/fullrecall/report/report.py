@@ -330,15 +330,6 @@ class Report:
 
         return frame_of(*exports.scores_of(self, measures), backend, "Report.to_frame()")
 
-    def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
-        """Return, and write to `path`, one JSON object: the summary and each sample's scores.
-
-        `save` keeps everything, contexts and evidence included; this is for other programs.
-        """
-        from fullrecall.views import exports
-
-        return exports.written(exports.scores_as_json(self, measures), path)
-
     def to_csv(
         self,
         path: str | Path | None = None,

@@ -232,12 +232,6 @@ class Comparison(Shown, ByName[ScoreComparison]):
             "scores": plain(tuple(self)),
         }
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return, and write to `path`, `to_dict` as one JSON object, for other programs."""
-        from fullrecall.views import exports
-
-        return exports.written(exports.as_json(self.to_dict(), "comparison"), path)
-
     def to_markdown(self, path: str | Path | None = None, *, flips: int = 5) -> str:
         """Return, and write to `path`, the comparison in GitHub's Markdown, for a pull request.
 

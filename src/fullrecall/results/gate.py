@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from math import ceil
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.counts import counted
@@ -455,16 +454,6 @@ class GateResult:
         from fullrecall.views.gates import gate_markdown
 
         return gate_markdown(self)
-
-    def to_junit(self, path: str | Path | None = None) -> str:
-        """Return, and write to `path`, JUnit's XML: one test case for each rule.
-
-        CANNOT TELL is an error there, as a test that could not be run.
-        """
-        from fullrecall.views import exports
-        from fullrecall.views.gates import gate_junit
-
-        return exports.written(gate_junit(self), path)
 
     def __repr__(self) -> str:
         return f"GateResult({self.outcome.words}, {counted(len(self.checks), 'rule')})\n{self}"

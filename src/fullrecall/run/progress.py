@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -127,17 +127,3 @@ def known_length(samples: object) -> int | None:
         return len(samples)  # type: ignore[arg-type]
     except TypeError:
         return None
-
-
-class Counted(Iterable[T]):
-    """Items that are made as they are read, and as many as `samples` are, where those tell."""
-
-    def __init__(self, items: Iterator[T], samples: Any) -> None:
-        self._items = items
-        self._samples = samples
-
-    def __iter__(self) -> Iterator[T]:
-        return self._items
-
-    def __len__(self) -> int:
-        return len(self._samples)

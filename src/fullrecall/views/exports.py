@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
@@ -16,44 +15,12 @@ from fullrecall.results.summary import default_measures
 from fullrecall.views import spreadsheet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
     from fullrecall.result import Method
     from fullrecall.results.summary import ScoreSummary, Summary
-
-
-def as_json(content: Mapping[str, Any], kind: str) -> str:
-    """Return one JSON object, which says of what kind it is."""
-    # Escaped: half an emoji is legal in JSON's input, and no UTF-8.
-    return json.dumps({"kind": f"fullrecall {kind}", **content}, indent=1) + "\n"
-
-
-def scores_as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
-    """Return one JSON object; see `Report.to_json`."""
-    read = measures_of(report.methods, measures)
-    samples = [
-        {
-            "sample": row.label,
-            "user_input": row.sample.user_input,
-            "group": row.sample.group,
-            "scores": {
-                result.method.name: {
-                    "status": str(result.status),
-                    "score": result.score,
-                    "measures": {measure.name: result[measure] for measure in labels.values()},
-                    "retrieved": result.retrieved,
-                    "missed": list(result.missed),
-                    "reason": result.reason,
-                }
-                for result, labels in zip(row.results, read, strict=True)
-            },
-        }
-        for row in report.rows
-    ]
-    content = {"summary": report.summary(*measures).to_dict(), "samples": samples}
-    return as_json(content, "scores")
 
 
 class Text(str):

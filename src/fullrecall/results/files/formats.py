@@ -116,7 +116,7 @@ def check_suffix(path: Path) -> None:
     if path.suffix not in SUFFIXES:
         raise ReportError(
             f"a report is saved as {' or '.join(SUFFIXES)}, got {path.name!r}: to_html, to_csv, "
-            "to_json, and to_markdown write other files"
+            "and to_markdown write other files"
         )
 
 
