@@ -1,20 +1,18 @@
-"""The gate in a pytest run: the fixture and the marker `recall_gate`.
+"""The gate in a pytest run: the fixture `recall_gate`.
 
-    @pytest.mark.recall_gate(Recall @ 10 >= 0.9, RR >= 0.7)
     def test_recall(recall_gate):
-        recall_gate(evaluate(samples, IdRecall()))
+        recall_gate(evaluate(samples, IdRecall()), Recall @ 10 >= 0.9, RR >= 0.7)
 
-Rules may be text: "recall@10>=0.9". The fixture takes what `fullrecall.results.Gate` takes, too;
-what a call names wins over the marker. It fails the test where the gate fails, and where it cannot
-tell: the option `--recall-cannot-tell` makes that a warning or a skip. Every check is listed at the
-end of the run and in JUnit's properties.
+The fixture takes a report and what `fullrecall.results.Gate` takes. It fails the test where the
+gate fails, and where it cannot tell: `--recall-cannot-tell=skip` makes that a skip. Every check is
+listed at the end of the run and in JUnit's properties.
 
 pytest loads this module in every run: it imports the rest when a gate is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,34 +26,19 @@ if TYPE_CHECKING:
     from fullrecall.results.gate import Rule
 
 _OPTION = "--recall-cannot-tell"
-_CHOICES = ("fail", "warn", "skip")
 _PROPERTY = "recall_gate"
-_CALLED = pytest.StashKey[bool]()
 
 RecallGate = Callable[..., "GateResult"]
 """Called with a `Report`, or the path of one, then rules and parameters of a gate."""
-
-
-class RecallGateWarning(UserWarning):
-    """A gate could not tell, in a run in which that is no failure."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option for gates that cannot tell."""
     parser.getgroup("fullrecall").addoption(
         _OPTION,
-        choices=_CHOICES,
+        choices=("fail", "skip"),
         default="fail",
-        help="outcome when a gate cannot tell: fail (default), warn, skip",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
-    config.addinivalue_line(
-        "markers",
-        "recall_gate(*rules, margin=None, baseline=None, …): the gate of this test's recall_gate "
-        'fixture, with rules such as Recall @ 10 >= 0.9 or "recall@10>=0.9"',
+        help="outcome when a gate cannot tell: fail (default) or skip",
     )
 
 
@@ -67,29 +50,18 @@ def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
     `Report`s or paths of saved ones. Returns the `GateResult` where the test goes on.
     """
 
-    def check(report: Report | str | Path, *rules: Rule | str, **parameters: Any) -> GateResult:
-        request.node.stash[_CALLED] = True
-        result = _answered(report, request.node, rules, parameters)
+    def check(report: Report | str | Path, *rules: Rule, **parameters: Any) -> GateResult:
+        result = _answered(report, rules, parameters)
         if isinstance(result, str):  # failed here: pytest would show an error behind it, too
             pytest.fail(f"recall_gate: {result}", pytrace=False)
         request.node.user_properties.extend(_properties(result))
-        _act(result, request.config.getoption(_OPTION))
+        if result.outcome == "cannot_tell" and request.config.getoption(_OPTION) == "skip":
+            pytest.skip(str(result))
+        if result.outcome != "pass":
+            pytest.fail(str(result), pytrace=False)
         return result
 
     return check
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a marked test that ended without checking any report: it would pass unseen."""
-    outcome = yield
-    if item.get_closest_marker(_PROPERTY) is not None and not item.stash.get(_CALLED, False):
-        pytest.fail(
-            f"{item.name} is marked recall_gate, but checked no report: call the fixture "
-            "recall_gate(report) in it",
-            pytrace=False,
-        )
-    return outcome
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
@@ -111,53 +83,20 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
 
 
 def _answered(
-    report: Report | str | Path,
-    item: pytest.Item,
-    rules: tuple[Rule | str, ...],
-    parameters: dict[str, Any],
+    report: Report | str | Path, rules: tuple[Rule, ...], parameters: dict[str, Any]
 ) -> GateResult | str:
     """Return what the gate decides, or in one line what is wrong with its arguments."""
     from fullrecall.errors import FullrecallError
+    from fullrecall.results import Gate
 
     try:
-        return _checked(report, *_with_markers(item, rules, parameters))
+        baseline = parameters.pop("baseline", None)
+        gate = Gate(*rules, **parameters)
+        return gate.check(_loaded(report), None if baseline is None else _loaded(baseline))
     except FileNotFoundError as error:
         return f"no such file: {error.filename}"
     except (FullrecallError, OSError) as error:
         return str(error)
-
-
-def _with_markers(
-    item: pytest.Item, rules: tuple[Rule | str, ...], parameters: dict[str, Any]
-) -> tuple[tuple[Rule | str, ...], dict[str, Any]]:
-    """Return rules and parameters: a call's, then those of the markers, the nearest first."""
-    merged = dict(parameters)
-    for marker in item.iter_markers(_PROPERTY):
-        rules = rules or marker.args
-        merged = {**marker.kwargs, **merged}
-    return rules, merged
-
-
-def _checked(
-    report: Report | str | Path, rules: tuple[Rule | str, ...], parameters: dict[str, Any]
-) -> GateResult:
-    from fullrecall.results import Gate
-
-    baseline = parameters.pop("baseline", None)
-    gate = Gate(*map(_rule, rules), **parameters)
-    return gate.check(_loaded(report), None if baseline is None else _loaded(baseline))
-
-
-def _rule(rule: Rule | str) -> Rule:
-    from fullrecall.errors import ParameterError
-    from fullrecall.measures import parse, parse_threshold
-
-    if not isinstance(rule, str):
-        return rule
-    is_threshold = ">" in rule or "<" in rule
-    if not is_threshold and "=" in rule.rpartition(")")[2]:
-        raise ParameterError(f"expected a rule such as 'recall@10>=0.9', got {rule!r}")
-    return parse_threshold(rule) if is_threshold else parse(rule)
 
 
 def _properties(result: GateResult) -> Iterator[tuple[str, object]]:
@@ -179,16 +118,3 @@ def _loaded(report: Report | str | Path) -> Report:
     if not isinstance(report, (str, Path)):
         raise ParameterError(f"expected a Report or the path of one, got {type(report).__name__}")
     return Report.load(report)
-
-
-def _act(result: GateResult, on_cannot_tell: str) -> None:
-    if result.outcome == "pass":
-        return
-    if result.outcome == "cannot_tell" and on_cannot_tell == "warn":
-        import warnings
-
-        warnings.warn(RecallGateWarning(str(result)), stacklevel=3)
-        return
-    if result.outcome == "cannot_tell" and on_cannot_tell == "skip":
-        pytest.skip(str(result))
-    pytest.fail(str(result), pytrace=False)
