@@ -331,7 +331,7 @@ def demo(pages: int = 900) -> list[Setting]:
     from langchain_core.documents import Document as Page
 
     from fullrecall.collections import documents, questions
-    from fullrecall.collections.stdlib import Document
+    from fullrecall.corpus import Document
     from fullrecall.demo.searches import chunked
     from langchain_fullrecall import contexts as from_documents
     from llama_index.evaluation.fullrecall import contexts as from_nodes

@@ -15,7 +15,7 @@ from fullrecall.caches import remembered_words
 from fullrecall.testset.vocabulary import STOP_WORDS, words
 
 if TYPE_CHECKING:
-    from fullrecall.collections.stdlib import Document
+    from fullrecall.corpus import Document
 
 CHUNK_SIZE = 400
 _BREAKS = re.compile(r"\n\s*\n|\n|\s")
