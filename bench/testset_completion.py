@@ -13,10 +13,12 @@ import argparse
 import csv
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -24,9 +26,10 @@ from fullrecall.judges import Citation, Flow, Verdict
 from fullrecall.sample import Sample
 from fullrecall.testset import complete
 from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.seeds import hashed
+from fullrecall.testset.vocabulary import content_words
 
 K, LABELS = 10, 600
+DIMENSIONS = 512
 
 
 class Data(NamedTuple):
@@ -76,6 +79,39 @@ def retrievers(data: Data) -> dict[str, Callable[[str], list[dict[str, str]]]]:
     }
 
 
+def hashed(texts: Sequence[str]) -> Any:
+    """Return one unit vector for each text, an array of shape (texts, 512) of 32-bit floats.
+
+    A term weighs (1 + log of its count) · log(texts / texts that have it); its place and sign are
+    those of a CRC, so that they are the same on every machine. A text without words is 0.
+    """
+    counted = [Counter(content_words(text)) for text in texts]
+    having = Counter(term for counts in counted for term in counts)
+    positions = {term: _position(term) for term in having}
+    vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+    rarity = {term: np.log1p(len(texts) / count) for term, count in having.items()}
+    for row, counts in zip(vectors, counted, strict=True):
+        for term, count in counts.items():
+            at, sign = positions[term]
+            row[at] += sign * (1 + np.log(count)) * rarity[term]
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def _position(term: str) -> tuple[int, int]:
+    number = crc32(term.encode("utf-8", "surrogatepass"))
+    return number % DIMENSIONS, 1 if number >> 31 else -1
+
+
+def rank_of(ranking: Ranking, question: str, numbers: Sequence[int]) -> int | None:
+    """Return the 1-based rank of the best of these texts; None where none has a word of it."""
+    scores = ranking.scores(question)
+    best = max(numbers, key=lambda number: (scores[number], -number), default=None)
+    if best is None or scores[best] <= 0:
+        return None
+    return int((scores > scores[best]).sum() + (scores[:best] == scores[best]).sum()) + 1
+
+
 @dataclass
 class Oracle:
     """A judge that knows the judgments, and errs at given rates, the same way each time."""
@@ -118,7 +154,7 @@ def seeded(data: Data, ranking: Ranking, seed: int, *, easy: bool) -> list[Sampl
         known = sorted(data.relevant[query])
         weights = [1.0] * len(known)
         if easy:
-            ranks = [ranking.rank(question, [numbers[name]]) or 10_000 for name in known]
+            ranks = [rank_of(ranking, question, [numbers[name]]) or 10_000 for name in known]
             weights = [1 / rank for rank in ranks]
         (label,) = draw.choices(known, weights)
         samples.append(Sample(id=query, user_input=question, reference_context_ids=[label]))

@@ -14,9 +14,14 @@ import csv
 import json
 import random
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from testset_completion import rank_of
 
 from fullrecall.collections import documents, questions
 from fullrecall.sample import Sample
@@ -98,7 +103,7 @@ def line(given: Named) -> str:
         covered.append(len(asked & there) / len(asked) if asked else 0.0)
         runs.append(len(longest_run(question, own)))
         names = [n for r in sample.reference_context_ids or () for n in r.any_of if n in texts]
-        ranks.append(ranking.rank(question, [numbers[name] for name in names]) or 10**9)
+        ranks.append(rank_of(ranking, question, [numbers[name] for name in names]) or 10**9)
     count = len(given.samples)
     shares = [sum(covered) / count]
     shares += [

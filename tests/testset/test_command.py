@@ -55,7 +55,7 @@ def test_from_a_folder_to_a_reviewed_set(
     assert "10 of" in said
     assert len(list(read(made))) == 10
     assert all(json.loads(line)["rejected"] for line in rejected.read_text().splitlines())
-    assert "too few questions" in run("check", made, folder)
+    assert "no problem found" in run("check", made, folder)
     audit = json.loads(run("check", made, folder, "--json"))
     assert (audit["valid"], audit["samples"], audit["documents"]) == (True, 10, 60)
     page, reviewed = tmp_path / "review.html", tmp_path / "reviewed.jsonl"

@@ -13,7 +13,7 @@ import pytest
 from fullrecall import Budget, IdRecall, SpanRecall
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.models import Completion, Failure
-from fullrecall.testset import Defect, generate
+from fullrecall.testset import Problem, generate
 
 SHARES = {"one_fact": 0.7, "several_facts": 0.2, "across_documents": 0.1}
 
@@ -77,33 +77,33 @@ def test_the_same_seed_gives_the_same_bytes(
     assert first == again != other.replace(b'"seed": 1', b'"seed": 0')
 
 
-SPOILS: dict[str, tuple[Defect, Any]] = {
+SPOILS: dict[str, tuple[Problem, Any]] = {
     "a digit of the quote": (
-        Defect.QUOTE,
+        Problem.QUOTE,
         lambda item: item["claims"][0].update(
             quote=re.sub(
                 r"\d", lambda d: str((int(d[0]) + 1) % 10), item["claims"][0]["quote"], count=1
             )
         ),
     ),
-    "no quote": (Defect.QUOTE, lambda item: item["claims"][0].pop("quote")),
-    "an ellipsis": (Defect.QUOTE, lambda item: item["claims"][0].update(quote="The … completed")),
+    "no quote": (Problem.QUOTE, lambda item: item["claims"][0].pop("quote")),
+    "an ellipsis": (Problem.QUOTE, lambda item: item["claims"][0].update(quote="The … completed")),
     "seven copied words": (
-        Defect.COPIED,
+        Problem.COPIED,
         lambda item: item.update(
             question="Which records of the parish council describe the work in detail?"
         ),
     ),
     "points at the text": (
-        Defect.POINTS,
+        Problem.POINTS,
         lambda item: item.update(question=f"According to the text, {item['question']}"),
     ),
-    "no answer": (Defect.FORM, lambda item: item.update(answer="")),
-    "no claims": (Defect.FORM, lambda item: item.update(claims=[])),
-    "claims of another form": (Defect.FORM, lambda item: item.update(claims="none")),
-    "one word": (Defect.FORM, lambda item: item.update(question="Bridge?")),
+    "no answer": (Problem.FORM, lambda item: item.update(answer="")),
+    "no claims": (Problem.FORM, lambda item: item.update(claims=[])),
+    "claims of another form": (Problem.FORM, lambda item: item.update(claims="none")),
+    "one word": (Problem.FORM, lambda item: item.update(question="Bridge?")),
     "the same question": (
-        Defect.DUPLICATE,
+        Problem.DUPLICATE,
         lambda item: item.update(question="When were all of the buildings finished?"),
     ),
 }
@@ -113,29 +113,29 @@ SPOILS: dict[str, tuple[Defect, Any]] = {
 def test_planted_defects_are_rejected_with_the_right_reason(
     author: Any, documents: dict[str, str], name: str
 ) -> None:
-    """Every draft with the defect is rejected for it, none of them is accepted."""
-    defect, author.change = SPOILS[name]
+    """Every draft with the problem is rejected for it, none of them is accepted."""
+    problem, author.change = SPOILS[name]
     testset = made(author, documents, kinds=["one_fact"])
-    assert len(testset) == (defect is Defect.DUPLICATE)
-    reasons = Counter(draft.rejection.defect for draft in testset.rejected)
-    assert reasons.keys() <= {defect, Defect.SURPLUS}
-    assert reasons[defect] >= 5
-    assert defect is Defect.DUPLICATE or testset.spent.calls <= 10
-    assert str(defect) in testset.stopped
-    assert str(defect) in str(testset)
+    assert len(testset) == (problem is Problem.DUPLICATE)
+    reasons = Counter(draft.rejection.problem for draft in testset.rejected)
+    assert reasons.keys() <= {problem, Problem.SURPLUS}
+    assert reasons[problem] >= 5
+    assert problem is Problem.DUPLICATE or testset.spent.calls <= 10
+    assert str(problem) in testset.stopped
+    assert str(problem) in str(testset)
 
 
-VERDICTS: dict[str, tuple[Defect, Any]] = {
-    "unclear": (Defect.UNCLEAR, lambda item: item.update(stands_alone=False)),
-    "unanswered": (Defect.UNANSWERED, lambda item: item.update(answerable=False)),
-    "other evidence": (Defect.DIFFERENT, lambda item: item.update(quotes=[])),
+VERDICTS: dict[str, tuple[Problem, Any]] = {
+    "unclear": (Problem.UNCLEAR, lambda item: item.update(stands_alone=False)),
+    "unanswered": (Problem.UNANSWERED, lambda item: item.update(answerable=False)),
+    "other evidence": (Problem.DIFFERENT, lambda item: item.update(quotes=[])),
     "other numbers": (
-        Defect.DIFFERENT,
+        Problem.DIFFERENT,
         lambda item: item.update(answer="in 1066"),
     ),
-    "another number": (Defect.UNCHECKED, lambda item: item.update(id=item["id"] + 1)),
-    "no verdict": (Defect.UNCHECKED, lambda item: item.pop("stands_alone")),
-    "a word for a truth": (Defect.UNCHECKED, lambda item: item.update(answerable="yes")),
+    "another number": (Problem.UNCHECKED, lambda item: item.update(id=item["id"] + 1)),
+    "no verdict": (Problem.UNCHECKED, lambda item: item.pop("stands_alone")),
+    "a word for a truth": (Problem.UNCHECKED, lambda item: item.update(answerable="yes")),
 }
 
 
@@ -144,12 +144,12 @@ def test_what_the_checker_does_not_confirm_is_rejected(
     author: Any, documents: dict[str, str], name: str
 ) -> None:
     """A verdict against a question, or none that can be read, accepts nothing."""
-    defect, author.verdict = VERDICTS[name]
+    problem, author.verdict = VERDICTS[name]
     if name == "other numbers":  # a question with a name for an answer has no number to compare
         author.change = lambda item: item.update(answer="in 1500")
     testset = made(author, documents, kinds=["one_fact"])
     assert len(testset) == 0
-    assert {draft.rejection.defect for draft in testset.rejected} == {defect}
+    assert {draft.rejection.problem for draft in testset.rejected} == {problem}
 
 
 def test_a_claim_that_its_quote_does_not_state_is_rejected(
@@ -158,7 +158,7 @@ def test_a_claim_that_its_quote_does_not_state_is_rejected(
     """The claim is named."""
     author.statement = lambda item, claim: item.update(supported="designed" not in claim)
     testset = made(author, documents, kinds=["one_fact"])
-    details = [d.rejection for d in testset.rejected if d.rejection.defect is Defect.UNSUPPORTED]
+    details = [d.rejection for d in testset.rejected if d.rejection.problem is Problem.UNSUPPORTED]
     assert details
     assert all("designed" in rejection.detail for rejection in details)
     assert not any("designed" in s.reference_claims[0].text for s in testset.samples)
@@ -173,13 +173,13 @@ def test_a_question_across_documents_needs_both(author: Any, documents: dict[str
     )
     assert len(right) == 10
     author.statement = lambda item, _: item.update(documents=[1, 2])
-    assert {d.rejection.defect for d in made(author, documents, 10, kinds=kinds).rejected} == {
-        Defect.SINGLE
+    assert {d.rejection.problem for d in made(author, documents, 10, kinds=kinds).rejected} == {
+        Problem.SINGLE
     }
     author.statement = lambda *_: None
     author.change = lambda item: item["claims"].pop()
-    assert {d.rejection.defect for d in made(author, documents, 10, kinds=kinds).rejected} == {
-        Defect.SINGLE
+    assert {d.rejection.problem for d in made(author, documents, 10, kinds=kinds).rejected} == {
+        Problem.SINGLE
     }
 
 
@@ -201,20 +201,7 @@ def test_unanswerable_questions_have_an_abstaining_reference(
     )
     author.verdict = lambda item: item.update(answerable=True)
     rejected = made(author, documents, 6, kinds=["unanswerable"]).rejected
-    assert {draft.rejection.defect for draft in rejected} == {Defect.ANSWERABLE}
-
-
-def test_difficulty_is_a_label_and_no_filter(author: Any, documents: dict[str, str]) -> None:
-    """BM25's rank of the passage is kept beside the question; hard ones stay."""
-    number = iter(range(1_000))
-    author.change = lambda item: item.update(question=f"Whose was it, {next(number)}?")
-    made_by = [s.metadata["testset"] for s in made(author, documents, 20).samples]
-    assert len(made_by) == 20
-    assert {one["difficulty"] for one in made_by} == {"hard"}
-    author.change = lambda _: None
-    made_by = [s.metadata["testset"] for s in made(author, documents, 20).samples]
-    assert all((one["difficulty"] == "easy") == (one["bm25_rank"] == 1) for one in made_by)
-    assert "easy" in {one["difficulty"] for one in made_by}
+    assert {draft.rejection.problem for draft in rejected} == {Problem.ANSWERABLE}
 
 
 @pytest.mark.parametrize(
@@ -377,7 +364,7 @@ def test_rejected_drafts_are_kept_with_why(
     assert list(read(tmp_path / "set.jsonl")) == testset.samples
     lines = [json.loads(line) for line in (tmp_path / "rejected.jsonl").read_text().splitlines()]
     assert [line["rejected"] for line in lines] == [
-        str(draft.rejection.defect) for draft in testset.rejected
+        str(draft.rejection.problem) for draft in testset.rejected
     ]
     assert len(lines) + len(testset) == len(testset.drafts)
 

@@ -27,7 +27,7 @@ _JUDGE: Mapping[str, Entry] = {
 }
 _TESTSET: Mapping[str, Entry] = {
     "generate": Entry("testset:generate", "Write questions about documents, with references."),
-    "check": Entry("testset:check", "Check IDs, offsets, near-duplicates, copied words, size."),
+    "check": Entry("testset:check", "Check IDs, offsets, near-duplicates, copied words."),
     "complete": Entry("testset:complete", "Judge what retrievers found and nobody labeled."),
     "review": Entry("testset:review", "Draw questions for people to review; apply decisions."),
     "follow": Entry("testset:follow", "Move the labels of a set to a new corpus."),

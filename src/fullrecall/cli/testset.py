@@ -95,7 +95,6 @@ def generate(
         raise typer.Exit(INVALID)
 
 
-@taking(audit_of, "margin")
 @taking(Options, "store max_concurrency")
 @taking(Budget, "calls", prefix="budget_")
 def check(
@@ -119,19 +118,18 @@ def check(
 
     Examples:
       fullrecall testset check set.jsonl docs/
-      fullrecall testset check set.jsonl chunks.jsonl --margin 0.03 --json
+      fullrecall testset check set.jsonl chunks.jsonl --json
       fullrecall testset check --demo
 
     - `documents`: What is searched: a folder or a file.
     - `demo`: Check the demo's own questions.
-    - `margin 0…0.5`: How far off mean recall may be, with 95% confidence.
     - `issues`: List the first N issues.
     - `judge openai:MODEL`: A model that reads each question beside its references.
     """
     if demo == (samples is not None) or (documents is None) != demo:
         raise typer.BadParameter("expected SET and DOCUMENTS, or --demo alone")
     if samples is None or documents is None:
-        audit = audit_of(questions(), demo_documents(), margin=settings["margin"])
+        audit = audit_of(questions(), demo_documents())
     else:
         reader = None if judge is None else _model(judge, base_url, "--judge")
         budget = _budget(budget_calls)

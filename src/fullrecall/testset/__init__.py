@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from fullrecall.testset.completed import CompletedSet
     from fullrecall.testset.completion import complete
     from fullrecall.testset.content import Problem
-    from fullrecall.testset.draft import Defect
     from fullrecall.testset.following import Followed, LabelStatus, anchor, follow
     from fullrecall.testset.generation import TestSet, generate
     from fullrecall.testset.review import (
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "CompletedSet",
-    "Defect",
     "Followed",
     "LabelStatus",
     "Problem",
@@ -51,7 +49,6 @@ _MODULES = {
     "Followed": "following",
     "Audit": "audit",
     "CompletedSet": "completed",
-    "Defect": "draft",
     "Problem": "content",
     "Review": "review",
     "TestSet": "generation",

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
 from typing import Any, NamedTuple, Unpack
 
 from fullrecall.context import Context
@@ -22,7 +21,7 @@ from fullrecall.sample import Sample
 from fullrecall.testset import content, duplicates
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Found, Problem, names_in
-from fullrecall.testset.draft import Backed, Defect, Draft, Rejection
+from fullrecall.testset.draft import Backed, Draft, Rejection
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out, check_options
 from fullrecall.testset.seeds import Passage
 from fullrecall.testset.verification import Check
@@ -40,7 +39,6 @@ _FIRST_READ = 5
 _CROWDED = 0.1
 _FEWEST_TO_CROWD = 20
 _FEWEST_TO_LEAK = 10
-_DEVIATES = 1.959963984540054
 _SURPRISING = 0.05
 
 INVALID = frozenset({Problem.UNKNOWN_ID, Problem.LEVEL, Problem.SPAN})
@@ -98,7 +96,6 @@ def check(
     documents: DocumentsLike | Documents,
     *,
     judge: ChatModel | Judge | None = None,
-    margin: float = 0.05,
     **options: Unpack[ModelOptions],
 ) -> Audit:
     """Return what is wrong with a test set.
@@ -108,16 +105,12 @@ def check(
     answer, does each claim follow.
 
     `documents` are what the retriever searches: whole documents or chunks, as `documents_of`
-    takes them. `margin` is how far off the mean recall may be: half the width of its 95 %
-    interval. Near-duplicates are texts that share 80 % of their runs of three words. `options` are
-    those of `evaluate`: `store`, `budget`, `max_concurrency`, …
+    takes them. Near-duplicates are texts that share 80 % of their runs of three words. `options`
+    are those of `evaluate`: `store`, `budget`, `max_concurrency`, …
 
     Raises `InputError` for samples or documents that cannot be read, and `ParameterError` for a
-    margin outside of 0 to 0.5.
+    judge without a model.
     """
-    is_number = isinstance(margin, (int, float)) and not isinstance(margin, bool)
-    if not is_number or not 0 < margin <= 0.5:  # noqa: PLR2004 - half of the whole range
-        raise ParameterError(f"margin must be above 0 and at most 0.5, got {margin!r}")
     parsed_samples = list(as_samples(samples))
     corpus = _Corpus(list(documents_of(documents)))
     earlier_questions = duplicates.Questions()
@@ -132,7 +125,7 @@ def check(
         issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in found]
     if judge is not None:
         issues += _judged(parsed_samples, corpus, judge, options)
-    of_set = _of_set(parsed_samples, runs, margin)
+    of_set = _of_set(parsed_samples, runs)
     issues += [Issue(problem, "", why) for problem, why in of_set]
     issues.sort(key=lambda issue: list(Problem).index(issue.problem))
     return Audit(len(parsed_samples), len(corpus.documents), tuple(issues))
@@ -259,9 +252,9 @@ def _judged(
     if not models:
         raise ParameterError("judge: expected a model, or a judge with one")
     passages = [corpus.passages(sample, _MOST_READ) for sample in samples]
-    defects, _ = carried_out(_reading(models[0], samples, passages), models, options)
-    for at, (defect, detail) in defects:
-        yield Issue(Problem[defect.name], samples[at].id or f"#{at + 1}", detail)
+    rejections, _ = carried_out(_reading(models[0], samples, passages), models, options)
+    for at, (problem, detail) in rejections:
+        yield Issue(problem, samples[at].id or f"#{at + 1}", detail)
 
 
 def _reading(
@@ -273,11 +266,11 @@ def _reading(
     for batch in (numbers[:_FIRST_READ], numbers[_FIRST_READ:]):
         outcomes = yield [_reading_of(model, samples[at], passages[at]) for at in batch]
         rejections = [
-            Rejection(Defect.UNCHECKED, outcome.problem) if outcome.problem else outcome.value
+            Rejection(Problem.UNCHECKED, outcome.problem) if outcome.problem else outcome.value
             for outcome in outcomes
         ]
         findings += [(at, own) for at, own in zip(batch, rejections, strict=True) if own]
-        if all(own is not None and own.defect is Defect.UNCHECKED for own in rejections):
+        if all(own is not None and own.problem is Problem.UNCHECKED for own in rejections):
             break
     return findings
 
@@ -297,7 +290,7 @@ def _reading_of(
     return checked.rejection
 
 
-def _of_set(samples: Sequence[Sample], runs: Sequence[Sequence[str]], margin: float) -> Found:
+def _of_set(samples: Sequence[Sample], runs: Sequence[Sequence[str]]) -> Found:
     count, long_runs = len(runs), sum(len(run) >= content.LONG_RUN for run in runs)
     is_rare = count and binomial_tail(long_runs, count, content.PEOPLES_SHARE) < _SURPRISING
     if count >= _FEWEST_TO_LEAK and is_rare:
@@ -312,11 +305,3 @@ def _of_set(samples: Sequence[Sample], runs: Sequence[Sequence[str]], margin: fl
         name, most = referred.most_common(1)[0]
         if most / total > max(_CROWDED, 2 / len(referred)):
             yield Problem.CROWDED, f"{most:,} of {total:,} are in {name!r}"
-    groups = len({s.group or s.id or f"#{n}" for n, s in enumerate(samples)})
-    needed, at_nine = (ceil(spread * (_DEVIATES / margin) ** 2) for spread in (0.25, 0.09))
-    if groups < needed:
-        detail = (
-            f"{groups:,} independent ones; mean recall to ±{margin:g} (95%) takes up to "
-            f"{needed:,}, and {at_nine:,} where it is 0.9"
-        )
-        yield Problem.FEW, detail

@@ -13,7 +13,7 @@ from fullrecall.testset.vocabulary import words
 
 
 class Problem(StrEnum):
-    """What may be wrong with a test set."""
+    """What may be wrong with a test set, or with a draft of one of its questions."""
 
     NO_QUESTION = "no question"
     NO_REFERENCE = "no references"
@@ -25,6 +25,8 @@ class Problem(StrEnum):
     WHOLE = "span is a whole document"
     ELSEWHERE = "quote stands in other documents"
     UNBACKED = "number or name not in the references"
+    FORM = "incomplete draft"
+    QUOTE = "quote not in the document"
     COPIED = "copied words"
     POINTS = "points at the text"
     UNCLEAR = "does not stand alone"
@@ -32,11 +34,13 @@ class Problem(StrEnum):
     DIFFERENT = "another answer in its references"
     SEVERAL = "several answers"
     UNSUPPORTED = "claim not supported by its references"
+    SINGLE = "one document is enough"
+    ANSWERABLE = "the documents answer it"
     UNCHECKED = "no verdict"
     DUPLICATE = "duplicate question"
+    SURPLUS = "more than wanted"
     LEAK = "questions copy more than people's do"
     CROWDED = "references crowd in few documents"
-    FEW = "too few questions"
 
 
 Found: TypeAlias = Iterator[tuple[Problem, str]]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from fullrecall.context import Context
 from fullrecall.sample import Claim, Sample
+from fullrecall.testset.content import Problem
 from fullrecall.testset.seeds import Passage
 
 QuestionKind: TypeAlias = Literal[
@@ -20,34 +20,8 @@ QuestionKind: TypeAlias = Literal[
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
 
-def difficulty_of(rank: int | None) -> str:
-    """Return how far down BM25 ranks a passage: easy at 1, medium to 10, hard below or at None."""
-    if rank == 1:
-        return "easy"
-    return "medium" if rank is not None and rank <= 10 else "hard"  # noqa: PLR2004 - as documented
-
-
 ABSTAINS = "The documents do not say."
 """The reference answer of an unanswerable question."""
-
-
-class Defect(StrEnum):
-    """Why a draft was rejected."""
-
-    FORM = "incomplete draft"
-    QUOTE = "quote not in the document"
-    COPIED = "copied words"
-    POINTS = "points at the text"
-    UNCLEAR = "does not stand alone"
-    UNANSWERED = "not answered by the document"
-    DIFFERENT = "another answer in the document"
-    SEVERAL = "several answers in the document"
-    UNSUPPORTED = "claim not supported by its quote"
-    SINGLE = "one document is enough"
-    ANSWERABLE = "the documents answer it"
-    UNCHECKED = "no verdict"
-    DUPLICATE = "duplicate question"
-    SURPLUS = "more than wanted"
 
 
 class Backed(NamedTuple):
@@ -63,9 +37,9 @@ class Backed(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """A defect, and what exactly was found."""
+    """A problem, and where exactly it is."""
 
-    defect: Defect
+    problem: Problem
     detail: str = ""
 
 
@@ -74,8 +48,7 @@ class Draft:
     """One question as the model wrote it and the checks left it.
 
     `made_from` names the documents of its seed. `flags` are hints for a reviewer that reject
-    nothing. `rank` is where BM25 finds its first passage in the collection, None where it does
-    not.
+    nothing.
     """
 
     question: str
@@ -85,7 +58,6 @@ class Draft:
     made_from: tuple[str, ...] = ()
     rejection: Rejection | None = None
     flags: tuple[str, ...] = ()
-    rank: int | None = None
 
     @property
     def id(self) -> str:
@@ -97,8 +69,6 @@ class Draft:
         """Return the question as a sample; `made_by` goes into its metadata."""
         groups = [(backed.quote, *backed.elsewhere) for backed in self.claims]
         origin: dict[str, Any] = {"kind": self.kind, **made_by}
-        if self.kind != "unanswerable":
-            origin |= {"difficulty": difficulty_of(self.rank), "bm25_rank": self.rank}
         if self.flags:
             origin["flags"] = list(self.flags)
         return Sample(
@@ -122,5 +92,5 @@ class Draft:
         """Return plain JSON values: those of its sample, and why it was rejected."""
         values = self.sample({}).to_dict()
         if self.rejection is not None:
-            values |= {"rejected": str(self.rejection.defect), "detail": self.rejection.detail}
+            values |= {"rejected": str(self.rejection.problem), "detail": self.rejection.detail}
         return values

@@ -21,7 +21,8 @@ from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of, is_page
 from fullrecall.sample import Sample
 from fullrecall.testset import instructions
-from fullrecall.testset.draft import KINDS, Defect, Draft, QuestionKind, Rejection
+from fullrecall.testset.content import Problem
+from fullrecall.testset.draft import KINDS, Draft, QuestionKind, Rejection
 from fullrecall.testset.duplicates import Questions
 from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out, check_options
 from fullrecall.testset.following import anchor
@@ -104,7 +105,7 @@ class TestSet:
     def __str__(self) -> str:
         lines = [f"{len(self):,} of {len(self.drafts):,} drafts accepted"]
         counts = _defects(self.drafts)
-        lines += [f"  {counts[defect]:>6,}  {defect}" for defect in Defect if counts[defect]]
+        lines += [f"  {counts[problem]:>6,}  {problem}" for problem in Problem if counts[problem]]
         lines += [f"  {count:>6,}  requests failed: {why}" for why, count in self.problems.items()]
         if self.stopped:
             lines.append(f"Stopped early: {self.stopped}")
@@ -193,8 +194,8 @@ def _shares(
     return {kind: share / total for kind, share in shares.items() if share > 0}
 
 
-def _defects(drafts: Sequence[Draft]) -> Counter[Defect]:
-    return Counter(draft.rejection.defect for draft in drafts if draft.rejection is not None)
+def _defects(drafts: Sequence[Draft]) -> Counter[Problem]:
+    return Counter(draft.rejection.problem for draft in drafts if draft.rejection is not None)
 
 
 @dataclass
@@ -278,7 +279,7 @@ class _Generation:
         counts = _defects(self.drafts)
         if not counts:
             return self.problems.most_common(1)[0][0]
-        worst = max(Defect, key=lambda defect: counts[defect])
+        worst = max(Problem, key=lambda problem: counts[problem])
         return (
             f"only {len(self.drafts) - counts.total():,} of {len(self.drafts):,} drafts were "
             f"accepted, most are rejected for: {worst}"
@@ -317,7 +318,6 @@ class _Generation:
         if problem or not _questions(text):
             raise JudgeError(problem or "the model's reply holds no question")
         drafts = inspected(_questions(text)[: len(kinds)], kinds, seed)
-        drafts = [self._ranked(draft) for draft in drafts]
         left = [draft for draft in drafts if draft.rejection is None]
         answerable = [draft for draft in left if draft.kind != "unanswerable"]
         checked: list[Draft] = []
@@ -346,24 +346,12 @@ class _Generation:
         good.sort(key=lambda at: self.accepted[kinds[at]] / self.shares.get(kinds[at], 1e-9))
         for at in good:
             if self.accepted.total() >= self.n:
-                drafts[at] = replace(drafts[at], rejection=Rejection(Defect.SURPLUS))
+                drafts[at] = replace(drafts[at], rejection=Rejection(Problem.SURPLUS))
             elif (same := self.earlier_questions.match(drafts[at].question)) is not None:
-                drafts[at] = replace(drafts[at], rejection=Rejection(Defect.DUPLICATE, same))
+                drafts[at] = replace(drafts[at], rejection=Rejection(Problem.DUPLICATE, same))
             else:
                 self.accepted[drafts[at].kind] += 1
         self.drafts += drafts
-
-    def _ranked(self, draft: Draft) -> Draft:
-        if draft.rejection is not None or not draft.claims:
-            return draft
-        own = [
-            number
-            for number, passage in enumerate(self._collection.passages)
-            for backed in draft.claims
-            if passage.source == backed.quote.source
-            and passage.start <= backed.quote.start < passage.end
-        ]
-        return replace(draft, rank=self._ranking.rank(draft.question, own))
 
     def _elsewhere(self) -> Plan[Any, None]:
         """Ask of each other place of a quote whether it answers the question there."""

@@ -1,4 +1,4 @@
-"""BM25 over texts: where a question finds its own passage, with nothing but its words."""
+"""BM25 over texts: which passages a question finds, with nothing but its words."""
 
 from __future__ import annotations
 
@@ -41,9 +41,6 @@ class Ranking:
             self._weights[term] = (at, (rarity * times / (times + norms[at])).astype(np.float32))
         self._size = len(lengths)
 
-    def __len__(self) -> int:
-        return self._size
-
     def scores(self, question: str) -> Any:
         """Return the score of every text, an array in the texts' order."""
         import numpy as np
@@ -62,14 +59,3 @@ class Ranking:
         scores = self.scores(question)
         order = np.argsort(-scores, kind="stable")[:k]
         return [int(number) for number in order if scores[number] > 0]
-
-    def rank(self, question: str, numbers: Iterable[int]) -> int | None:
-        """Return the 1-based rank of the best of these texts; None where none has a word of it.
-
-        Texts of the same score stand in their order.
-        """
-        scores = self.scores(question)
-        best = max(numbers, key=lambda number: (scores[number], -number), default=None)
-        if best is None or scores[best] <= 0:
-            return None
-        return int((scores > scores[best]).sum() + (scores[:best] == scores[best]).sum()) + 1

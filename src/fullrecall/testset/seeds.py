@@ -12,13 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, NamedTuple
-from zlib import crc32
+from typing import NamedTuple
 
 from fullrecall.corpus import Document
 from fullrecall.testset import duplicates
 from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.vocabulary import STOP_WORDS, content_words, words
+from fullrecall.testset.vocabulary import STOP_WORDS, words
 
 FEWEST_WORDS, MOST_WORDS = 15, 500
 """A passage has no fewer words and no more."""
@@ -33,8 +32,6 @@ _PER_SEED = 20
 _LARGEST_SHARE = 0.1
 """Of all seeds, at most so many are of one document."""
 
-_ROUNDS = 12
-DIMENSIONS = 512
 _RARE = range(2, 9)
 """Passages that share a name belong together if it stands in so many of them."""
 
@@ -129,16 +126,16 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Collection:
-    """A sample of a collection's passages, with a vector each."""
+    """A sample of a collection's passages."""
 
     passages: Sequence[Passage]
-    vectors: Any
 
     @classmethod
     def of(cls, documents: Iterable[Document], *, n: int, seed: int) -> Collection:
         """Read all documents and keep a sample of their passages, at least 20 for each of `n`.
 
-        Reservoir sampling (Vitter, algorithm R): every passage has the same chance.
+        Reservoir sampling (Vitter, algorithm R): every passage has the same chance, and memory
+        holds no more than the sample.
         """
         draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
         most = max(_CANDIDATES, _PER_SEED * n)
@@ -151,40 +148,30 @@ class Collection:
                 elif (at := draw.randrange(passages_seen + 1)) < most:
                     kept[at] = (passages_seen, passage)
                 passages_seen += 1
-        kept.sort(key=lambda item: item[0])
-        chosen = [passage for _, passage in kept]
+        chosen = [passage for _, passage in sorted(kept)]
         again = {
             number
             for group in duplicates.groups([passage.text for passage in chosen])
             for number in group[1:]
         }
-        unlike = [passage for number, passage in enumerate(chosen) if number not in again]
-        return cls(unlike, hashed([passage.text for passage in unlike]))
+        return cls([passage for number, passage in enumerate(chosen) if number not in again])
 
     def singles(self, n: int, *, seed: int) -> Iterator[Seed]:
-        """Yield the passages, first a random one of each of `n` clusters, then a second of each.
+        """Yield the passages in a random order.
 
         At most a tenth of the first `n` are of one document, where there are others.
         """
-        clusters = _clusters(self.vectors, n, seed)
         draw = random.Random(f"{seed}:seeds")  # noqa: S311 - the same
-        for members in clusters:
-            draw.shuffle(members)
-        draw.shuffle(clusters)
         sources = len({passage.source for passage in self.passages})
         most = max(ceil(_LARGEST_SHARE * n), ceil(n / max(1, sources)))
         passages_taken: Counter[str] = Counter()
         later: list[Seed] = []
-        for turn in range(max(map(len, clusters), default=0)):
-            for members in clusters:
-                if turn < len(members):
-                    passage = self.passages[members[turn]]
-                    single = Seed((passage,))
-                    if passages_taken[passage.source] < most:
-                        passages_taken[passage.source] += 1
-                        yield single
-                    else:
-                        later.append(single)
+        for passage in draw.sample(self.passages, len(self.passages)):
+            passages_taken[passage.source] += 1
+            if passages_taken[passage.source] <= most:
+                yield Seed((passage,))
+            else:
+                later.append(Seed((passage,)))
         yield from later
 
     def questioned(
@@ -244,54 +231,3 @@ def _names(text: str) -> Iterator[str]:
         name = match[0].partition(" ")[2] if begins else match[0]
         if len(name) > 2 and name.casefold() not in STOP_WORDS:  # noqa: PLR2004 - initials
             yield name
-
-
-def _clusters(vectors: Any, k: int, seed: int) -> list[list[int]]:
-    """Return the rows in at most `k` clusters, by spherical k-means from seeded random rows."""
-    import numpy as np
-
-    count = len(vectors)
-    if count <= k:
-        return [[row] for row in range(count)]
-    draw = random.Random(f"{seed}:clusters")  # noqa: S311 - the same
-    centers = vectors[draw.sample(range(count), k)].copy()
-    nearest = np.zeros(count, dtype=np.int64)
-    for _ in range(_ROUNDS):
-        before, nearest = nearest, (vectors @ centers.T).argmax(axis=1)
-        if (before == nearest).all():
-            break
-        for cluster in range(k):
-            members = vectors[nearest == cluster]
-            if len(members):
-                mean = members.mean(axis=0)
-                centers[cluster] = mean / (np.linalg.norm(mean) or 1.0)
-    numbers: defaultdict[int, list[int]] = defaultdict(list)
-    for row, cluster in enumerate(nearest.tolist()):
-        numbers[cluster].append(row)
-    return [numbers[cluster] for cluster in sorted(numbers)]
-
-
-def hashed(texts: Sequence[str]) -> Any:
-    """Return one unit vector for each text, an array of shape (texts, 512) of 32-bit floats.
-
-    A term weighs (1 + log of its count) · log(texts / texts that have it); its place and sign are
-    those of a CRC, so that they are the same on every machine. A text without words is 0.
-    """
-    import numpy as np
-
-    counted = [Counter(content_words(text)) for text in texts]
-    having = Counter(term for counts in counted for term in counts)
-    positions = {term: _position(term) for term in having}
-    vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-    rarity = {term: np.log1p(len(texts) / count) for term, count in having.items()}
-    for row, counts in zip(vectors, counted, strict=True):
-        for term, count in counts.items():
-            at, sign = positions[term]
-            row[at] += sign * (1 + np.log(count)) * rarity[term]
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
-
-
-def _position(term: str) -> tuple[int, int]:
-    number = crc32(term.encode("utf-8", "surrogatepass"))
-    return number % DIMENSIONS, 1 if number >> 31 else -1

@@ -12,8 +12,8 @@ from fullrecall.judges.judge import Ask, Flow
 from fullrecall.judges.replies import json_values
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 from fullrecall.testset import instructions
-from fullrecall.testset.content import REJECTED_RUN, longest_run, pointing
-from fullrecall.testset.draft import ABSTAINS, KINDS, Backed, Defect, Draft, QuestionKind, Rejection
+from fullrecall.testset.content import REJECTED_RUN, Problem, longest_run, pointing
+from fullrecall.testset.draft import ABSTAINS, KINDS, Backed, Draft, QuestionKind, Rejection
 from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.vocabulary import words
 
@@ -50,7 +50,7 @@ class Check:
         ):
             if verdicts is None:
                 why = problem or "the model's reply lacks it"
-                rejection: Rejection | None = Rejection(Defect.UNCHECKED, why)
+                rejection: Rejection | None = Rejection(Problem.UNCHECKED, why)
             else:
                 rejection = self._rejection(number, *verdicts)
             checked.append(draft if rejection is None else replace(draft, rejection=rejection))
@@ -71,28 +71,28 @@ class Check:
     ) -> Rejection | None:
         draft = self.drafts[number]
         if not verdict["stands_alone"]:
-            return Rejection(Defect.UNCLEAR)
+            return Rejection(Problem.UNCLEAR)
         quotes = (quote for quote in verdict["quotes"] if isinstance(quote, Mapping))
         located_quotes = (located(q.get("quote"), q.get("document"), self.passages) for q in quotes)
         evidence = [quote for quote in located_quotes if quote is not None]
         if draft.kind == "unanswerable":
             answers = verdict["answerable"] and evidence
-            return Rejection(Defect.ANSWERABLE, evidence[0].text) if answers else None
+            return Rejection(Problem.ANSWERABLE, evidence[0].text) if answers else None
         if not verdict["answerable"]:
-            return Rejection(Defect.UNANSWERED)
+            return Rejection(Problem.UNANSWERED)
         if verdict["several"]:
-            return Rejection(Defect.SEVERAL, verdict["answer"][:200])
+            return Rejection(Problem.SEVERAL, verdict["answer"][:200])
         return self._of_statements(number, statements) or _of_answer(draft, verdict, evidence)
 
     def _of_statements(self, number: int, statements: Sequence[Verdict]) -> Rejection | None:
         claims = [backed for n, backed in self.statements if n == number]
         for backed, statement in zip(claims, statements, strict=True):
             if not statement["supported"]:
-                return Rejection(Defect.UNSUPPORTED, backed.claim)
+                return Rejection(Problem.UNSUPPORTED, backed.claim)
         if self.drafts[number].kind == "across_documents":
             documents = ({n for n in s["documents"] if isinstance(n, int)} for s in statements)
             if alone := set.intersection(*documents):
-                return Rejection(Defect.SINGLE, self.passages[min(alone) - 1].source)
+                return Rejection(Problem.SINGLE, self.passages[min(alone) - 1].source)
         return None
 
 
@@ -101,7 +101,7 @@ def _of_answer(draft: Draft, verdict: Verdict, evidence: Sequence[Passage]) -> R
     meet = any(quote.meets(backed.quote) for quote in evidence for backed in draft.claims)
     ours, theirs = (set(_NUMBER.findall(text)) for text in (draft.answer, verdict["answer"]))
     if (draft.claims and not meet) or (ours and theirs and not ours & theirs):
-        return Rejection(Defect.DIFFERENT, verdict["answer"][:200])
+        return Rejection(Problem.DIFFERENT, verdict["answer"][:200])
     return None
 
 
@@ -208,7 +208,7 @@ def _inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) 
     draft = Draft(_text(item, "question"), kind, _text(item, "answer"), (), sources)
     claims: Any = item.get("claims")
     if not _is_whole(draft, claims):
-        return replace(draft, rejection=Rejection(Defect.FORM))
+        return replace(draft, rejection=Rejection(Problem.FORM))
     if kind == "unanswerable":
         draft = replace(draft, answer=ABSTAINS)
     else:
@@ -217,7 +217,7 @@ def _inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) 
             quote = located(claim.get("quote"), claim.get("document"), seed.passages)
             if quote is None:
                 return replace(
-                    draft, rejection=Rejection(Defect.QUOTE, _text(claim, "quote")[:200])
+                    draft, rejection=Rejection(Problem.QUOTE, _text(claim, "quote")[:200])
                 )
             backed[Backed(_text(claim, "claim"), quote)] = None
         draft = replace(draft, claims=tuple(backed))
@@ -243,11 +243,11 @@ def _of_words(draft: Draft, seed: Seed) -> Rejection | None:
     """Return why a draft is rejected by where its quotes are from, or by its wording."""
     cited = {backed.quote.source for backed in draft.claims}
     if draft.kind == "across_documents" and len(cited) == 1:
-        return Rejection(Defect.SINGLE, f"all quotes are from {min(cited)}")
+        return Rejection(Problem.SINGLE, f"all quotes are from {min(cited)}")
     texts = [passage.text for passage in seed.passages]
     run = longest_run(draft.question, texts)
     if len(run) >= REJECTED_RUN:
-        return Rejection(Defect.COPIED, " ".join(run))
+        return Rejection(Problem.COPIED, " ".join(run))
     if points := pointing(draft.question):
-        return Rejection(Defect.POINTS, points)
+        return Rejection(Problem.POINTS, points)
     return None
