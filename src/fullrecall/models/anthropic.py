@@ -28,8 +28,8 @@ class AnthropicChatModel(RemoteModel):
     - `max_tokens`: the most that one answer may have; the API wants a number.
     - `temperature`: None sends none, for models that take none.
     - `schema`: ask for the answer as the input of a tool that has its JSON schema. A request that
-      is rejected with status 400 is to be sent again, and goes without it then. An endpoint that
-      answered two such requests, and none with a schema, gets none from then on.
+      is rejected is to be sent again, and goes without it then. An endpoint that answers such a
+      request, and has answered none with a schema, gets none from then on.
     - `options`: more fields of the request, such as `top_k`, and the client's own
       `extra_headers`, `extra_query`, `extra_body` and `timeout`.
     - `timeout`: seconds for one request, from the first byte sent to the last one read. The
@@ -39,7 +39,7 @@ class AnthropicChatModel(RemoteModel):
 
     Raises `MissingExtraError` without the `anthropic` package, `ParameterError` without a key
     where Anthropic's own endpoint needs one, and for an option that sets what a parameter says,
-    such as `temperature`. Requests raise what the client raises.
+    such as `temperature`. A failed request raises nothing: its completion says why.
     """
 
     max_tokens: int = 8_192

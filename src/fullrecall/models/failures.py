@@ -48,7 +48,8 @@ _DEEPEST = 8
 """How many causes behind an exception are looked at."""
 
 _READ = 8_192
-"""Characters of what a client says that are looked through for secrets."""
+"""Characters of what a client says that are looked through for secrets: many more than are shown,
+so that no secret that this cuts in two is among those."""
 
 _LONGEST = 300
 """Characters of what is said of a failure: it stands in each sample's reason."""
@@ -57,7 +58,7 @@ _LONGEST = 300
 def failed(error: Exception) -> Completion:
     """Return what an exception of a client, whichever it is, means: no answer, and why."""
     failure, wait = Failure.TRANSPORT, None
-    for link in _links(error):
+    for link in links(error):
         link_failure = _failure(link)
         if link_failure is not None:
             failure, wait = link_failure, _wait(link)
@@ -70,11 +71,12 @@ def shortened(detail: str) -> str:
     """Return what was said of a failure without secrets, cut to 300 characters."""
     from fullrecall.models.redaction import redacted  # its patterns take long to compile
 
-    detail = redacted(detail[:_READ], is_cut=True)
+    detail = redacted(detail[:_READ])
     return detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"
 
 
-def _links(error: BaseException | None) -> Iterator[BaseException]:
+def links(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and what caused it, the outermost first."""
     for _ in range(_DEEPEST):
         if error is None:
             return

@@ -19,9 +19,9 @@ class OpenAIChatModel(RemoteModel):
       A user and password in it are sent as basic authorization, its parameters with each request.
     - `api_key`: None reads OPENAI_API_KEY; local servers need none.
     - `temperature`: None sends none, for models that take none.
-    - `schema`: send the JSON schema of the answer. A request that is rejected with status 400 is
-      to be sent again, and goes without it then. An endpoint that answered two such requests,
-      and none with a schema, gets none from then on.
+    - `schema`: send the JSON schema of the answer. A request that is rejected is to be sent
+      again, and goes without it then. An endpoint that answers such a request, and has answered
+      none with a schema, gets none from then on.
     - `options`: more fields of the request, such as `max_tokens` or `seed`, and the client's own
       `extra_headers`, `extra_query`, `extra_body` and `timeout`.
     - `timeout`: seconds for one request, from the first byte sent to the last one read. The
@@ -36,7 +36,7 @@ class OpenAIChatModel(RemoteModel):
 
     Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key where
     OpenAI's own endpoint needs one, and for an option that sets what a parameter says, such as
-    `temperature`. Requests raise what the client raises.
+    `temperature`. A failed request raises nothing: its completion says why.
     """
 
     package: ClassVar[str] = "openai"

@@ -2,8 +2,8 @@
 
 A model registers its key and passwords when it is made (`hide`). What endpoints reply passes
 `without_secrets`, what they and clients say of a failure passes `redacted`, and so does what HTTP
-clients log. Both find a secret in any case, and percent-encoded, escaped, in Base64 and in hex too;
-`redacted` also takes out the beginning of a secret that a cut has left at the end.
+clients log. Both find a secret in any case, and percent-encoded, escaped as in JSON, and in Base64
+too. What is cut is cut after that: half a secret is not found.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import base64
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, unquote_plus, urlsplit, urlunsplit
 from urllib.request import getproxies
 
 if TYPE_CHECKING:
@@ -28,9 +27,6 @@ _SHORTEST = 4
 
 _PATTERN_BETWEEN = r"\\*+"
 """What may stand between a secret's characters: JSON in JSON, or in a log, is escaped twice."""
-
-_SEVERAL_BYTES = 8
-"""Of a secret that is looked for in the Base64 of longer texts: less occurs in any."""
 
 _WORD = re.compile(r"[A-Za-z]?[a-z]*([-_ ][a-z]+)*")
 """What may be a word of a reply ("ollama", "lm-studio") is taken out of messages alone."""
@@ -81,17 +77,7 @@ class _Filter:
 
             trace = logging.Formatter().formatException(record.exc_info)
             record.exc_text, record.exc_info = redacted(trace), None
-        for name in vars(record).keys() - _ordinary():
-            setattr(record, name, redacted(str(getattr(record, name))))
         return True
-
-
-@cache
-def _ordinary() -> frozenset[str]:
-    """Return what every record of a log has: others bring more."""
-    import logging
-
-    return frozenset({*vars(logging.makeLogRecord({})), "message", "asctime"})
 
 
 _LOCK = threading.Lock()
@@ -130,9 +116,7 @@ def watch_logs() -> None:
 def hide_values(named: Mapping[str, object], *, all_of_them: bool = False) -> None:
     """Hide the values of headers, parameters or options: of all, or of those named as secrets."""
     for name, value in named.items():
-        _hide_value(
-            value, all_of_them=all_of_them, named=_SECRET_NAME.search(str(name)) is not None
-        )
+        _hide_value(value, is_secret=all_of_them or _names_secret(str(name)))
 
 
 def hide_fields(model: object) -> None:
@@ -140,23 +124,27 @@ def hide_fields(model: object) -> None:
     for name, value in getattr(model, "__dict__", {}).items():
         reveal = getattr(value, "get_secret_value", None)
         if callable(reveal):
-            _hide_value(reveal(), all_of_them=True, named=True)
+            _hide_value(reveal(), is_secret=True)
         elif isinstance(value, str) and "://" in value:
             hide_url(value)
         elif isinstance(value, (str, Mapping)):
-            _hide_value(value, all_of_them=name in _HEADERS, named=bool(_SECRET_NAME.search(name)))
+            _hide_value(value, is_secret=name in _HEADERS or _names_secret(name))
     watch_logs()
 
 
-def _hide_value(value: object, *, all_of_them: bool, named: bool) -> None:
+def _names_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
+
+
+def _hide_value(value: object, *, is_secret: bool) -> None:
     if isinstance(value, Mapping):
-        hide_values(value, all_of_them=all_of_them or named)
+        hide_values(value, all_of_them=is_secret)
     elif isinstance(value, (list, tuple)):
         for each in value:
-            _hide_value(each, all_of_them=all_of_them, named=named)
+            _hide_value(each, is_secret=is_secret)
     elif isinstance(value, bytes):
-        _hide_value(value.decode(errors="replace"), all_of_them=all_of_them, named=named)
-    elif isinstance(value, str) and (all_of_them or named):
+        _hide_value(value.decode(errors="replace"), is_secret=is_secret)
+    elif isinstance(value, str) and is_secret:
         hide(value, value.split(" ")[-1])  # "Bearer …": the scheme is no secret
 
 
@@ -212,7 +200,7 @@ def public_options(options: Mapping[str, object]) -> str:
     parts = (
         f",{name}={value!r}"
         for name, value in sorted(options.items())
-        if _is_plain(value) and not _SECRET_NAME.search(name) and not _PRIVATE.search(name)
+        if _is_plain(value) and not _names_secret(name) and not _PRIVATE.search(name)
     )
     return redacted("".join(parts))
 
@@ -242,14 +230,9 @@ def without_secrets(text: str) -> str:
     return _replaced(text, _in_texts)
 
 
-def redacted(message: str, *, is_cut: bool = False) -> str:
-    """Return a message without the registered secrets, and without what looks like one.
-
-    Where it `is_cut`, it may end with the beginning of a secret, which goes too.
-    """
+def redacted(message: str) -> str:
+    """Return a message without the registered secrets, and without what looks like one."""
     message = _replaced(message, _secrets)
-    if is_cut:
-        message = _without_beginning(message)
     for pattern, instead in _PATTERNS:
         message = pattern.sub(instead, message)
     return message
@@ -265,50 +248,11 @@ def _replaced(text: str, secrets: tuple[str, ...]) -> str:
     return re.sub("|".join(patterns), REDACTED, text, flags=re.IGNORECASE) if patterns else text
 
 
-def _without_beginning(message: str) -> str:
-    """Return a message without the beginning of a secret at its end."""
-    bare = message.lower().replace("\\", "")
-    longest = 0
-    for secret in _secrets:
-        begins = secret[:_SHORTEST]
-        at = bare.find(begins, max(0, len(bare) - len(secret) + 1))
-        while at >= 0 and not secret.startswith(bare[at:]):
-            at = bare.find(begins, at + 1)
-        if at >= 0:
-            longest = max(longest, len(bare) - at)
-    if not longest:
-        return message
-    end = len(message)
-    while longest:
-        end -= 1
-        longest -= message[end] != "\\"
-    return message[:end] + REDACTED
-
-
 def _forms(secret: str) -> Iterator[str]:
     """Yield the ways in which a secret may come back, whatever its backslashes."""
-    from html import escape
-
-    raw = secret.encode("utf-8", "surrogatepass")
-    written = json.dumps(secret)[1:-1]
     yield secret
     yield quote(secret, safe="", errors="surrogatepass")
     yield quote(secret, errors="surrogatepass")
-    yield quote_plus(secret, errors="surrogatepass")
-    yield escape(secret)
-    yield written
-    yield re.sub("[<>&]", lambda mark: f"\\u{ord(mark[0]):04x}", written)  # as Go writes
-    yield repr(secret)[1:-1]
-    yield repr(raw)[2:-1]
-    yield raw.decode("latin-1")
-    yield raw.hex()
+    yield json.dumps(secret)[1:-1]
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        yield encode(raw).decode().rstrip("=")
-        if len(raw) >= _SEVERAL_BYTES:
-            yield from _within(raw, encode)
-
-
-def _within(raw: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
-    """Yield what is of a secret alone in the Base64 of something that it stands in."""
-    for before, first in ((0, 0), (1, 2), (2, 3)):
-        yield encode(bytes(before) + raw).decode()[first : (before + len(raw)) * 8 // 6]
+        yield encode(secret.encode("utf-8", "surrogatepass")).decode().rstrip("=")

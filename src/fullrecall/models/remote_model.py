@@ -13,8 +13,6 @@ import hashlib
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -24,7 +22,7 @@ from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.models.chat import ChatRequest, Completion, Failure
-from fullrecall.models.failures import failed
+from fullrecall.models.failures import failed, links
 from fullrecall.models.redaction import (
     hide,
     hide_environment,
@@ -42,12 +40,7 @@ from fullrecall.models.transport import (
     closed,
     http_library,
     verification,
-    without_headers,
 )
-
-_REFUSALS = 2
-"""So many requests that were rejected with a schema and answered without one settle it: a single
-one may have been rejected for another reason."""
 
 _OWN = {"extra_headers": "headers", "extra_query": "params"}
 """What is no part of the request's body, and what the client's `post` calls it."""
@@ -55,11 +48,12 @@ _OWN = {"extra_headers": "headers", "extra_query": "params"}
 _MOST_VALUES = 100_000
 """Of a reply, those in its text included: to parse more could hold up the event loop."""
 
-_SHOWN = 200
-"""Bytes of a reply that is no completion that its reason shows."""
+_SHOWN = 8_192
+"""Bytes of a reply that is no completion that its reason may show: it is shortened once secrets are
+taken out, so that none is cut in two."""
 
-_MOST_REJECTIONS = 1_000
-"""Requests of which is remembered that they are to be sent without a schema."""
+_FROM_ENVIRONMENT = {"api_key": "API_KEY", "base_url": "BASE_URL", "options": "CUSTOM_HEADERS"}
+"""Fields that may hold secrets, and the variable of the environment that says the same."""
 
 _NO_KEY = "none"
 """What a server that needs no key gets: clients insist on one."""
@@ -76,9 +70,10 @@ class RemoteModel(ABC):
     schema: bool = True
     timeout: float = 60.0
     options: dict[str, Any] = field(default_factory=dict)
-    _keyed: bool = field(default=False, init=False, compare=False)
-    _refusals: float = field(default=0, init=False, compare=False)
-    _rejections: set[int] = field(default_factory=set, init=False, compare=False)
+    _takes_schemas: bool | None = field(default=None, init=False, compare=False)
+    """Whether the endpoint takes schemas; None until a request with one was answered."""
+    _rejected: set[int] = field(default_factory=set, init=False, compare=False)
+    """Requests that were rejected with their schema: they go without it."""
     _portal: Portal = field(default_factory=Portal, init=False, compare=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
         default_factory=WeakKeyDictionary, init=False, compare=False
@@ -114,12 +109,6 @@ class RemoteModel(ABC):
         for option in _OWN:
             hide_values(self.options.get(option) or {}, all_of_them=True)
         hide_values(self.options)
-        self._keyed = self._keyed or bool(self.api_key)
-        if self._keyed and not (self.api_key or self._environment("API_KEY")):
-            raise ParameterError(
-                f"no API key: {self.package.upper()}_API_KEY must be set where workers run, for "
-                "api_key=… is not sent to them"
-            )
         if self._key() is None:
             raise ParameterError(
                 f"no API key: set {self.package.upper()}_API_KEY, pass api_key=…, or pass the "
@@ -159,22 +148,26 @@ class RemoteModel(ABC):
         return f"{type(self).__name__}({self.model!r}{address})"
 
     def complete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer; raises what the client raises."""
+        """Return the model's answer, or why there is none."""
         return self._portal.call(self.acomplete, request)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer without blocking; raises what the client raises."""
+        """Return the same without blocking the event loop."""
         client = await self._client()
         with_schema = self._sends_schema(request)
         try:
             async with asyncio.timeout(self._seconds) as limit:
                 reply = await client.post(**self._post(request, schema=with_schema))
-        except Exception as error:  # noqa: BLE001 - told or raised by `_failed`
+        except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
             if limit.expired():
-                message = f"timed out: no answer within {self._seconds:g} s ({self._shown_address})"
-                raise TimeoutError(message) from None
+                detail = f"timed out: no answer within {self._seconds:g} s ({self._shown_address})"
+                return Completion("", failure=Failure.TIMEOUT, detail=detail)
             return self._failed(request, error, with_schema=with_schema)
-        return sound(self._answered(request, reply.content, with_schema=with_schema))
+        if with_schema:
+            self._takes_schemas = True
+        elif self._takes_schemas is None and hash(request.messages) in self._rejected:
+            self._takes_schemas = False
+        return sound(self._completion(reply.content))
 
     @property
     def _shown_address(self) -> str:
@@ -186,37 +179,23 @@ class RemoteModel(ABC):
         return seconds if isinstance(seconds, (int, float)) else self.timeout
 
     def _sends_schema(self, request: ChatRequest) -> bool:
-        if not self.schema or self._refusals >= _REFUSALS or request.schema is None:
+        if not self.schema or self._takes_schemas is False or request.schema is None:
             return False
-        return hash(request.messages) not in self._rejections
+        return hash(request.messages) not in self._rejected
 
     def _failed(self, request: ChatRequest, error: Exception, *, with_schema: bool) -> Completion:
-        """Return what a reply that is no answer is, or raise what the client raised."""
-        for link in _chain(error):
+        """Return what an exception of the client means."""
+        for link in links(error):
             if isinstance(link, ReplyError):
                 return sound(Completion("", failure=link.failure, detail=str(link)))
-        _clean(error)
-        package = import_module(self.package)
-        if isinstance(error, package.BadRequestError) and with_schema:
-            rejected = failed(error)
-            if rejected.failure is Failure.INVALID:
-                # The schema may be to blame: whoever drives asks again, then without it.
-                if len(self._rejections) >= _MOST_REJECTIONS:
-                    self._rejections.clear()
-                self._rejections.add(hash(request.messages))
-                return Completion("", failure=Failure.SCHEMA, detail=rejected.detail)
-        if isinstance(error, package.APIConnectionError):
-            raise ConnectionError(f"{error} ({self._shown_address})") from error
-        raise error
-
-    def _answered(self, request: ChatRequest, content: bytes, *, with_schema: bool) -> Completion:
-        """Return the answer, and learn from it whether schemas are refused here."""
-        if with_schema:
-            self._refusals = float("-inf")  # they are taken
-        elif hash(request.messages) in self._rejections:
-            self._rejections.discard(hash(request.messages))
-            self._refusals += 1
-        return self._completion(content)
+        completion = failed(error)
+        if completion.failure is Failure.CONNECTION:
+            return replace(completion, detail=f"{completion.detail} ({self._shown_address})")
+        if completion.failure is Failure.INVALID and with_schema:
+            # The schema may be to blame: whoever drives asks again, then without it.
+            self._rejected.add(hash(request.messages))
+            return replace(completion, failure=Failure.SCHEMA)
+        return completion
 
     def _completion(self, content: bytes) -> Completion:
         """Return the answer that a body holds, whatever type the endpoint says that it has."""
@@ -236,33 +215,17 @@ class RemoteModel(ABC):
             return Completion("", failure=Failure.MALFORMED, detail=detail)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Connections stay behind: a copy opens its own. So do secrets: they are in the environment
-        # of each worker, and in no file or message that holds a pickled model.
-        own = {"_portal": None, "_clients": None, "api_key": None, "base_url": self._sent_url()}
-        self._check_sent_options()
-        return {**self.__dict__, **own}
-
-    def _sent_url(self) -> str | None:
-        """Return the address that a worker gets; None where it reads its own."""
-        address = self.base_url
-        if address is None or address == self._shown_address:
-            return address
-        if address == self._environment("BASE_URL"):
-            return None
-        raise ParameterError(
-            f"base_url holds secrets, which are not sent to workers: set "
-            f"{self.package.upper()}_BASE_URL here and where they run, and pass no base_url"
-        )
-
-    def _check_sent_options(self) -> None:
-        secret_options = [name for name in _OWN if self.options.get(name)]
-        shown_options = repr(self.options)
-        if secret_options or redacted(shown_options) != shown_options:
-            named = " and ".join(secret_options) or "options"
-            raise ParameterError(
-                f"{named} may hold secrets, which are not sent to workers: set headers as "
-                f"{self.package.upper()}_CUSTOM_HEADERS where they run"
-            )
+        """Leave connections behind, and refuse to send secrets: workers have an environment."""
+        state = {**self.__dict__, "_portal": None, "_clients": None}
+        for name, variable in _FROM_ENVIRONMENT.items():
+            if state[name] and state[name] == self._environment(variable):
+                state[name] = None
+            elif redacted(repr(state[name])) != repr(state[name]):
+                raise ParameterError(
+                    f"{name} holds secrets, which are not sent to workers: set "
+                    f"{self.package.upper()}_{variable} here and where they run instead"
+                )
+        return state
 
     def __copy__(self) -> Self:
         return replace(self)
@@ -357,36 +320,3 @@ def _check_address(base_url: str) -> None:
         _ = urlsplit(base_url).port
     except ValueError as error:
         raise ParameterError(f"base_url must be an address, got one with {error}") from None
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception, its causes, and the parts of groups, each once."""
-    pending: list[BaseException | None] = [error]
-    visited: set[int] = set()
-    while pending:
-        link = pending.pop()
-        if link is None or id(link) in visited:
-            continue
-        visited.add(id(link))
-        yield link
-        pending += [link.__context__, link.__cause__, *getattr(link, "exceptions", ())]
-
-
-def _clean(error: Exception) -> None:
-    """Take secrets out of an exception and its causes: words, request, the frames of the client.
-
-    Those frames hold headers, which a traceback with local variables would show.
-    """
-    for link in _chain(error):
-        link.args = tuple(redacted(each) if isinstance(each, str) else each for each in link.args)
-        link.__traceback__ = None
-        if hasattr(link, "__notes__"):
-            link.__notes__ = list(map(redacted, link.__notes__))
-        for name in ("message", "body"):
-            text = getattr(link, name, None)
-            if text is not None:
-                setattr(link, name, redacted(text) if isinstance(text, str) else None)
-        request = link.__dict__.get("request") or link.__dict__.get("_request")
-        if request is not None:
-            with suppress(AttributeError):
-                link.request = without_headers(request)  # type: ignore[attr-defined]

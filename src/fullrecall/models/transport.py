@@ -20,7 +20,6 @@ from urllib.request import getproxies
 from weakref import finalize
 
 from fullrecall.models.chat import Failure
-from fullrecall.models.redaction import public_url, redacted
 
 T = TypeVar("T")
 Closing: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
@@ -33,8 +32,6 @@ MOST_ERROR_BYTES = 8 << 10
 
 _FRAMING = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 """Headers that say how a body was sent: of the one that was read they are no longer true."""
-
-_READING = threading.Lock()
 
 _CLOSING_SECONDS = 1.0
 """How long connections may take to close."""
@@ -77,25 +74,11 @@ def bounded_client(package: str) -> Any:
             finally:
                 await response.aclose()
             headers = [pair for pair in response.headers.raw if pair[0].lower() not in _FRAMING]
-            if response.status_code >= _FIRST_ERROR:  # an exception will hold all of it
-                headers = [(name, _redacted_bytes(value)) for name, value in headers]
-                content = redacted(content.decode(errors="replace"), is_cut=True).encode()
-                request = without_headers(request)
             return library.Response(
                 response.status_code, headers=headers, content=content, request=request
             )
 
     return BoundedClient
-
-
-def _redacted_bytes(value: bytes) -> bytes:
-    """Return a header's value without secrets; its bytes may be no text at all."""
-    return redacted(value.decode(errors="surrogateescape")).encode(errors="surrogateescape")
-
-
-def without_headers(request: Any) -> Any:
-    """Return a request as it may be shown: its method, and its address without secrets."""
-    return type(request)(request.method, public_url(str(request.url)))
 
 
 async def _content(response: Any) -> bytes:
@@ -105,8 +88,7 @@ async def _content(response: Any) -> bytes:
     if encoding not in ("", "identity"):
         if is_error:
             return b""  # its status says enough
-        problem = f"its content encoding {redacted(encoding)[:40]!r} was not asked for"
-        raise ReplyError(Failure.MALFORMED, problem)
+        raise ReplyError(Failure.MALFORMED, f"its encoding was not asked for: {encoding}")
     most = MOST_ERROR_BYTES if is_error else MOST_BYTES
     content = bytearray()
     async for piece in response.aiter_raw():
@@ -121,8 +103,7 @@ async def _content(response: Any) -> bytes:
 @cache
 def _certificates(package: str) -> Any:
     """Return the TLS settings of this process: reading its certificates takes 0.1 s."""
-    with _READING:
-        return http_library(package).create_ssl_context()
+    return http_library(package).create_ssl_context()
 
 
 async def verification(package: str, address: str) -> Any:
