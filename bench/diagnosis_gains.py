@@ -1,8 +1,8 @@
 """Gains that `diagnose` predicts beside those that it measures, for known defects.
 
 Each retriever has one defect: a wrong suffix, a filter that drops a tenant, a stale index.
-`diagnose` predicts what mending it brings, and `prove=` puts all questions to a retriever without
-the defect.
+`diagnose` predicts what mending it brings; then all questions are put to a retriever without the
+defect.
 BM25 in LangChain and word vectors in LlamaIndex answer over a part of the demo's collection; with
 DATA, BM25 answers over the collections there too.
 
@@ -27,6 +27,7 @@ from zlib import crc32
 from fullrecall import Context, IdRecall, Report, Retrieval, Sample, TextRecall, diagnose, evaluate
 from fullrecall.calls import Call
 from fullrecall.diagnosis import Change, ChangeKind
+from fullrecall.measures import Recall
 from fullrecall.scorers import Scorer
 from fullrecall.steps import StepLog, ValueReader, retrieval_of
 
@@ -37,6 +38,9 @@ Search = Callable[[str, int], Sequence[Context]]
 
 Index = Callable[[Sequence[Context]], Search]
 """Makes a search over contexts."""
+
+Mended = Callable[[str, Change], Sequence[Context]]
+"""Returns what is retrieved for a question once a change is made."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +73,12 @@ class Setting:
 class Defective(NamedTuple):
     """A report of a retriever with a defect, the options of `diagnose`, and what must be proposed.
 
-    Other changes may gain as well: those of `kinds` mend the defect.
+    Other changes may gain as well: those of the kinds that `mended` has mend the defect.
     """
 
     report: Report
     options: Mapping[str, Any]
-    kinds: Sequence[ChangeKind]
+    mended: Mapping[ChangeKind, Mended]
 
 
 def wrong_suffix(setting: Setting) -> Defective:
@@ -117,29 +121,45 @@ def _renamed(
         return [rename(context) for context in search(question, k)]
 
     report = setting.report(lambda question: renamed(question, K))
-    return Defective(report, {"retriever": renamed, "prove": True}, [ChangeKind(kind)])
+    return Defective(report, {"retriever": renamed}, {ChangeKind(kind): _first(search)})
+
+
+def _first(search: Search) -> Mended:
+    """Return what asks a search without the defect."""
+    return lambda question, _: search(question, K)
+
+
+def _distinct(search: Search) -> Mended:
+    """Return what drops contexts of equal texts before the list is cut."""
+
+    def distinct(question: str, _: Change) -> Sequence[Context]:
+        first_of: dict[str | None, Context] = {}
+        for context in search(question, DEPTH):
+            first_of.setdefault(context.text, context)
+        return list(first_of.values())[:K]
+
+    return distinct
 
 
 def small_k(setting: Setting) -> Defective:
     """Retrieve too few."""
     search = setting.search()
     report = setting.report(lambda question: search(question, K))
-    return Defective(
-        report,
-        {"retriever": search, "deep_k": DEPTH, "prove": True},
-        [ChangeKind.LARGER_K],
-    )
+
+    def deeper(question: str, change: Change) -> Sequence[Context]:
+        _, depth, *_ = change.action.split()  # "retrieve 10 contexts in place of 5"
+        return search(question, int(depth))
+
+    options = {"retriever": search, "deep_k": DEPTH}
+    return Defective(report, options, {ChangeKind.LARGER_K: deeper})
 
 
 def repeated(setting: Setting) -> Defective:
     """Return each document once for each of its copies: what removed them is gone."""
     search = setting.index([copy for context in setting.contexts for copy in [context] * 3])
     report = setting.report(lambda question: search(question, K))
-    return Defective(
-        report,
-        {"retriever": search, "deep_k": DEPTH, "prove": True},
-        [ChangeKind.DROP_DUPLICATES],
-    )
+    options = {"retriever": search, "deep_k": DEPTH}
+    return Defective(report, options, {ChangeKind.DROP_DUPLICATES: _distinct(search)})
 
 
 def crowded(setting: Setting) -> Defective:
@@ -149,11 +169,8 @@ def crowded(setting: Setting) -> Defective:
     ]
     search = setting.index([*setting.contexts, *copies])
     report = setting.report(lambda question: search(question, DEPTH))
-    return Defective(
-        report,
-        {"k": K, "retriever": search, "deep_k": DEPTH, "prove": True},
-        [ChangeKind.DROP_DUPLICATES],
-    )
+    options = {"k": K, "retriever": search, "deep_k": DEPTH}
+    return Defective(report, options, {ChangeKind.DROP_DUPLICATES: _distinct(search)})
 
 
 def other_copy(setting: Setting) -> Defective:
@@ -163,11 +180,14 @@ def other_copy(setting: Setting) -> Defective:
     known = [*copies, *setting.contexts]
     search = setting.index(known)
     report = setting.report(lambda question: search(question, K))
-    return Defective(
-        report,
-        {"k": K, "retriever": search, "corpus": known, "prove": True},
-        [ChangeKind.ACCEPT_DUPLICATES],
-    )
+    by_text = {context.text: context for context in setting.contexts}
+
+    def accepting(question: str, _: Change) -> Sequence[Context]:
+        first = search(question, K)
+        return [*first, *(by_text[context.text] for context in first)]
+
+    options = {"k": K, "retriever": search, "corpus": known}
+    return Defective(report, options, {ChangeKind.ACCEPT_DUPLICATES: accepting})
 
 
 def filtered(setting: Setting) -> Defective:
@@ -178,11 +198,8 @@ def filtered(setting: Setting) -> Defective:
         return [c for c in search(question, 4 * k) if crc32((c.id or "").encode()) % 4][:k]
 
     report = setting.report(lambda question: narrow(question, K))
-    return Defective(
-        report,
-        {"retriever": narrow, "exact": search, "corpus": setting.contexts, "prove": True},
-        [ChangeKind.SEARCH_EXACTLY],
-    )
+    options = {"retriever": narrow, "exact": search, "corpus": setting.contexts}
+    return Defective(report, options, {ChangeKind.SEARCH_EXACTLY: _first(search)})
 
 
 def wrong_field(setting: Setting) -> Defective:
@@ -190,11 +207,8 @@ def wrong_field(setting: Setting) -> Defective:
     titles = [replace_text(context, (context.text or "")[:40]) for context in setting.contexts]
     by_title, search = setting.index(titles), setting.search()
     report = setting.report(lambda question: by_title(question, K))
-    return Defective(
-        report,
-        {"retriever": by_title, "exact": search, "prove": True},
-        [ChangeKind.SEARCH_EXACTLY],
-    )
+    options = {"retriever": by_title, "exact": search}
+    return Defective(report, options, {ChangeKind.SEARCH_EXACTLY: _first(search)})
 
 
 def truncated(setting: Setting) -> Defective:
@@ -217,11 +231,8 @@ def truncated(setting: Setting) -> Defective:
         for sample in setting.samples
     ]
     report = setting.report(lambda question: by_start(question, K), samples, TextRecall())
-    return Defective(
-        report,
-        {"retriever": by_start, "corpus": cut, "prove": {"index_in_full": search}},
-        [ChangeKind.INDEX_IN_FULL],
-    )
+    options = {"retriever": by_start, "corpus": cut}
+    return Defective(report, options, {ChangeKind.INDEX_IN_FULL: _first(search)})
 
 
 def stale(setting: Setting) -> Defective:
@@ -235,11 +246,8 @@ def stale(setting: Setting) -> Defective:
     indexed = [context for context in setting.contexts if context.id not in gone]
     patchy, search = setting.index(indexed), setting.search()
     report = setting.report(lambda question: patchy(question, K))
-    return Defective(
-        report,
-        {"retriever": patchy, "corpus": indexed, "prove": {"index_missing": search}},
-        [ChangeKind.INDEX_MISSING],
-    )
+    options = {"retriever": patchy, "corpus": indexed}
+    return Defective(report, options, {ChangeKind.INDEX_MISSING: _first(search)})
 
 
 def reranked(setting: Setting) -> Defective:
@@ -262,13 +270,11 @@ def reranked(setting: Setting) -> Defective:
         )
         return Retrieval(kept, calls=[call])
 
-    kinds = {
-        "skip_stages": search,
-        "keep_more": lambda question, _: by_words(question, WIDE)[1],
+    mended: dict[ChangeKind, Mended] = {
+        ChangeKind.SKIP_STAGES: _first(search),
+        ChangeKind.KEEP_MORE: lambda question, _: by_words(question, WIDE)[1],
     }
-    return Defective(
-        setting.report(recorded), {"k": K, "prove": kinds}, [ChangeKind(kind) for kind in kinds]
-    )
+    return Defective(setting.report(recorded), {"k": K}, mended)
 
 
 def failing(setting: Setting) -> Defective:
@@ -287,13 +293,13 @@ def failing(setting: Setting) -> Defective:
                 log.end(name, search(half, K))
         return retrieval_of(log.steps, failed_calls="score")
 
-    def mended(question: str, _: int) -> Sequence[Context]:
+    def mended(question: str, _: Change) -> Sequence[Context]:
         return united(question, fails=False).contexts or ()
 
     report = setting.report(
         lambda question: united(question, fails=not crc32(question.encode()) % 4)
     )
-    return Defective(report, {"prove": {"mend_calls": mended}}, [ChangeKind.MEND_CALLS])
+    return Defective(report, {}, {ChangeKind.MEND_CALLS: mended})
 
 
 DEFECTS: tuple[Callable[[Setting], Defective], ...] = (
@@ -307,16 +313,35 @@ def replace_text(context: Context, text: str) -> Context:
     return Context(text, id=context.id)
 
 
-def proven(defective: Defective, part: slice = slice(None)) -> list[Change]:
-    """Return the changes that mend the defect, diagnosed and measured on a part of the samples."""
-    report = defective.report
-    if part != slice(None):
-        (scorer,) = [
-            kind() for kind in (IdRecall, TextRecall) if kind().method == report.methods[0]
-        ]
-        report = evaluate([row.sample for row in report.rows[part]], scorer, progress=False)
-    found = diagnose(report, **defective.options)
-    return [change for change in found.changes if change.kind in defective.kinds]
+def scorer_of(report: Report) -> Scorer:
+    """Return the scorer that made a report."""
+    (scorer,) = [kind() for kind in (IdRecall, TextRecall) if kind().method == report.methods[0]]
+    return scorer
+
+
+def part_of(report: Report, part: slice) -> Report:
+    """Return the report of a part of the samples."""
+    samples = [row.sample for row in report.rows[part]]
+    return evaluate(samples, scorer_of(report), progress=False)
+
+
+def predicted(report: Report, defective: Defective) -> list[Change]:
+    """Return the changes that mend the defect, as a report of it shows them."""
+    changes = diagnose(report, **defective.options).changes
+    return [change for change in changes if change.kind in defective.mended]
+
+
+def gain(report: Report, defective: Defective, change: Change) -> float:
+    """Return the mean recall of the report's questions with a change made, less that without."""
+    before = [row.results[0][Recall @ K] or 0.0 for row in report.rows]
+    samples = [row.sample for row in report.rows]
+    retrieve = defective.mended[change.kind]
+    mended = [
+        sample.with_retrieval(retrieve(sample.user_input or "", change)) for sample in samples
+    ]
+    rows = evaluate(mended, scorer_of(report), progress=False).rows
+    after = [row.results[0].score or 0.0 for row in rows]
+    return (sum(after) - sum(before)) / len(samples)
 
 
 def holds(change: Change, measured: float) -> bool:
@@ -434,25 +459,13 @@ HALVES = ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, N
 """Of which questions a gain is predicted, and on which others it is measured."""
 
 
-def measured(defective: Defective, *, held_out: bool) -> Iterator[tuple[Change, float | None]]:
-    """Yield each change that mends a defect with the gain that was measured, None for none."""
-    if not held_out:
-        for change in proven(defective):
-            yield change, None if change.measured is None else change.measured.gain
-        return
-    for predicted, others in HALVES:
-        gains = {
-            _without_number(change): change.measured.gain
-            for change in proven(defective, others)
-            if change.measured is not None
-        }
-        for change in proven(defective, predicted):
-            yield change, gains.get(_without_number(change))
-
-
-def _without_number(change: Change) -> str:
-    """Return an action without how many targets it is of, which differ from half to half."""
-    return change.action.partition(" (")[0]
+def measured(defective: Defective, *, held_out: bool) -> Iterator[tuple[Change, float]]:
+    """Yield each change that mends a defect with the gain that was measured."""
+    halves = [(part_of(defective.report, first), other) for first, other in HALVES]
+    for report, other in halves if held_out else [(defective.report, slice(None))]:
+        others = part_of(defective.report, other) if held_out else report
+        for change in predicted(report, defective):
+            yield change, gain(others, defective, change)
 
 
 def main() -> None:
@@ -474,14 +487,11 @@ def main() -> None:
     within: dict[bool, list[bool]] = {False: [], True: []}
     for setting in settings:
         for defect in DEFECTS:
-            for change, gain in measured(defect(setting), held_out=options.held_out):
+            for change, gained in measured(defect(setting), held_out=options.held_out):
                 row = [setting.name, defect.__name__.replace("_", " "), change.action]
-                row += [change.gain_text]
-                if gain is None:
-                    row += ["not proposed there", ""]
-                else:
-                    within[change.at_most].append(holds(change, gain))
-                    row += [f"{gain:+.3f}", "yes" if holds(change, gain) else "NO"]
+                within[change.at_most].append(holds(change, gained))
+                row += [change.gain_text, f"{gained:+.3f}"]
+                row += ["yes" if holds(change, gained) else "NO"]
                 print(f"| {' | '.join(row)} |", flush=True)
     for at_most, what in ((False, "gains"), (True, "gains of which a bound was predicted")):
         flags = within[at_most]

@@ -241,14 +241,10 @@ class TestFrames:
     @pytest.mark.parametrize("backend", ["polars", "pyarrow"])
     @pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
     def test_each_library_gets_the_same_cells(self, backend: Backend, *, empty: bool) -> None:
-        """Scores, targets, changes, misses: the cells of pandas, in columns of the same types."""
+        """Scores, targets, misses: the cells of pandas, in columns of the same types."""
         report = evaluate([], IdRecall(), progress=False) if empty else report_of()
         diagnosis = diagnose(report)
-        for make in (
-            report.to_frame,
-            diagnosis.to_frame,
-            diagnosis.changes_to_frame,
-        ):
+        for make in (report.to_frame, diagnosis.to_frame):
             made = make(backend=backend)
             assert type(made).__module__.partition(".")[0] == backend
             frame, plain = nw.from_native(made), make()

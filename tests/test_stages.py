@@ -8,18 +8,8 @@ from typing import Any
 import pytest
 from tests.pipelines import calls_of
 
-from fullrecall import (
-    ClaimRecall,
-    Context,
-    ContextPrecision,
-    IdRecall,
-    Sample,
-    SpanRecall,
-    diagnose,
-    evaluate,
-)
+from fullrecall import ClaimRecall, Context, ContextPrecision, IdRecall, Sample, SpanRecall
 from fullrecall.calls import Call, Stage
-from fullrecall.diagnosis.causes import Cause
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.stages import (
     Lost,
@@ -257,26 +247,3 @@ def test_the_prompt_is_the_last_stage() -> None:
         ("b", "final", "prompt")
     ]
     assert "prompt" in str(reports)
-    (miss,) = diagnose(evaluate([wanted], IdRecall(), progress=False))
-    assert (miss.target, miss.cause, miss.rank) == ("b", Cause.NOT_IN_PROMPT, 2)
-    assert miss.detail == "at rank 2 of the list; the model's prompt had none of it"
-
-
-def test_reading_all_is_a_bound() -> None:
-    """What reading all would bring is counted in recall of what was read, where that is known."""
-    read = Retrieval(
-        [Context("one", id="a"), Context("two", id="b"), Context("three", id="c")],
-        read=["yes", "no", "no"],
-    )
-    wanted = Sample(user_input="q", reference_context_ids=["a", "b", "z"], retrieval=read)
-    unseen = Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])
-    diagnosis = diagnose(evaluate([wanted, unseen], IdRecall(), progress=False))
-    (change,) = (one for one in diagnosis.changes if one.kind == "read_all")
-    assert change.at_most
-    assert change.score == "id_recall of what was read"
-    effect = change.effect
-    assert (effect.before, effect.after) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
-    assert effect.samples == 1
-    assert "for recall of what the model reads: at most +0.33" in change.text
-    cut = diagnose(evaluate([wanted], IdRecall(), progress=False), k=1)
-    assert not [one for one in cut.changes if one.kind == "read_all"]  # what counts was read

@@ -273,15 +273,6 @@ def demoted(world: World, nth: int) -> Sample:
     return _sample(world, f"demoted-{nth}", str(page.id), Retrieval(final, calls=[last]))
 
 
-def unread(world: World, nth: int) -> Sample:
-    """It was retrieved, and the prompt had the others."""
-    page, others = world.take(), world.fillers(nth, 9)
-    final = (others[0], page, *others[1:])
-    read = ["no" if context is page else "yes" for context in final]
-    record = Retrieval(final, calls=[Call("search", contexts=final)], read=read)
-    return _sample(world, f"unread-{nth}", str(page.id), record)
-
-
 def crowded(world: World, nth: int) -> Sample:
     """Two copies of another document stand before it."""
     page, others = world.take(), world.fillers(nth, 9)
@@ -373,7 +364,6 @@ BY_ID: Mapping[Cause | None, Builder] = {
     Cause.NEVER_RETRIEVED: never_retrieved,
     Cause.DROPPED_BY_STAGE: dropped,
     Cause.DEMOTED_BY_STAGE: demoted,
-    Cause.NOT_IN_PROMPT: unread,
     Cause.CROWDED_OUT: crowded,
     Cause.NEAR_DUPLICATE: near_duplicate,
     Cause.LOOKALIKE: lookalike,

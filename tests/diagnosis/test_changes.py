@@ -230,10 +230,6 @@ def test_exports() -> None:
     assert found.to_markdown(misses=0).count("\n| ") < text.count("\n| ")
     with pytest.raises(ParameterError, match="misses must be"):
         found.to_markdown(misses=-1)
-    frame = found.changes_to_frame()
-    assert frame["rank"].tolist() == [1]
-    assert frame["gain"].tolist() == [0.5]
-    assert frame["contexts_after"].tolist() == [4.0]
     assert found.to_frame()["cause"].tolist() == ["beyond_k", "unknown"]
 
 
@@ -264,53 +260,3 @@ def test_ids_spelled_otherwise_are_named_and_not_called_missing(
     (change,) = [each for each in found.changes if each.kind is ChangeKind.NORMALIZE_IDS]
     assert told in change.action
     assert change.gain == pytest.approx(20 / 30)
-
-
-def test_a_change_that_is_tried_shows_what_it_gains() -> None:
-    """`prove=True` asks every question again with the larger k, and tells both gains."""
-    asked: list[tuple[str, int]] = []
-
-    def search(question: str, k: int) -> list[Context]:
-        asked.append((question, k))
-        n = int(question)
-        return [Context(id=f"x{rank}" if rank != n % 4 else f"d{n}") for rank in range(k)]
-
-    samples = [
-        Sample(
-            query=str(n),
-            expected_ids=[f"d{n}"],
-            retrieved_contexts=search(str(n), 2),
-        )
-        for n in range(40)
-    ]
-    report = evaluate(samples, IdRecall(), progress=False)
-    asked.clear()
-    found = diagnose(report, retriever=search, deep_k=4, prove=True)
-    change = next(each for each in found.changes if each.measured is not None)
-    assert change.k == 4
-    assert change.measured == change.effect
-    assert "; measured +0.50 (+0.3" in change.text
-    assert change.to_dict()["measured"] == change.to_dict()["effects"][0]
-    assert "measured" in str(found)
-    assert len([k for _, k in asked if k == 4]) == 20 + 40  # what missed, then all
-    with pytest.raises(ParameterError, match="pass retriever="):
-        diagnose(report, prove=True)
-
-
-def test_a_trial_leaves_out_what_the_retriever_cannot_answer() -> None:
-    """A question at which the retriever raises counts for no gain and no loss."""
-
-    def failing(question: str, k: int) -> list[Context]:
-        if int(question) % 2:
-            raise TimeoutError
-        return [Context(id=f"x{rank}") for rank in range(k - 1)] + [Context(id=f"d{question}")]
-
-    samples = [
-        Sample(query=str(n), expected_ids=[f"d{n}"], retrieved_ids=["x0", "x1", f"d{n}"])
-        for n in range(10)
-    ]
-    found = diagnose(
-        evaluate(samples, IdRecall(), progress=False), k=1, retriever=failing, deep_k=3, prove=True
-    )
-    (measured,) = [each.measured for each in found.changes if each.measured is not None]
-    assert measured.samples == 5

@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Context, Sample, diagnose
-from fullrecall.diagnosis import ChangeKind
-from fullrecall.errors import ParameterError
+from fullrecall import Context, Sample
 
 FOLDER = Path(__file__).parents[2] / "bench"
 DEFECTS = (
@@ -72,21 +70,19 @@ def test_every_defect_is_tested(gains: Any) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", DEFECTS)
 def test_what_mends_a_defect_gains_what_was_predicted(gains: Any, setting: Any, name: str) -> None:
-    """It is proposed, it is tried with every question, and its gain lies in the interval.
+    """It is proposed, and what it gains, asked of every question, lies in the interval.
 
     What is no bound is predicted to the digit, since the same questions are asked.
     """
-    defective = getattr(gains, name)(setting)
-    changes = gains.proven(defective)
+    changes = list(gains.measured(getattr(gains, name)(setting), held_out=False))
     assert changes
-    for change in changes:
-        assert change.measured is not None, change
-        assert change.measured.samples == len(setting.samples)
-        assert gains.holds(change, change.measured.gain), change.text
+    for change, gain in changes:
+        assert change.effect.samples == len(setting.samples)
+        assert gains.holds(change, gain), change.text
         if change.at_most:
-            assert change.measured.gain <= change.gain + 1e-9
+            assert gain <= change.gain + 1e-9
         else:
-            assert change.measured.gain == pytest.approx(change.gain), change.text
+            assert gain == pytest.approx(change.gain), change.text
 
 
 @pytest.mark.long
@@ -96,42 +92,6 @@ def test_gains_are_predicted_for_other_questions(gains: Any, setting: Any) -> No
         gains.holds(change, gain)
         for name in ("wrong_suffix", "small_k", "repeated", "filtered")
         for change, gain in gains.measured(getattr(gains, name)(setting), held_out=True)
-        if gain is not None
     ]
     assert len(within) >= 8
     assert sum(within) >= 0.75 * len(within)
-
-
-def test_a_retriever_that_is_no_better_is_shown_as_it_is(gains: Any, setting: Any) -> None:
-    """What was measured decides the order: a change that loses comes last."""
-    defective = gains.stale(setting)
-
-    def worse(_: str, __: int) -> list[Context]:
-        return []
-
-    options = {**defective.options, "prove": {"index_missing": worse}}
-    changes = diagnose(defective.report, **options).changes
-    assert changes[-1].kind == "index_missing"
-    assert changes[-1].measured is not None
-    assert changes[-1].measured.gain < 0
-    assert changes[-1].measured.interval.low < changes[-1].measured.gain
-
-
-@pytest.mark.parametrize(
-    ("prove", "message"),
-    [
-        (True, "pass retriever="),
-        ({"reindex": index([])}, "choose one of larger_k, keep_more"),
-        (
-            {ChangeKind.INDEX_MISSING: "app:search"},
-            r"\['index_missing'\]: .* got 'app:search'",
-        ),
-        ("index_missing", "prove must be True, or retrievers by the kind"),
-    ],
-)
-def test_what_cannot_be_tried_is_an_error(
-    gains: Any, setting: Any, prove: Any, message: str
-) -> None:
-    """A kind that does not exist, or no retriever, is told before anything is asked."""
-    with pytest.raises(ParameterError, match=message):
-        diagnose(gains.stale(setting).report, prove=prove)

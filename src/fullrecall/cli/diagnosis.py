@@ -31,7 +31,6 @@ def diagnose(
     corpus: Path | None = None,
     retriever: str | None = None,
     exact: str | None = None,
-    prove: bool = False,
     judge: str | None = None,
     base_url: str | None = None,
     misses: Count = 3,
@@ -61,7 +60,6 @@ def diagnose(
       asked for more wherever something was missed.
     - `exact`: The same for an exact search: tells what the index or a filter lost from what is
       ranked low.
-    - `prove`: Carry out each change that --retriever or --exact can make, and measure it.
     - `deep_k K`: Contexts to ask the --retriever for.
     - `judge`: Judge that made the report's claim_recall, as `evaluate --judge` takes it: asked
       which reference context supports a missed claim.
@@ -80,7 +78,6 @@ def diagnose(
         corpus=None if corpus is None else read_contexts(corpus),
         retriever=search,
         exact=exact_search,
-        prove=prove,
         scorers=_scorers(loaded, judge, base_url),
         **settings,
     )

@@ -9,7 +9,7 @@ from fullrecall.cli.options import flags_of
 from fullrecall.errors import InputError, MissingExtraError
 
 _OPTION = re.compile(
-    r"(?<![\w'`(])(corpus|format|id_key|judge|old|prove|retriever|scorers)="
+    r"(?<![\w'`(])(corpus|format|id_key|judge|old|retriever|scorers)="
     r"(?:'([^']+)'|True|\[…\]|(?=[ ,;]|$))"
 )
 _RENAMED = re.compile(r"rename=\{((?:'[^']+': (?:None|'[^']+')(?:, )?)++)\}")

@@ -22,8 +22,6 @@ class Cause(StrEnum):
     """It was retrieved under the same ID written differently, or has its ID in another field."""
     WRONG_ID_LEVEL = "wrong_id_level"
     """It was retrieved under an ID of another level: chunks where documents are expected."""
-    NOT_IN_PROMPT = "not_in_prompt"
-    """It was retrieved, and the model's prompt did not have it: it was not read."""
     CROWDED_OUT = "crowded_out"
     """It stands beyond k, and duplicates stand within."""
     DEMOTED_BY_STAGE = "demoted_by_stage"
@@ -66,8 +64,6 @@ FIXES: Mapping[Cause, str] = {
     "them: id_key=.",
     Cause.WRONG_ID_LEVEL: "Compare IDs of one level: read them from another field, id_key=, or "
     "name others in the references.",
-    Cause.NOT_IN_PROMPT: "Put more of the list into the prompt: a longer context, or shorter "
-    "chunks.",
     Cause.CROWDED_OUT: "Drop duplicates before the list is cut, or remove them from the index.",
     Cause.DEMOTED_BY_STAGE: "Check the stage on these questions: another model, fusion with the "
     "stage before it, or none.",

@@ -35,8 +35,6 @@ class ChangeKind(StrEnum):
     """Index documents with the text that the references have."""
     MERGE_CHUNKS = "merge_chunks"
     """Use chunks that hold whole what was split."""
-    READ_ALL = "read_all"
-    """Put all that is retrieved into the model's prompt: gains recall of what the model reads."""
     MEND_CALLS = "mend_calls"
     """Make the calls that failed succeed."""
 
@@ -104,9 +102,7 @@ class Change:
     `action` says what to do. `effects` has one item for each score of which it can be computed,
     in the order of the report; `gain`, `interval` and `score` are those of the first one that
     gains. Where `at_most`, the gain is a bound: only a trial shows how much of it comes. `cost` is
-    None where the change is not one of how much is retrieved. `k` is how many contexts to retrieve,
-    where that is the change. `measured` is what it did to `score` when `diagnose(…, prove=…)` put
-    every question to a retriever that makes the change; None where it was not tried.
+    None where the change is not one of how much is retrieved.
     """
 
     kind: ChangeKind
@@ -114,8 +110,6 @@ class Change:
     effects: tuple[Effect, ...]
     cost: Cost | None = None
     at_most: bool = False
-    k: int | None = None
-    measured: Effect | None = None
 
     @property
     def effect(self) -> Effect:
@@ -141,8 +135,7 @@ class Change:
     def text(self) -> str:
         """One line: "raise k from 5 to 10: +0.11 (+0.06 to +0.16), twice the contexts"."""
         cost = "" if self.cost is None else self.cost.text
-        measured = self.measured_text and f"; measured {self.measured_text}"
-        return f"{self.action}: {self.gain_text}{measured}{cost and ', '}{cost}"
+        return f"{self.action}: {self.gain_text}{cost and ', '}{cost}"
 
     @property
     def gain_text(self) -> str:
@@ -155,11 +148,6 @@ class Change:
             return f"at most {self.gain:+.2f} (interval up to {high:+.2f})"
         return self.effect.gain_text
 
-    @property
-    def measured_text(self) -> str:
-        """The measured gain with its interval; empty where the change was not tried."""
-        return "" if self.measured is None else self.measured.gain_text
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
@@ -170,7 +158,6 @@ class Change:
             "gain": self.gain,
             "interval": self.interval._asdict(),
             "at_most": self.at_most,
-            "measured": None if self.measured is None else self.measured.to_dict(),
             "cost": None if self.cost is None else self.cost._asdict(),
             "effects": [effect.to_dict() for effect in self.effects],
         }

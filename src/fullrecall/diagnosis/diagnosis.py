@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.counts import counted
-from fullrecall.dataframes import Backend, Cells, frame_of
+from fullrecall.dataframes import Backend, frame_of
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
-from fullrecall.diagnosis.change import Change, Cost, Effect
+from fullrecall.diagnosis.change import Change
 from fullrecall.views import exports, spreadsheet
 from fullrecall.views.sheet import Sheet, Shown
 
@@ -77,42 +77,6 @@ class Diagnosis(Shown):
         columns = {name: int if name == "rank" else str for name in Diagnosed._fields}
         return frame_of(columns, self._rows(), backend, "Diagnosis.to_frame()")
 
-    def changes_to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return one row per change and score, by rank of the change: gain, interval, contexts.
-
-        `measured` is the gain of a change that was tried, for the score that it was tried for.
-
-        The library is chosen, and errors are raised, as in `Report.to_frame`.
-        """
-        rows = [
-            (
-                nth,
-                str(change.kind),
-                change.action,
-                effect.score,
-                effect.before,
-                effect.after,
-                effect.gain,
-                effect.interval.low,
-                effect.interval.high,
-                effect.samples,
-                change.at_most,
-                _measured(change, effect),
-                *(change.cost or (None,) * 4),
-            )
-            for nth, change in enumerate(self.changes, start=1)
-            for effect in change.effects
-        ]
-        columns: dict[str, Cells] = {"rank": int, "kind": str, "action": str, "score": str}
-        columns |= dict.fromkeys(("before", "after", "gain", "low", "high"), float)
-        columns |= {
-            "samples": int,
-            "at_most": bool,
-            "measured": float,
-            **dict.fromkeys(Cost._fields, float),
-        }
-        return frame_of(columns, rows, backend, "Diagnosis.changes_to_frame()")
-
     def to_json(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, one JSON object: the changes, the causes, and each miss."""
         content = {"kind": "fullrecall diagnosis", **self.to_dict()}
@@ -154,8 +118,3 @@ class Diagnosis(Shown):
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"
         return f"Diagnosis({missed} in {counted(self.samples, 'sample')})\n{self}"
-
-
-def _measured(change: Change, effect: Effect) -> float | None:
-    tried = change.measured
-    return tried.gain if tried is not None and tried.score == effect.score else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -34,9 +34,6 @@ Values: TypeAlias = Sequence[float | None]
 Lists: TypeAlias = Sequence[Sequence[Context] | None]
 """A list of contexts for each row of a report, None where it has none."""
 
-Transform: TypeAlias = Callable[[int, Sequence[Context]], Sequence[Context]]
-"""Makes of what a retriever returns for the row at a position the list after a change."""
-
 
 @dataclass(frozen=True)
 class Proposal:
@@ -44,25 +41,13 @@ class Proposal:
 
     A value that is None stands for one that cannot be computed; its row is left out. `lists` are
     the contexts that each row would have, None for a row where they are not known, and None as a
-    whole where the change is not one of what is retrieved. `before` is given where the change is
-    not measured from recall as it is, and `of` then says recall of what. `depth` and `transform`
-    are how the retriever that was diagnosed makes the change: asked for so many contexts, by
-    default as many as before, and with what is done to its lists then.
+    whole where the change is not one of what is retrieved.
     """
 
     kind: ChangeKind
     action: str
     after: Mapping[int, Values]
     lists: Iterable[Sequence[Context] | None] | None = None
-    before: Mapping[int, Values] | None = None
-    of: str = ""
-    depth: int | None = None
-    transform: Transform | None = None
-
-    @property
-    def k(self) -> int | None:
-        """How many contexts to retrieve, where that is the change."""
-        return self.depth if self.kind is ChangeKind.LARGER_K else None
 
     @property
     def at_most(self) -> bool:
@@ -81,7 +66,6 @@ _BOUNDS = frozenset(
         ChangeKind.INDEX_IN_FULL,
         ChangeKind.MERGE_CHUNKS,
         ChangeKind.MEND_CALLS,
-        ChangeKind.READ_ALL,
         ChangeKind.SEARCH_EXACTLY,
     }
 )
@@ -162,17 +146,11 @@ class Baseline:
             return []
         return [each for each in budgets_to(budget.unit, most) if each.amount > budget.amount]
 
-    def changes(
-        self,
-        proposals: Sequence[Proposal],
-        tried: Callable[[Proposal], Mapping[int, Values]] | None = None,
-    ) -> tuple[Change, ...]:
-        """Return the proposals that gain something, the largest gain first.
+    def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
+        """Return the proposals that gain something, the largest gain first, a bound after it.
 
-        `tried` returns recall of every row after a change as it was measured, by score index. What
-        was measured decides the order where there is any. The intervals of all proposals for one
-        score hold together: each is made at a confidence of 1 - 0.05 / their number (Bonferroni),
-        those that gain nothing counted in.
+        The intervals of all proposals for one score hold together: each is made at a confidence of
+        1 - 0.05 / their number (Bonferroni), those that gain nothing counted in.
         """
         count = {
             score_index: sum(score_index in proposal.after for proposal in proposals)
@@ -181,58 +159,40 @@ class Baseline:
         weighed = []
         for proposal in proposals:
             effects = [
-                self._effect(
-                    score_index, after, count[score_index], proposal, at_most=proposal.at_most
-                )
+                self._effect(score_index, after, count[score_index], proposal)
                 for score_index, after in proposal.after.items()
             ]
             kept = tuple(effect for effect in effects if effect is not None)
             if any(effect.gain >= LEAST for effect in kept):
                 cost = None if proposal.lists is None else self._cost(proposal.lists)
-                change = Change(
-                    proposal.kind, proposal.action, kept, cost, proposal.at_most, proposal.k
-                )
-                values = {} if tried is None else tried(proposal)
-                score_index = next((p for p in values if self.label(p) == change.score), None)
-                if score_index is not None:
-                    measured = self._effect(
-                        score_index, values[score_index], count[score_index], proposal
-                    )
-                    change = replace(change, measured=measured)
+                change = Change(proposal.kind, proposal.action, kept, cost, proposal.at_most)
                 weighed.append(change)
-        return tuple(sorted(weighed, key=_worth))
+        return tuple(sorted(weighed, key=lambda change: (-change.gain, change.at_most)))
 
     def _effect(
-        self,
-        score_index: int,
-        after: Values,
-        proposals: int,
-        proposal: Proposal,
-        *,
-        at_most: bool = False,
+        self, score_index: int, after: Values, proposals: int, proposal: Proposal
     ) -> Effect | None:
         import numpy as np
 
-        before_all = self.values if proposal.before is None else proposal.before
-        old, new = (np.array(column, np.float64) for column in (before_all[score_index], after))
+        old, new = (np.array(column, np.float64) for column in (self.values[score_index], after))
         is_known = ~np.isnan(old) & ~np.isnan(new)
         gains = (new - old)[is_known]
         gained = self._totals(gains, is_known)
         before = self._totals(old[is_known], is_known).mean
         if gained.mean is None or before is None:
             return None
-        # A retriever may have changed since: what is measured may lose whatever the change is.
+        # The lists may be of a retriever that has changed since: then even more contexts may lose.
         least = 0.0 if proposal.cannot_lose and gains.min() >= 0 else -1.0
         counts = gained.counts(least=least)
         confidence = 1 - (1 - CONFIDENCE) / proposals
-        if at_most:
+        if proposal.at_most:
             interval = Interval(0.0, upper_bound(counts.high, 1 - confidence), confidence)
         else:
             alpha = (1 - confidence) / 2
             low = lower_bound(counts.low, alpha, least=least)
             interval = Interval(low, upper_bound(counts.high, alpha), confidence)
         return Effect(
-            f"{self.label(score_index)}{proposal.of}",
+            self.label(score_index),
             before,
             before + gained.mean,
             gained.mean,
@@ -266,13 +226,6 @@ class Baseline:
         ]
         before, after = zip(*pairs, strict=True) if pairs else ((), ())
         return Cost(_mean(before, len), _mean(after, len), _tokens(before), _tokens(after))
-
-
-def _worth(change: Change) -> tuple[float, bool]:
-    """Return the order of changes: by the measured gain where there is one, a bound after it."""
-    if change.measured is not None:
-        return -change.measured.gain, False
-    return -change.gain, change.at_most
 
 
 _DIGITS = 12

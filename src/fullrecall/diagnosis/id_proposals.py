@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from fullrecall.context import Context
@@ -55,16 +55,14 @@ def _renaming(
     baseline: Baseline, kind: ChangeKind, action: str, names: Names
 ) -> Iterator[Proposal]:
     """Yield what recall by ID would be with contexts of these names, if any score is by ID."""
-
-    def transform(position: int, contexts: Sequence[Context]) -> Sequence[Context]:
-        return [
+    lists = [
+        None
+        if contexts is None
+        else [
             Context(context.text, id=name)
             for context in contexts
             for name in names(position, context)
         ]
-
-    lists = [
-        None if contexts is None else transform(position, contexts)
         for position, contexts in enumerate(baseline.lists)
     ]
     after = {
@@ -73,4 +71,4 @@ def _renaming(
         if baseline.methods[score_index].kind == IdRecall.kind
     }
     if after:
-        yield Proposal(kind, action, after, transform=transform)
+        yield Proposal(kind, action, after)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from fullrecall.context import Context
-from fullrecall.diagnosis.bounds import BOUNDED, Miss, bounds, reading
+from fullrecall.diagnosis.bounds import Miss, bounds
 from fullrecall.diagnosis.case import EXACT, RETRIEVER, Case, Examined, Item, Search
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
@@ -17,7 +17,6 @@ from fullrecall.diagnosis.id_proposals import id_proposals
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, beyond_budget, explained
-from fullrecall.diagnosis.trials import Prove, Trials, by_kind
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
 from fullrecall.measures import Budget, Measure
@@ -29,7 +28,6 @@ from fullrecall.run.asker import Inquiry
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.scorers.passages import Passage
 from fullrecall.scorers.scorer import Scorer
-from fullrecall.table.row import Row
 
 
 def diagnose(
@@ -41,7 +39,6 @@ def diagnose(
     exact: RetrieverLike | None = None,
     deep_k: int = 100,
     scorers: Sequence[Scorer] | Scorer = (),
-    prove: Prove = False,
 ) -> Diagnosis:
     """Return what to change, by the recall that it would bring, and why each target was missed.
 
@@ -63,10 +60,6 @@ def diagnose(
     - `scorers`: those that made the report. What they call found is then found in deeper lists
       and stages too, judged ones are asked again there, and first of all which reference contexts
       support a claim. Without them an item is known by its ID, or by all of its characters.
-    - `prove`: carry the changes out with every question, so that what they gain stands beside what
-      was predicted. True: those that the retrievers given can make, which are a larger k, other
-      IDs, no duplicates, and `exact` in place of `retriever`. A mapping has, by the kind of a
-      change, a retriever that makes it: `{"skip_stages": partial(search, rerank=False)}`.
 
     Only scored samples and scorers that measure recall are diagnosed; of more than 20,000 samples,
     so many that are drawn at random. Of an any-of group, the
@@ -79,9 +72,6 @@ def diagnose(
     if k is not None:
         check_cut(k)
     check_k(deep_k, "deep_k")
-    changed = by_kind(prove)
-    if prove is True and retriever is None and exact is None:
-        raise ParameterError("prove=True tries changes through a retriever: pass retriever=")
     by_name = _by_name(scorers, report)
     every = len(report)
     if every > _MOST:
@@ -96,7 +86,7 @@ def diagnose(
         id_evidence(report, indexed),
     )
     baseline = Baseline(report, k, rescoring(report, by_name))
-    misses, bounded, lists = _misses(baseline, search)
+    misses, lists = _misses(baseline, search)
     for inquiry in (search.retriever, search.exact):
         if inquiry is not None:
             inquiry.close()
@@ -104,13 +94,11 @@ def diagnose(
     proposals = [
         *proposer.proposals(),
         *id_proposals(baseline, search.ids),
-        *bounds(baseline, bounded, corpus_known=indexed is not None),
-        *reading(baseline, bounded),
+        *bounds(baseline, misses, corpus_known=indexed is not None),
     ]
-    trials = Trials(baseline, retriever, exact, changed) if prove else None
-    changes = baseline.changes(proposals, None if trials is None else trials.values)
     scores = tuple(baseline.label(score_index) for score_index in baseline.score_indices)
-    return Diagnosis(tuple(misses), scores, len(report), changes, every)
+    diagnosed = tuple(miss.diagnosed for miss in misses)
+    return Diagnosis(diagnosed, scores, len(report), baseline.changes(proposals), every)
 
 
 _MOST = 20_000
@@ -131,10 +119,9 @@ def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Sc
 
 def _misses(
     baseline: Baseline, search: Search
-) -> tuple[list[Diagnosed], list[Miss], dict[str, dict[int, Sequence[Context]]]]:
-    """Return all misses, those of causes that can be bounded, and what searches returned."""
-    misses: list[Diagnosed] = []
-    bounded: list[Miss] = []
+) -> tuple[list[Miss], dict[str, dict[int, Sequence[Context]]]]:
+    """Return all misses, and what searches returned by the positions of the rows."""
+    misses: list[Miss] = []
     lists: dict[str, dict[int, Sequence[Context]]] = {RETRIEVER: {}, EXACT: {}}
     labels = {nth: baseline.label(nth) for nth in baseline.score_indices}
     measure = recall_at(baseline.k)
@@ -146,44 +133,24 @@ def _misses(
                 label = result.targets[nth].label
                 question = row.sample.user_input
                 miss = Diagnosed(row.label, question, labels[score_index], label, *explanation)
-                misses.append(miss)
-                if miss.cause in BOUNDED:
-                    bounded.append(Miss(position, score_index, nth, miss))
+                misses.append(Miss(position, score_index, nth, miss))
         if len(misses) > missed_before:
             examined.exactly()  # whether a rule asked or not: its lists are a change to weigh
         for name, contexts in examined.lists.items():
             if contexts:
                 lists[name][position] = contexts
-    return misses, bounded, lists
+    return misses, lists
 
 
 def _explained(
     examined: Examined, result: Result, measure: Measure
 ) -> Iterator[tuple[int, Explained]]:
-    """Yield why targets of a result were missed, or were found and not read, by their index."""
+    """Yield why targets of a result were missed, by their index."""
     if result.status is not Status.SCORED or result[measure] is None:
         return
     for nth, (finding, paid) in enumerate(zip(result.findings, result.paid(measure), strict=True)):
         if not paid.found_at(measure.top):
             yield nth, _nearest(examined, result, finding, measure.k)
-            continue
-        unread = _unread(examined.row, finding)
-        if unread is not None:
-            yield nth, unread
-
-
-def _unread(row: Row, finding: Finding) -> Explained | None:
-    """Return that a model's prompt had nothing of what supports a target; None where it had."""
-    record = row.sample.retrieval
-    if record is None or record.read is None or not finding.ranks:
-        return None
-    if any(record.read[position - 1] != "no" for position in finding.ranks):
-        return None
-    position = finding.ranks[0]
-    rank = position if record.ranks is None else record.ranks[position - 1]
-    return Explained(
-        Cause.NOT_IN_PROMPT, f"at rank {rank} of the list; the model's prompt had none of it", rank
-    )
 
 
 def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None) -> Explained:

@@ -65,7 +65,6 @@ class Proposer:
                 action,
                 values[larger],
                 baseline.lists_at(larger),
-                depth=larger if isinstance(larger, int) else None,
             )
 
     def _from(self, k: Cut | None) -> list[Cut]:
@@ -123,7 +122,6 @@ class Proposer:
                     f"retrieve {larger} contexts in place of {k}",
                     values[larger],
                     lists_at[larger],
-                    depth=larger,
                 )
 
     def _by_stages(self) -> Iterator[Proposal]:
@@ -141,7 +139,6 @@ class Proposer:
                     f"keep {number} contexts of {name} through {dropping}",
                     baseline.over(lists),
                     lists,
-                    depth=max(len(contexts or ()) for contexts in lists),
                 )
             lists = self._lists(methodcaller("contexts_of", name))
             dropped = _most_common(pipeline.without(name) for pipeline in pipelines)
@@ -151,7 +148,7 @@ class Proposer:
     def _without_duplicates(self) -> Iterator[Proposal]:
         """Yield lists without repeated contexts, filled up with what stood behind them."""
         lists: list[Sequence[Context] | None] = []
-        dropped = depth = 0
+        dropped = 0
         for position, (row, recorded) in enumerate(
             zip(self._baseline.rows, self._baseline.lists, strict=True)
         ):
@@ -164,17 +161,14 @@ class Proposer:
                 lists.append(recorded)
                 continue
             dropped += 1
-            depth = max(depth, len(longer))
-            lists.append(_without(longer, repeated)[: len(recorded)])
+            kept = [context for index, context in enumerate(longer) if index not in repeated]
+            lists.append(kept[: len(recorded)])
         if dropped:
-            counted = self._baseline.depth
             yield Proposal(
                 ChangeKind.DROP_DUPLICATES,
                 "drop duplicates before the list is cut",
                 self._baseline.over(lists),
                 lists,
-                depth=depth,
-                transform=lambda _, contexts: _without(contexts, duplicates(contexts))[:counted],
             )
 
     def _searching_exactly(self) -> Iterator[Proposal]:
@@ -267,10 +261,6 @@ class _Pipeline(NamedTuple):
 def _most_common(names: Iterable[str]) -> str:
     """Return what most pipelines call something; nearly all have one form."""
     return Counter(names).most_common(1)[0][0]
-
-
-def _without(contexts: Sequence[Context], repeated: frozenset[int]) -> list[Context]:
-    return [context for index, context in enumerate(contexts) if index not in repeated]
 
 
 def _names(contexts: Sequence[Context]) -> list[str | None]:

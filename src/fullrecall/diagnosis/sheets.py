@@ -11,7 +11,6 @@ from fullrecall.views.sheet import Line, Section, Sheet
 from fullrecall.views.text import NOTHING, one_line
 
 if TYPE_CHECKING:
-    from fullrecall.diagnosis.change import Change
     from fullrecall.diagnosis.diagnosis import Diagnosis
 
 
@@ -47,27 +46,20 @@ def examples(diagnosis: Diagnosis, most: int) -> Sheet:
 
 def _changes(diagnosis: Diagnosis) -> Sheet:
     several = len(diagnosis.scores) > 1
-    tried = any(change.measured is not None for change in diagnosis.changes)
     lines = [
         Line(
             change.action,
             [
                 change.gain_text,
-                *[_measured(change)] * tried,
                 "" if change.cost is None else change.cost.text,
                 *[change.score] * several,
             ],
         )
         for change in diagnosis.changes
     ]
-    heads = ["predicted gain" if tried else "gain", *["tried"] * tried, "cost"]
-    heads += ["score"] * several
-    sides = f"tr{'r' * tried}l{'l' * several}"
+    heads = ["gain", "cost", *["score"] * several]
+    sides = f"trl{'l' * several}"
     return Sheet(heads, [Section("", lines)], (), "What to change", "what to change", sides)
-
-
-def _measured(change: Change) -> str:
-    return f"measured {change.measured_text}" if change.measured else "not tried"
 
 
 def _causes(diagnosis: Diagnosis, notes: list[str]) -> Sheet:
