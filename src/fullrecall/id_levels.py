@@ -4,72 +4,78 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from fullrecall.context import ID, Context
 from fullrecall.identifiers import as_id
+from fullrecall.retrieval import Retrieval
 from fullrecall.rewrites import Groups, is_chance, share_found
 from fullrecall.sample import Sample
 
-_MOST_KEYS = 5
-
 
 class IdLevelWarning(UserWarning):
-    """Warns that no reference ID was seen in a whole run: they may be of another level."""
+    """Warns that references are in another field of what was retrieved than its ID."""
 
 
-class IdsSeen(NamedTuple):
-    """What the IDs of one sample show.
+def id_hint(
+    sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None = None
+) -> str | None:
+    """Return what would find the references; empty where that is unknown, None if one was found.
 
-    - `retrieved`: how many documents were retrieved; `without_id`: how many of them have no ID.
-    - `met`: whether any reference ID is among theirs, None where the sample names none or
-      nothing was retrieved.
-    - `options`: the options of an adapter with which they would be: "id_key='source'".
-    """
-
-    retrieved: int = 0
-    without_id: int = 0
-    met: bool | None = None
-    options: tuple[str, ...] = ()
-
-    def hint(self, sample: Sample) -> str:
-        """Return what helps where the sample's IDs do not meet; empty where nothing is known."""
-        if self.options:
-            return f"the references are in other fields: {self.options[0]} would find them"
-        if not self.retrieved or self.without_id < self.retrieved:
-            return ""  # where some have none, the scorer's own reason counts them
-        contexts = sample.retrieved_contexts or ()
-        keys = dict.fromkeys(key for context in contexts for key in context.metadata)
-        return f"the documents' metadata has {', '.join(map(repr, keys))}" if keys else ""
-
-
-def ids_seen(sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None = None) -> IdsSeen:
-    """Return what the IDs of a sample show.
-
-    `other_ids` are further IDs that the documents have, by the options that would use them; the
-    values in their metadata are looked at in any case.
+    `other_ids` are further IDs that the documents have, by the options of an adapter that would
+    use them; the values in their metadata are looked at in any case.
     """
     ids = sample.retrieved_context_ids or ()
     reference_ids = {own for group in sample.reference_context_ids or () for own in group.any_of}
-    seen = IdsSeen(len(ids), ids.count(None))
-    if not reference_ids or not ids:
-        return seen
     if not reference_ids.isdisjoint(ids):
-        return seen._replace(met=True)
+        return None
     counts = Counter(
         {
             option: sum(_as_id(own_id) in reference_ids for own_id in named)
             for option, named in (other_ids or {}).items()
         }
     )
-    for context in sample.retrieved_contexts or ():
+    contexts = sample.retrieved_contexts or ()
+    for context in contexts:
         for path, value in _named_values(context.metadata):
             counts[f"id_key={path!r}"] += value in reference_ids
-    options = [option for option, count in counts.most_common(_MOST_KEYS) if count]
-    return seen._replace(met=False, options=tuple(options))
+    for option, count in counts.most_common(1):
+        if count:
+            return f"the references are in other fields: {option} would find them"
+    # Where only some have no ID, the scorer's own reason counts them.
+    names = {} if any(ids) else dict.fromkeys(key for each in contexts for key in each.metadata)
+    return f"the documents' metadata has {', '.join(map(repr, names))}" if names else ""
+
+
+class IdWatch:
+    """Warns, once in a run, of references that name something else than documents do.
+
+    The usual reason is that references name sources and documents carry the IDs of chunks, or
+    the random IDs that a store made up. A reference that was found ends the watch.
+    """
+
+    def __init__(self) -> None:
+        self._is_done = False
+
+    def look(
+        self,
+        sample: Sample,
+        retrieval: Retrieval,
+        other_ids: Callable[[], Mapping[str, Iterable[ID | None]]] = dict,
+    ) -> None:
+        """Look at what was retrieved for a sample; `other_ids` returns those of `id_hint`."""
+        if self._is_done or not sample.reference_context_ids:
+            return
+        hint = id_hint(sample.with_retrieval(retrieval), other_ids())
+        self._is_done = hint != ""
+        if hint:
+            warnings.warn(
+                f"no reference ID is among the retrieved documents' IDs: {hint}",
+                IdLevelWarning,
+                stacklevel=2,
+            )
 
 
 def id_fields(context: Context) -> Iterator[tuple[str, str]]:
@@ -146,61 +152,3 @@ def other_field(
         if count and not is_chance(by_sample, references):
             fields.append(OtherField(path, count, sum(shares) / len(shares)))
     return max(fields, key=lambda field: field.gain, default=None)
-
-
-class IdWatch:
-    """Watches a run, sample by sample, for references that name something else than documents do.
-
-    The usual reason is that references name sources and documents carry the IDs of chunks, or
-    the random IDs that a store made up. Samples without references or documents do not count.
-    Holds totals only, however long the run is. Safe under threads.
-    """
-
-    def __init__(self, first_ids: Iterable[IdsSeen] = ()) -> None:
-        self._met = self._has_warned = self._has_ids = False
-        self._compared = 0
-        self._options: Counter[str] = Counter()
-        self._lock = Lock()
-        for each in first_ids:
-            self._see(each)
-
-    def _see(self, ids: IdsSeen) -> None:
-        if ids.met is not None:
-            self._met = self._met or ids.met
-            self._has_ids = self._has_ids or ids.without_id < ids.retrieved
-            self._compared += 1
-            self._options.update(ids.options)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing more can be learned: a hit was seen, or a warning given."""
-        return self._met or self._has_warned
-
-    def warn(self, ids: IdsSeen) -> None:
-        """Take note of one sample; give an `IdLevelWarning`, once, when there is a problem."""
-        with self._lock:
-            if self.is_done:
-                return
-            self._see(ids)
-            problem = self.problem()
-            self._has_warned = problem is not None
-        if problem is not None:
-            warnings.warn(problem, IdLevelWarning, stacklevel=2)
-
-    def problem(self) -> str | None:
-        """Return what is wrong where no reference ID was seen in the whole run, None if one was.
-
-        Documents without any ID, and metadata that hold what was looked for, are evidence. Without
-        it samples prove nothing: their retrieval may just have been bad.
-        """
-        if self._met or not self._compared or (self._has_ids and not self._options):
-            return None
-        count = f"{self._compared} samples" if self._compared > 1 else "the one sample"
-        problem = f"no reference ID of {count} is among the retrieved documents' IDs"
-        if not self._options:
-            return f"{problem}: none of the documents has an ID; pass id_key= to name its field"
-        options = ", ".join(
-            f"{option} (in {samples} of {self._compared})"
-            for option, samples in self._options.most_common(_MOST_KEYS)
-        )
-        return f"{problem}, but other fields hold them: {options} would find them"

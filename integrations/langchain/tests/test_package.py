@@ -18,7 +18,6 @@ README = Path(__file__).parents[1] / "README.md"
 def test_the_public_names_are_these() -> None:
     """A name that is added or lost is a decision, not an accident."""
     assert langchain_fullrecall.__all__ == [
-        "IdLevelWarning",
         "LangChainChatModel",
         "RecallStringEvaluator",
         "capture_retrievals",
@@ -29,7 +28,7 @@ def test_the_public_names_are_these() -> None:
     ]
     for name in langchain_fullrecall.__all__:
         module = getattr(langchain_fullrecall, name).__module__
-        assert module.startswith("langchain_fullrecall.") or name == "IdLevelWarning"
+        assert module.startswith("langchain_fullrecall.")
         assert name in dir(langchain_fullrecall)
 
 

@@ -16,7 +16,7 @@ from langsmith.schemas import Example, Run
 from fullrecall import IdRecall, Sample
 from fullrecall.measures import Hit, Recall
 from fullrecall.result import Method, Result
-from langchain_fullrecall import IdLevelWarning, RecallStringEvaluator
+from langchain_fullrecall import RecallStringEvaluator
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -170,14 +170,14 @@ def run_with(documents: list[Document]) -> Run:
     )
 
 
-def test_ids_of_the_wrong_level_are_warned_of(documents: list[Document], example: Any) -> None:
+def test_ids_of_the_wrong_level_are_told(documents: list[Document], example: Any) -> None:
     """Where no reference ID was seen in a whole experiment, with the key that would find them."""
     summary = RecallStringEvaluator().summary
     rows = [example(reference_context_ids=["fr"]), example(reference_context_ids=["it"])]
     runs = [run_with(documents), run_with(documents)]
-    with pytest.warns(IdLevelWarning, match=r"id_key='source' \(in 2 of 2\) would find them"):
-        mean: Any = summary(runs, rows)
+    mean: Any = summary(runs, rows)
     assert mean.score == 0.0
-    assert "no reference ID of 2 samples is among the retrieved" in mean.comment
+    assert "no reference ID was retrieved: the references are in other fields: " in mean.comment
+    assert "id_key='source' would find them (in 2 of 2)" in mean.comment
     found: Any = RecallStringEvaluator(id_key="source").summary(runs, rows)
     assert (found.score, "no reference ID" in found.comment) == (1.0, False)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from fullrecall.lazy import names
 
 if TYPE_CHECKING:
-    from fullrecall.id_levels import IdLevelWarning
     from langchain_fullrecall.capture import capture_retrievals
     from langchain_fullrecall.chat_model import LangChainChatModel
     from langchain_fullrecall.documents import contexts
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from langchain_fullrecall.retriever import observed
 
 __all__ = [
-    "IdLevelWarning",
     "LangChainChatModel",
     "RecallStringEvaluator",
     "capture_retrievals",
@@ -29,7 +27,6 @@ __all__ = [
 
 # Loaded when first used: LangChain's retrievers take a second to import.
 _MODULES = {
-    "IdLevelWarning": "summary",
     "LangChainChatModel": "chat_model",
     "RecallStringEvaluator": "evaluator",
     "capture_retrievals": "capture",

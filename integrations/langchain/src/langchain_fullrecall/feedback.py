@@ -68,7 +68,7 @@ def _kept(measured: Measured) -> Sample:
     The run itself has them. A context without an ID keeps its text, which is all that it has.
     """
     sample = measured.sample
-    if measured.ids is None or sample.retrieval is None or sample.retrieval.contexts is None:
+    if not measured.by_id or sample.retrieval is None or sample.retrieval.contexts is None:
         return sample
     by_id = sample.retrieval.changed(lambda each: each if each.id is None else Context(id=each.id))
     return sample.with_retrieval(replace(by_id, response=None))

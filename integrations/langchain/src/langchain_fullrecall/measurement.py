@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fullrecall import Sample
 from fullrecall.corpus import CorpusIndex
-from fullrecall.id_levels import IdsSeen, ids_seen
+from fullrecall.id_levels import id_hint
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import Retrieval, Retriever, View
 from fullrecall.run.retrievers import as_retrieval, failed, is_asynchronous
@@ -50,13 +50,13 @@ class Case(NamedTuple):
 class Measured(NamedTuple):
     """A sample with its result, and what a human should know besides.
 
-    Where the scorer compares IDs, `ids` is what they tell, and `retrieved` lists them.
+    Where the scorer compares IDs, `by_id` is true, and `retrieved` lists them.
     """
 
     sample: Sample
     result: Result
     hint: str = ""
-    ids: IdsSeen | None = None
+    by_id: bool = False
     retrieved: Sequence[str] = ()
 
 
@@ -104,6 +104,5 @@ def _retrieved(retriever: Retriever, sample: Sample) -> Retrieval:
 def _explained(scorer: Scorer, sample: Sample, result: Result) -> Measured:
     if not reads_ids(scorer):
         return Measured(sample, result)
-    ids = ids_seen(sample)
     retrieved = tuple(own or "(no ID)" for own in sample.retrieved_context_ids or ())
-    return Measured(sample, result, ids.hint(sample), ids, retrieved)
+    return Measured(sample, result, id_hint(sample) or "", by_id=True, retrieved=retrieved)

@@ -13,7 +13,7 @@ from langchain_core.runnables.config import merge_configs
 
 from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.id_levels import IdWatch, ids_seen
+from fullrecall.id_levels import IdWatch
 from fullrecall.identifiers import shown
 from fullrecall.messages import answer_of
 from fullrecall.steps import ROOT, brief, joined
@@ -156,8 +156,7 @@ class ObservedRetriever:
             return Retrieval(error=str(problem))
         if error is not None:
             return Retrieval(calls=retrieval.calls, error=brief(error))
-        if sample.reference_context_ids and not self._watch.is_done:
-            self._watch.warn(ids_seen(sample.with_retrieval(retrieval)))
+        self._watch.look(sample, retrieval)
         return retrieval
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -10,7 +10,6 @@ from uuid import UUID
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
 
 from fullrecall import Report, Sample
-from fullrecall.id_levels import IdLevelWarning, IdWatch
 from fullrecall.measures import Measure
 from fullrecall.records import plain_method
 from fullrecall.table.row import Row
@@ -32,7 +31,7 @@ class RecallSummary:
 
     The key is the score's with ".mean" behind it. The mean is over the runs that have a score;
     how many have none, and why, is in the comment and in `evaluator_info`. Where no reference ID
-    was seen in the whole experiment the comment says so, and an `IdLevelWarning` is given.
+    was seen in the whole experiment the comment says what would find them.
     """
 
     def __init__(
@@ -59,16 +58,13 @@ class RecallSummary:
     ) -> EvaluationResult | EvaluationResults:
         """Return the mean over these runs; several where the evaluator gives several scores."""
         measured = [self._of(run, example) for run, example in zip(runs, examples, strict=True)]
-        problem = IdWatch(each.ids for each in measured if each.ids is not None).problem()
-        if problem is not None:
-            warnings.warn(problem, IdLevelWarning, stacklevel=2)
         if not measured:
             return EvaluationResults(results=[])
         rows = (Row(n, Sample(), (each.result,)) for n, each in enumerate(measured, start=1))
         report = Report.of([measured[0].result.method], rows)
         (score,) = report.summary(*self._measures)
         means = [
-            _feedback(score, measure, key, measured, problem)
+            _feedback(score, measure, key, measured)
             for measure, key in zip(self._measures, self._keys, strict=True)
         ]
         return means[0] if len(means) == 1 else EvaluationResults(results=means)
@@ -84,7 +80,6 @@ def _feedback(
     measure: Measure,
     key: str,
     measured: Sequence[Measured],
-    problem: str | None,
 ) -> EvaluationResult:
     estimate = summary[measure]
     parts = [f"mean of {summary.scored} of {len(measured)} runs"]
@@ -93,8 +88,7 @@ def _feedback(
     if summary.unscored:
         reasons = ", ".join(f"{reason} ({n})" for reason, n in summary.reasons.items())
         parts.append(f"{summary.unscored} unscored: {reasons}")
-    if problem is not None:
-        parts.append(problem)
+    parts += _id_hints(measured)
     return EvaluationResult(
         key=f"{key}.mean",
         score=estimate.mean,
@@ -112,3 +106,14 @@ def _feedback(
             }
         },
     )
+
+
+def _id_hints(measured: Sequence[Measured]) -> list[str]:
+    """Return the hint that most runs have where none found a reference ID; at most one."""
+    if any(each.result.score for each in measured):
+        return []
+    hints = Counter(each.hint for each in measured if each.hint)
+    return [
+        f"no reference ID was retrieved: {hint} (in {count} of {len(measured)})"
+        for hint, count in hints.most_common(1)
+    ]

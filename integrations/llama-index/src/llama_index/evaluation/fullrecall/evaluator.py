@@ -14,7 +14,7 @@ from llama_index.core.schema import QueryBundle
 from fullrecall import Context, IdRecall, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index
-from fullrecall.id_levels import ids_seen
+from fullrecall.id_levels import id_hint
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
 from fullrecall.result import Result, Status
@@ -196,7 +196,7 @@ class RecallEvaluator(BaseEvaluator):
         notes = [result.note]
         if call_input.nodes and not result.score:
             other_ids = self._reading.reader.other_ids(call_input.nodes)
-            notes.append(ids_seen(sample, other_ids).hint(sample))
+            notes.append(id_hint(sample, other_ids) or "")
         if call_input.unused and not scored:
             notes.append(f"not used: {', '.join(call_input.unused)}")
         result = replace(result, note="; ".join(filter(None, notes)))

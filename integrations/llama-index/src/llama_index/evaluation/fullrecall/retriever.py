@@ -18,9 +18,10 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.workflow import StartEvent, Workflow
 
 from fullrecall import Context, Retrieval, Sample
+from fullrecall.context import ID
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import contexts_of
-from fullrecall.id_levels import IdWatch, ids_seen
+from fullrecall.id_levels import IdWatch
 from fullrecall.steps import ROOT, joined
 from llama_index.evaluation.fullrecall.depth import deeper
 from llama_index.evaluation.fullrecall.inputs import Found, answer_text, found_in
@@ -141,10 +142,11 @@ class ObservedRetriever:
         retrieval = answered.retrieval
         if retrieval is None:
             raise InputError(f"nothing was retrieved that can be read, {got(answer)}")
-        if sample.reference_context_ids and not self._watch.is_done:
-            nodes = answered.nodes or nodes_in(recorder.steps)
-            other_ids = self._reading.reader.other_ids(nodes)
-            self._watch.warn(ids_seen(sample.with_retrieval(retrieval), other_ids))
+
+        def other_ids() -> dict[str, list[ID | None]]:
+            return self._reading.reader.other_ids(answered.nodes or nodes_in(recorder.steps))
+
+        self._watch.look(sample, retrieval, other_ids)
         return retrieval
 
     def _answered(self, answer: object, recorder: Recorder) -> Found:
