@@ -6,8 +6,10 @@ how the IDs of all samples fit together.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
@@ -27,122 +29,134 @@ class Alias(NamedTuple):
     """An ID that a context has in place of the expected one.
 
     `rank` is its place in the list, None where only the corpus has it. `where` names a field, or
-    in what the IDs differ. `indexed_only`: expected IDs of this level do match in other samples,
-    so that it is the corpus that was given with IDs of another level: no cause of a miss.
+    in what the IDs differ; `match` says how, where it is no field. `indexed_only`: expected IDs of
+    this level do match in other samples, so that it is the corpus that was given with IDs of
+    another level: no cause of a miss.
     """
 
     relation: Relation
     other_id: str | None
     rank: int | None = None
     where: str = ""
+    match: Match | None = None
     indexed_only: bool = False
 
+    @classmethod
+    def of(cls, match: Match, rank: int | None = None) -> Alias:
+        """Return the alias that a match is."""
+        relation: Relation = "rewrite"
+        if match.part is not None:
+            relation = "document" if match.part == "reference" else "chunk"
+        return cls(relation, match.retrieved, rank, differences([match]), match)
 
+
+@dataclass(frozen=True)
 class IdEvidence:
-    """Which expected IDs stand under another ID, by the position of the row.
+    """Which expected IDs stand under another ID.
 
-    `missing` has the expected IDs that each row lacks, where it lacks any, `contexts` what these
-    rows retrieved, `retrieved_ids` the IDs of all rows, `direct` how many expected IDs were
-    retrieved as they are.
+    `in_lists` has them by the position of the row and the expected ID, `in_corpus` by the expected
+    ID where only the corpus has it, `matches` the IDs that stand for each expected one anywhere.
     """
 
-    def __init__(
-        self,
-        missing: Mapping[int, Sequence[str]],
-        contexts: Mapping[int, Sequence[Context]],
-        retrieved_ids: set[str],
-        direct: int,
-        corpus: Corpus | None,
-    ) -> None:
-        self._missing = missing
-        self._contexts = contexts
-        self._levels_meet = direct > 0
-        indexed = () if corpus is None else corpus.contexts
-        self._corpus = {context.id: context for context in indexed if context.id is not None}
-        expected_ids = {own_id for own_ids in missing.values() for own_id in own_ids}
-        self._sources: dict[str, str | None] = {}
-        for context in indexed:
-            if context.source in expected_ids and context.source != context.id:
-                self._sources.setdefault(str(context.source), context.id)
-        self._fields = _fields(missing, contexts)
-        rewrite = rewrites(
-            [*([context.id for context in of] for of in contexts.values()), sorted(retrieved_ids)],
-            [*([(own_id,) for own_id in own_ids] for own_ids in missing.values()), ()],
-            indexed=self._corpus,
-            direct=direct,
-        )
-        self._matches = {} if rewrite is None else rewrite.matches
-        self.written: dict[str, list[str]] = {}
-        """The expected IDs that an ID is, written differently."""
-        self._whole: dict[str, str] = {}
-        for match in (each for matches in self._matches.values() for each in matches):
-            relation = _relation(match)
-            if relation == "rewrite":
-                self.written.setdefault(match.retrieved, []).append(match.reference)
-            elif relation == "chunk":
-                self._whole[match.retrieved] = match.reference
-            else:
-                self._whole[match.reference] = match.retrieved
+    in_lists: Mapping[tuple[int, str], Alias]
+    in_corpus: Mapping[str, Alias]
+    matches: Mapping[str, Sequence[Match]]
 
     def alias(self, position: int, expected_id: str) -> Alias | None:
         """Return the ID under which the row's list, or the corpus, has an expected one."""
-        if position not in self._missing:
-            return None
-        in_field = self._fields.get((position, expected_id))
-        if in_field is not None:
-            return in_field
-        match, rank = self.match(position, expected_id)
-        if match is not None:
-            return Alias(_relation(match), match.retrieved, rank, differences([match]))
-        return None if expected_id in self._corpus else self._in_corpus(expected_id)
+        return self.in_lists.get((position, expected_id)) or self.in_corpus.get(expected_id)
 
-    def _in_corpus(self, expected_id: str) -> Alias | None:
-        """Return the ID under which only the corpus has an expected one."""
-        for match in self._matches.get(expected_id, ()):
-            if match.retrieved in self._corpus:
-                relation = _relation(match)
-                other_level = self._levels_meet and relation != "rewrite"
-                where = differences([match])
-                return Alias(relation, match.retrieved, None, where, other_level)
-        if expected_id in self._sources:
-            return Alias("source", self._sources[expected_id], indexed_only=self._levels_meet)
-        return None
+    @cached_property
+    def written(self) -> Mapping[str, Sequence[str]]:
+        """The expected IDs that an ID is, written differently."""
+        written: dict[str, list[str]] = defaultdict(list)
+        for match in self._all_matches:
+            if match.part is None:
+                written[match.retrieved].append(match.reference)
+        return written
 
-    def match(self, position: int, expected_id: str) -> tuple[Match | None, int | None]:
-        """Return what stands for an expected ID in the row's list, with its rank."""
-        matches = self._matches.get(expected_id)
-        if matches:
-            contexts = self._contexts[position]
-            ranks = {context.id: rank for rank, context in enumerate(contexts, start=1)}
-            for match in matches:
-                if match.retrieved in ranks:
-                    return match, ranks[match.retrieved]
-        return None, None
+    @cached_property
+    def _whole(self) -> Mapping[str, str]:
+        """The IDs of documents by those of their parts."""
+        whole: dict[str, str] = {}
+        for match in self._all_matches:
+            if match.part == "reference":
+                whole[match.reference] = match.retrieved
+            elif match.part == "retrieved":
+                whole[match.retrieved] = match.reference
+        return whole
+
+    @property
+    def _all_matches(self) -> Iterable[Match]:
+        return (match for matches in self.matches.values() for match in matches)
 
     def document(self, own_id: str) -> str:
         """Return the ID of the document of which an ID names a part; the ID where it names none."""
         return document_of(self._whole.get(own_id, own_id))
 
-    def in_lists(self) -> Iterator[Alias | Match]:
-        """Yield what stands for expected IDs in the lists of their own rows."""
-        for position, own_ids in self._missing.items():
-            for expected_id in own_ids:
-                in_field = self._fields.get((position, expected_id))
-                match, _ = self.match(position, expected_id)
-                if in_field is not None:
-                    yield in_field
-                elif match is not None:
-                    yield match
+
+def id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
+    """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
+    missing: dict[int, list[str]] = {}
+    contexts: dict[int, Sequence[Context]] = {}
+    retrieved_ids: set[str] = set()
+    direct = 0  # references that were retrieved as they are
+    for position, row in enumerate(report.rows):
+        ids = {own_id for own_id in row.sample.retrieved_context_ids or () if own_id is not None}
+        retrieved_ids |= ids
+        lacking: list[str] = []
+        for reference in row.sample.reference_context_ids or ():
+            if ids.isdisjoint(reference.any_of):
+                lacking += reference.any_of
+            else:
+                direct += 1
+        if lacking:
+            missing[position], contexts[position] = lacking, retrieved(row)
+    indexed = () if corpus is None else corpus.contexts
+    indexed_ids = {context.id: None for context in indexed if context.id is not None}
+    rewrite = rewrites(
+        [*([context.id for context in of] for of in contexts.values()), sorted(retrieved_ids)],
+        [*([(own_id,) for own_id in own_ids] for own_ids in missing.values()), ()],
+        indexed=indexed_ids,
+        direct=direct,
+    )
+    matches = {} if rewrite is None else rewrite.matches
+    in_lists = _in_fields(missing, contexts)
+    for position, own_ids in missing.items():
+        ranks = {context.id: rank for rank, context in enumerate(contexts[position], start=1)}
+        for own_id in own_ids:
+            match = next((m for m in matches.get(own_id, ()) if m.retrieved in ranks), None)
+            if match is not None and (position, own_id) not in in_lists:
+                in_lists[position, own_id] = Alias.of(match, ranks[match.retrieved])
+    expected_ids = {own_id for own_ids in missing.values() for own_id in own_ids}
+    lacking_ids = expected_ids - indexed_ids.keys()
+    return IdEvidence(in_lists, _in_corpus(lacking_ids, indexed, matches, direct), matches)
 
 
-def _relation(match: Match) -> Relation:
-    """Return how the ID that stands for an expected one is related to it."""
-    if match.part is None:
-        return "rewrite"
-    return "document" if match.part == "reference" else "chunk"
+def _in_corpus(
+    expected_ids: set[str],
+    indexed: Sequence[Context],
+    matches: Mapping[str, Sequence[Match]],
+    direct: int,
+) -> dict[str, Alias]:
+    """Return the IDs under which the corpus has expected ones; the first of several."""
+    levels_meet = direct > 0
+    indexed_ids = {context.id for context in indexed}
+    aliases: dict[str, Alias] = {}
+    for context in indexed:
+        if context.source in expected_ids and context.source != context.id:
+            alias = Alias("source", context.id, indexed_only=levels_meet)
+            aliases.setdefault(str(context.source), alias)
+    for expected_id in expected_ids:
+        match = next((m for m in matches.get(expected_id, ()) if m.retrieved in indexed_ids), None)
+        if match is not None:
+            alias = Alias.of(match)
+            other_level = levels_meet and alias.relation != "rewrite"
+            aliases[expected_id] = alias._replace(indexed_only=other_level)
+    return aliases
 
 
-def _fields(
+def _in_fields(
     missing: Mapping[int, Sequence[str]], contexts: Mapping[int, Sequence[Context]]
 ) -> dict[tuple[int, str], Alias]:
     """Return the expected IDs that stand in another field of a retrieved context.
@@ -169,26 +183,6 @@ def _fields(
         or not (expected_id.isdigit() and len(expected_id) <= _SHORT)
         or hits[alias.where] >= len(missing) / 2
     }
-
-
-def id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
-    """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
-    missing: dict[int, list[str]] = {}
-    contexts: dict[int, Sequence[Context]] = {}
-    retrieved_ids: set[str] = set()
-    direct = 0
-    for position, row in enumerate(report.rows):
-        ids = {own_id for own_id in row.sample.retrieved_context_ids or () if own_id is not None}
-        retrieved_ids |= ids
-        lacking: list[str] = []
-        for reference in row.sample.reference_context_ids or ():
-            if ids.isdisjoint(reference.any_of):
-                lacking += reference.any_of
-            else:
-                direct += 1
-        if lacking:
-            missing[position], contexts[position] = lacking, retrieved(row)
-    return IdEvidence(missing, contexts, retrieved_ids, direct, corpus)
 
 
 def retrieved(row: Row) -> Sequence[Context]:

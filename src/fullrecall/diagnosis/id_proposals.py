@@ -8,7 +8,7 @@ from typing import TypeAlias
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Proposal
-from fullrecall.diagnosis.id_evidence import Alias, IdEvidence
+from fullrecall.diagnosis.id_evidence import IdEvidence
 from fullrecall.id_levels import id_fields
 from fullrecall.rewrites import differences
 from fullrecall.scorers import IdRecall
@@ -29,13 +29,13 @@ def id_proposals(baseline: Baseline, ids: IdEvidence) -> Iterator[Proposal]:
         names = (name for reference in references for name in reference.any_of)
         return [name for name in names if ids.document(name) == document]
 
-    evidence = list(ids.in_lists())
-    matches = [each for each in evidence if not isinstance(each, Alias)]
+    aliases = ids.in_lists.values()
+    matches = [alias.match for alias in aliases if alias.match is not None]
     written = [match for match in matches if match.part is None]
     if written:
         action = f"write IDs in one way: ignore {differences(written)}"
         yield from _renaming(baseline, ChangeKind.NORMALIZE_IDS, action, in_one_form)
-    for path in dict.fromkeys(each.where for each in evidence if isinstance(each, Alias)):
+    for path in dict.fromkeys(alias.where for alias in aliases if alias.match is None):
         action = f"read IDs from {path!r} (id_key)"
         yield from _renaming(baseline, ChangeKind.ID_LEVEL, action, _in_field(path))
     if len(matches) > len(written):
