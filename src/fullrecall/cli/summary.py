@@ -34,7 +34,7 @@ def summary(
     """Print the summary of a saved report.
 
     With --smallest-k: the smallest k whose mean reaches the threshold, at a confidence that is
-    corrected for the search, and its cost in tokens. "No k" is an answer.
+    corrected for the search. "No k" is an answer.
 
     Examples:
       fullrecall summary report.jsonl

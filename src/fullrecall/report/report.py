@@ -266,14 +266,12 @@ class Report:
 
         k counts contexts, or with `unit` "calls", "tokens" or "seconds" it is the smallest such
         budget: each number of calls, round numbers of the others. `score` may be left out where
-        there is one. Every k up to `largest` is tested, by default up to what holds all that was
-        retrieved: from above until one fails, or, of a measure that may fall with k, all of them,
-        corrected for their number (Holm). `confidence` holds over the whole search. "No k reaches
-        it" is an answer too: its `k` is None, its `reason` says why. `tokens` is what the contexts
-        within k cost, in the mean; see `with_tokens`.
+        there is one. Each k is tested from `largest` down until one fails; by default from what
+        holds all that was retrieved. `confidence` holds over the whole search. "No k reaches it" is
+        an answer too: its `k` is None, its `reason` says why.
 
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
-        out of range.
+        out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
         """
         index = index_of(self.methods, score)
         return smallest_k(

@@ -230,9 +230,8 @@ def smallest_k_sheet(smallest: SmallestK) -> Sheet:
         label = f"{each.k.amount if isinstance(each.k, Budget) else each.k:,.15g}"
         best = label if each.k == smallest.k else best
         cell = Cell(label, "strong" if each.k == smallest.k else "")
-        lines.append(Line(cell, [shown(each.mean), chance(each.p_adjusted)]))
-    corrected = " (Holm)" if smallest.falls else ""
-    heads = ["mean", f"p of below {smallest.target:g}{corrected}"]
+        lines.append(Line(cell, [shown(each.mean), chance(each.p)]))
+    heads = ["mean", f"p of below {smallest.target:g}"]
     corner = smallest.largest.unit if isinstance(smallest.largest, Budget) else "k"
     return Sheet(heads, [Section("", lines)], [smallest.reason], f"{corner} = {best}", corner)
 
