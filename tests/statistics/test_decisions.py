@@ -191,15 +191,6 @@ class TestEdges:
         groups = ["a", "a", "a"] * 3 + ["b"]
         assert outcome(Gate(Recall >= 0.9, point=True), report_of([0.9] * 10, groups)) is PASS
 
-    def test_min_coverage(self) -> None:
-        """With it those scored decide; below it nothing is decided."""
-        report = report_of([1.0] * 90 + [None] * 10)
-        assert outcome(Gate(Recall >= 0.95), report) is CANNOT_TELL
-        assert outcome(Gate(Recall >= 0.95, min_coverage=0.9), report) is PASS
-        assert outcome(Gate(Recall >= 0.95, min_coverage=0.91), report) is CANNOT_TELL
-        assert outcome(Gate(margin=0.05, min_coverage=0.9), report, report) is PASS
-        assert outcome(Gate(margin=0.05), report, report) is CANNOT_TELL
-
 
 class TestCompare:
     """Its interval is the inversion of its test."""
@@ -247,8 +238,7 @@ class TestIdentity:
         assert (score.main.samples, score.main.difference, score.main.p) == (0, None, None)
         assert score.unpaired["no_common_targets"] == 40
         assert "40 not compared in id_recall: no target in common" in str(compare(before, after))
-        for gate in (Gate(margin=0.02), Gate(margin=0.02, min_coverage=0.0)):
-            assert outcome(gate, after, before) is CANNOT_TELL
+        assert outcome(Gate(margin=0.02), after, before) is CANNOT_TELL
 
     def test_common_targets_alone_count(self) -> None:
         """A target that only one report has changes nothing; how many differ is said."""

@@ -24,7 +24,7 @@ CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
 
 
 @taking(Gate, "margin scores slices", heading="Thresholds")
-@taking(Gate, "confidence min_coverage point", heading="Decision")
+@taking(Gate, "confidence point", heading="Decision")
 def gate(
     report: Path,
     *,
@@ -64,7 +64,6 @@ def gate(
     - `margin`: Largest drop of the mean from the baseline's that still passes, in [0, 1].
 
     Decision:
-    - `min_coverage`: Required share of scored samples.
     - `point`: Compare the mean only, without bounds.
 
     Output:

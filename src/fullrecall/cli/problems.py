@@ -30,7 +30,6 @@ _SENTENCES = (
     ("to_label(second=True) draws", "--to-confirm draws"),
     (": use to_label;", ": use --to-label;"),
     ("choose one by its name", "choose with --score"),
-    ("min_coverage", "--min-coverage"),
     (
         "set OPENAI_API_KEY, pass api_key=…, or pass the base_url of",
         "set OPENAI_API_KEY, or pass --base-url with the address of",

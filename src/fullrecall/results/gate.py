@@ -12,7 +12,7 @@ Holm's method. What has no value counts at its worst and at its best.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from math import ceil
@@ -70,10 +70,10 @@ class Check:
     `value` is the mean, or the mean difference from the baseline; `lower` and `upper` are its
     one-sided bounds, each at the gate's confidence, with what is not measured at its worst and at
     its best. `p_pass` is the p-value of "the mean is below the threshold", `p_fail` that of "it
-    reaches it", `p_fail_adjusted` the same by Holm's method for all rules of the gate; None under
-    `point`. `samples` are those that the value stands on, `coverage` their share of those that
-    should have one. `needed` is how many samples would settle it, at the values of these, where
-    that is what is missing.
+    reaches it", adjusted by Holm's method for all rules of the gate; None under `point`. `samples`
+    are those that the value stands on, `coverage` their share of those that should have one.
+    `needed` is how many samples would settle it, at the values of these, where that is what is
+    missing.
     """
 
     rule: str
@@ -84,7 +84,6 @@ class Check:
     upper: float | None = None
     p_pass: float | None = None
     p_fail: float | None = None
-    p_fail_adjusted: float | None = None
     samples: int = 0
     coverage: float | None = None
     needed: int | None = None
@@ -105,9 +104,8 @@ class Question(NamedTuple):
     """One rule: is the mean of what `label` names at least, or `at_most`, `threshold`?
 
     Values are from `least`, -1 for changes, to 1. `measured` are the totals without gaps, `worst`
-    and `best` with a value for each, `coverage` the share of samples without a gap; None where
-    there is no sample. `drift` says what else than the retriever may have changed it: then it is
-    not failed.
+    and `best` with a value for each; `due` counts the samples that should have a value. `drift`
+    says what else than the retriever may have changed it: then it is not failed.
     """
 
     label: str
@@ -116,7 +114,7 @@ class Question(NamedTuple):
     measured: Totals
     worst: Side
     best: Side
-    coverage: float | None
+    due: int
     at_most: bool = False
     drift: str = ""
 
@@ -134,6 +132,21 @@ class Question(NamedTuple):
         if above:
             return mean_above(counts, self.threshold, least=self.least)
         return mean_below(counts, self.threshold)
+
+    def p_values(self) -> tuple[float, float]:
+        """Return the p-values of "the rule does not hold" and of "it holds"."""
+        p_above, p_below = (
+            self.p(self.worst.counts, above=True),
+            self.p(self.best.counts, above=False),
+        )
+        if self.at_most:
+            return 0.0 if self.threshold >= 1 else p_below, p_above
+        return 0.0 if self.threshold <= self.least else p_above, p_below
+
+    def holds(self, mean: float | None) -> bool:
+        """Return whether the rule holds of a mean, but for its rounding."""
+        above = (mean or 0.0) - self.threshold
+        return above <= _ROUNDING if self.at_most else above >= -_ROUNDING
 
 
 @dataclass(frozen=True, init=False)
@@ -153,11 +166,10 @@ class Gate(Constructed):
     - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold within
       each of its values.
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
-    - `min_coverage`: required share of scored samples; only these count then. None: unscored
-      samples count as 0 for PASS and as 1 for FAIL.
     - `point`: compare the mean only, without bounds: what passes may be luck. Right where the
       questions are all that matter, and not a sample of many more.
 
+    Unscored samples count as 0 for PASS and as 1 for FAIL.
     PASS of all rules needs each at the full confidence; FAIL of any is corrected for how many
     there are. Both hold for one look at the data, not for looking again while samples come in.
 
@@ -169,7 +181,6 @@ class Gate(Constructed):
     scores: tuple[str, ...]
     slices: str | None
     confidence: float
-    min_coverage: float | None
     point: bool
 
     def __init__(
@@ -179,22 +190,20 @@ class Gate(Constructed):
         scores: Sequence[str] = (),
         slices: str | None = None,
         confidence: float = CONFIDENCE,
-        min_coverage: float | None = None,
         point: bool = False,
     ) -> None:
         if not rules and margin is None:
             raise ParameterError("a gate needs a rule: Recall @ 10 >= 0.9, or margin=0.02, or both")
         for rule in rules:
             _check_rule(rule, margin)
-        for name, share in (("margin", margin), ("min_coverage", min_coverage)):
-            if share is not None:
-                check_share(share, name)
+        if margin is not None:
+            check_share(margin, "margin")
         check_share(confidence, "confidence", whole=False)
         if isinstance(scores, str):
             raise ParameterError(
                 f"scores must be a list of names, got {scores!r}: pass [{scores!r}]"
             )
-        values = (tuple(rules), margin, tuple(scores), slices, confidence, min_coverage, point)
+        values = (tuple(rules), margin, tuple(scores), slices, confidence, point)
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
 
@@ -214,15 +223,8 @@ class Gate(Constructed):
             raise ParameterError("a baseline and a margin go together: pass both or none")
         indices = [index_of(report.methods, score) for score in self.scores or (None,)]
         questions = self._questions(report, baseline, indices, "")
-        if self.slices is not None:
-            rows, _ = parted(report.table, self.slices)
-            for value in sorted(rows):
-                part = report.selected(rows[value].tolist())
-                before = baseline
-                if baseline is not None:
-                    others, _ = parted(baseline.table, self.slices, required=False)
-                    before = baseline.selected(others.get(value, ()))
-                questions += self._questions(part, before, indices, f" [{self.slices}={value}]")
+        for value, part, before in self._parts(report, baseline):
+            questions += self._questions(part, before, indices, f" [{self.slices}={value}]")
         checks = self._checks(questions)
         stopped = "; ".join(
             f"{which} does not have all of its samples ({run.stopped}): run it again to the end"
@@ -236,6 +238,20 @@ class Gate(Constructed):
             ]
         drifted = dict.fromkeys(question.drift for question in questions if question.drift)
         return GateResult(tuple(checks), tuple(drifted))
+
+    def _parts(
+        self, report: Report, baseline: Report | None
+    ) -> Iterator[tuple[str, Report, Report | None]]:
+        """Yield the samples of each slice, and those of the baseline."""
+        if self.slices is None:
+            return
+        rows, _ = parted(report.table, self.slices)
+        others: Mapping[str, Sequence[int]] = {}
+        if baseline is not None:
+            others, _ = parted(baseline.table, self.slices, required=False)
+        for value in sorted(rows):
+            before = None if baseline is None else baseline.selected(others.get(value, ()))
+            yield value, report.selected(rows[value]), before
 
     def _questions(
         self, report: Report, baseline: Report | None, indices: Sequence[int], suffix: str
@@ -258,7 +274,6 @@ class Gate(Constructed):
         if not rules:
             return
         summary = report.summary(*(rule.measure for rule in rules))[score_index]
-        worst, best = (None, None) if self.min_coverage is not None else (0.0, 1.0)
         for rule in rules:
             totals = summary[rule.measure].totals
             yield Question(
@@ -266,9 +281,9 @@ class Gate(Constructed):
                 rule.bound,
                 0.0,
                 totals,
-                Side(totals.counts(worst).low, totals.mean_with(worst)),
-                Side(totals.counts(best).high, totals.mean_with(best)),
-                totals.samples / totals.due if totals.due else None,
+                Side(totals.counts(0.0).low, totals.mean_with(0.0)),
+                Side(totals.counts(1.0).high, totals.mean_with(1.0)),
+                totals.due,
                 rule.at_most,
                 "" if summary.rewrite is None else summary.rewrite.sentence,
             )
@@ -277,10 +292,7 @@ class Gate(Constructed):
         score = comparison[comparison.after.methods[score_index].name]
         for measure in self._compared(comparison.after, score_index):
             totals = score[measure].totals
-            worst, best = totals, totals
-            if self.min_coverage is None:
-                worst, best = comparison.changes(score.name, measure)
-            due = totals.samples + score.gaps
+            worst, best = comparison.changes(score.name, measure)
             margin = self.margin or 0.0
             yield Question(
                 f"change of {score.method.label(measure)}",
@@ -289,7 +301,7 @@ class Gate(Constructed):
                 totals,
                 Side(worst.counts(least=-1.0).low, worst.mean),
                 Side(best.counts(least=-1.0).high, best.mean),
-                totals.samples / due if due else None,
+                totals.samples + score.gaps,
                 measure.lower_is_better,
                 "; ".join(comparison.drift),
             )
@@ -301,7 +313,7 @@ class Gate(Constructed):
         return [
             self._decided(
                 question,
-                check if check.p_fail is None else replace(check, p_fail_adjusted=next(adjusted)),
+                check if check.p_fail is None else replace(check, p_fail=next(adjusted)),
                 len(questions),
             )
             for question, check in zip(questions, tested, strict=True)
@@ -309,23 +321,20 @@ class Gate(Constructed):
 
     def _tested(self, question: Question) -> Check:
         """Return a check with its bounds and p-values, where anything can be decided."""
+        samples = question.measured.samples
         check = Check(
             question.rule,
             value=question.measured.mean,
-            samples=question.measured.samples,
-            coverage=question.coverage,
+            samples=samples,
+            coverage=samples / question.due if question.due else None,
         )
-        if self._problem(question):
-            return check
         (low, low_mean), (high, high_mean) = question.worst, question.best
+        if not samples:
+            return check
         if self.point:
             return replace(check, lower=low_mean, upper=high_mean)
         alpha = alpha_of(self.confidence)
-        p_above, p_below = question.p(low, above=True), question.p(high, above=False)
-        if question.at_most:
-            p_pass, p_fail = 0.0 if question.threshold >= 1 else p_below, p_above
-        else:
-            p_pass, p_fail = 0.0 if question.threshold <= question.least else p_above, p_below
+        p_pass, p_fail = question.p_values()
         return replace(
             check,
             lower=lower_bound(low, alpha, least=question.least),
@@ -336,31 +345,27 @@ class Gate(Constructed):
 
     def _decided(self, question: Question, check: Check, rules: int) -> Check:
         """Return a check with its outcome, and with why."""
+        if not check.samples:
+            return replace(check, reason=f"{question.label} has no sample with a value")
         alpha = alpha_of(self.confidence)
-        if check.lower is None or check.upper is None:
-            passes = fails = False
-        elif check.p_pass is None or check.p_fail_adjusted is None:
-            most = question.threshold + _ROUNDING * (1 if question.at_most else -1)
-            passes, fails = check.lower >= most, check.upper < most
-            if question.at_most:
-                passes, fails = check.upper <= most, check.lower > most
+        if check.p_pass is None or check.p_fail is None:
+            holds = [question.holds(mean) for mean in (check.lower, check.upper)]
+            passes, fails = all(holds), not any(holds)
         else:
-            passes, fails = check.p_pass <= alpha, check.p_fail_adjusted <= alpha
+            passes, fails = check.p_pass <= alpha, check.p_fail <= alpha
+        needed, missing = None, ""
         if passes:
             check = replace(check, outcome=Outcome.PASS)
         elif fails and not question.drift:
             check = replace(check, outcome=Outcome.FAIL)
-        needed, missing = None, ""
-        if check.outcome is Outcome.CANNOT_TELL:
+        else:
             needed, missing = self._missing(question, rules)
         return replace(check, reason=self._sentence(question, check, missing), needed=needed)
 
     def _sentence(self, question: Question, check: Check, missing: str) -> str:
-        if check.lower is None or check.upper is None:
-            return f"{question.label} {missing}"
         # Bounds are rounded outwards: they must not look better than they are.
-        low = question.shown(rounded_down(check.lower))
-        high = question.shown(-rounded_down(-check.upper))
+        low = question.shown(rounded_down(check.lower or 0.0))
+        high = question.shown(-rounded_down(-(check.upper or 0.0)))
         if check.outcome is Outcome.CANNOT_TELL:
             bounds = f"from {low} to {high}"
         else:
@@ -377,42 +382,27 @@ class Gate(Constructed):
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
         """Return how many samples would settle one of `rules`, and what is missing."""
-        if problem := self._problem(question):
-            return None, problem
         if question.drift:
             return None, "it does not fail while that is so"
         measured, threshold = question.measured, question.threshold
-        coverage = question.coverage or 0.0
         above = (measured.mean or 0.0) >= threshold
         side, mean = question.worst if above else question.best
         # Holm's method takes the full level for one rule, and no less than this for any.
         alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
         low, high = measured.counts(least=question.least)
-        if coverage < 1 and (
+        without = question.due - measured.samples
+        if without and (
             self.point
             or ((mean or 0.0) >= threshold) != above
             or question.p(low if above else high, above=above) <= alpha
         ):
-            return None, (
-                f"the {1 - coverage:.1%} of samples without a value decide it: score them, or "
-                "set min_coverage"
-            )
+            share = without / question.due
+            return None, f"the {share:.1%} of samples without a value decide it: score them"
         groups = groups_needed(side, threshold, alpha, least=question.least)
         if groups is None:
             return None, "more samples with this mean would not settle it"
-        needed = ceil(groups * round(measured.samples / coverage) / side.size)
+        needed = ceil(groups * question.due / side.size)
         return needed, f"about {counted(needed, 'sample')} with these values would settle it"
-
-    def _problem(self, question: Question) -> str:
-        """Return why nothing can be decided at all; "" where that is not so."""
-        if question.measured.mean is None or question.coverage is None:
-            return "has no sample with a value"
-        if self.min_coverage is not None and question.coverage < self.min_coverage:
-            return (
-                f"covers {question.coverage:.1%} of the samples that should have a value; "
-                f"required: {self.min_coverage:.1%}"
-            )
-        return ""
 
 
 @dataclass(frozen=True, repr=False)
