@@ -12,7 +12,7 @@ Holm's method. What has no value counts at its worst and at its best.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from math import ceil
@@ -246,7 +246,7 @@ class Gate(Constructed):
         if self.slices is None:
             return
         rows, _ = parted(report.table, self.slices)
-        others: Mapping[str, Sequence[int]] = {}
+        others: Mapping[str, Iterable[int]] = {}
         if baseline is not None:
             others, _ = parted(baseline.table, self.slices, required=False)
         for value in sorted(rows):
