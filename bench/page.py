@@ -147,7 +147,7 @@ def main() -> None:
     comparison.to_html()
     compared = process_time() - start
     start = process_time()
-    comparison.to_html(diagnoses=False)
+    comparison.to_html(diagnosis=False)
     undiagnosed = process_time() - start
     size = len(html.encode())
     packed = len(gzip.compress(html.encode(), 6))

@@ -155,22 +155,8 @@ class TestRuns:
         assert june.difference == pytest.approx(0.25)
         assert june.p_adjusted == pytest.approx(min(1.0, 2 * june.p))
         assert july.difference == 0
-        assert [len(row) for row in runs.rows] == [3] * 60
         assert "June" in str(runs)
         assert list(runs) == ["May", "June", "July"]
-
-    def test_rows_of_one_report_alone(self) -> None:
-        """A sample that only some reports have stands there, and nowhere else."""
-        report = report_of(10)
-        runs = Comparisons({"a": report[:6], "b": report[4:], "c": report[2:8]})
-        found = {
-            next(row.label for row in rows if row): [row is not None for row in rows]
-            for rows in runs.rows
-        }
-        assert found["q0"] == [True, False, False]
-        assert found["q9"] == [False, True, False]
-        assert found["q7"] == [False, True, True]
-        assert len(found) == 10
 
     def test_one_report_is_not_several(self) -> None:
         """It has nothing to stand beside."""

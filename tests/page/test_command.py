@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from fullrecall import Context, Report, compare
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
-from fullrecall.report import Comparisons
 
 
 def run(*arguments: object) -> Any:
@@ -45,25 +44,15 @@ def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> 
     assert page.read_text("utf-8") == comparison.to_html(title="Change")
 
 
-def test_several_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
-    """From three on they are runs, named by their files; a corpus diagnoses the last."""
-    third = saved["after"].with_name("third.jsonl")
-    third.write_bytes(saved["after"].read_bytes())
-    reports = [saved["before"], saved["after"], third]
-    assert run("page", *reports, "--title", "Both").exit_code == 0
-    written = (tmp_path / "third.html").read_text("utf-8")
-    runs = Comparisons({path.stem: Report.load(path) for path in reports})
-    assert written == runs.to_html(title="Both")
-    corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text('{"id": "d9", "text": "Now found"}\n', "utf-8")
-    assert run("page", *reports, "--title", "Both", "--corpus", corpus).exit_code == 0
-    told = diagnose(Report.load(third), corpus=[{"id": "d9", "text": "Now found"}])
-    written = (tmp_path / "third.html").read_text("utf-8")
-    assert written == runs.to_html(title="Both", diagnosis=told)
+def test_more_than_two_reports_are_refused(saved: dict[str, Path]) -> None:
+    """A page is of one report or of two."""
+    refused = run("page", saved["before"], saved["after"], saved["after"])
+    assert refused.exit_code == 2
+    assert "expected one report, or two, got 3" in refused.output
 
 
 def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> None:
-    """--corpus diagnoses one report, or both of a comparison."""
+    """--corpus diagnoses one report, or the later of two."""
     corpus, page = tmp_path / "corpus.jsonl", tmp_path / "page.html"
     corpus.write_text('{"id": "d9", "text": "Now found"}\n', "utf-8")
     loaded = {name: Report.load(path) for name, path in saved.items()}
@@ -77,7 +66,7 @@ def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> Non
     both = (saved["before"], saved["after"], "--corpus", corpus)
     assert run("page", *both, "-o", page).exit_code == 0
     comparison = compare(loaded["before"], loaded["after"])
-    expected = comparison.to_html(diagnoses=(causes["before"], causes["after"]))
+    expected = comparison.to_html(diagnosis=causes["after"])
     assert page.read_text("utf-8") == expected
 
 

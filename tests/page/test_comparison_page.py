@@ -10,30 +10,23 @@ from tests.page.page_source import Parsed, block, cells_of, rows_of
 
 from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall, nDCG
-from fullrecall.report import Comparisons
 from fullrecall.views.text import signed, signed_between
 
 
-def test_a_comparison_has_the_causes_of_both_sides(
+def test_a_comparison_has_the_causes_of_what_was_missed_after(
     report: Report, after: Report, diagnosis: Any
 ) -> None:
-    """What was missed before and after is counted apart, and each target has its side's cause."""
-    left = replace(diagnosis, misses=diagnosis.misses[1:])
+    """Shares and targets have them on the side of the report after alone."""
     comparison = compare(report, after)
-    page = comparison.to_html(diagnoses=(diagnosis, left))
-    text = " ".join(" ".join(Parsed(page).text).split())
-    assert "Beyond k A id_recall before 1 of 2 (50%) A id_recall after 0 of 1 (0%)" in text
-    sides = block(page, "details-0")[0]["x"]
+    page = comparison.to_html(diagnosis=replace(diagnosis, misses=diagnosis.misses[1:]))
+    shares = " ".join(" ".join(Parsed(page).text).split())
+    assert "A id_recall@2 1 of 1" in shares
     causes = [
         [target["u"] for result in side["f"] for target in result.get("t", []) if "u" in target]
-        for side in sides
+        for side in block(page, "details-0")[0]["x"]
     ]
-    assert [len(of_side) for of_side in causes] == [3, 2]
-    alone = comparison.to_html(diagnoses=(None, left))
-    shares = " ".join(" ".join(Parsed(alone).text).split())
-    assert "A id_recall@2 after 1 of 1" in shares
-    assert "0 of 0" not in shares  # a side that was not diagnosed is not shown
-    assert "Why it was missed" not in comparison.to_html(diagnoses=False)
+    assert [len(of_side) for of_side in causes] == [0, 2]
+    assert "Why it was missed" not in comparison.to_html(diagnosis=False)
 
 
 def test_a_comparison_has_both_sides(report: Report, after: Report) -> None:
@@ -124,8 +117,7 @@ def test_samples_of_one_report_alone_are_on_the_page(report: Report, fewer: Repo
     assert entries["tower"][0] is None
 
 
-@pytest.mark.parametrize("page_of", [compare, lambda a, b: Comparisons({"a": a, "b": b})])
-def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
+def test_a_comparison_answers_first() -> None:
     """The verdict, what it costs, what broke, what is mended, and slices of the change."""
 
     def made(failing: range) -> Report:
@@ -148,7 +140,7 @@ def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
         ]
         return evaluate(samples, IdRecall(), progress=False)
 
-    html = page_of(made(range(4)), made(range(2, 9))).to_html()
+    html = compare(made(range(4)), made(range(2, 9))).to_html()
     text = " ".join(" ".join(Parsed(html).text).split())
     assert "CANNOT TELL id_recall fell from 0.800 to 0.650: -.150 (95% interval" in text
     assert "A question costs the same: 6 contexts." in text

@@ -177,7 +177,7 @@ PAIRS = [
     for front in ("ink", "quiet", "accent", "found", "lacks", "warn")
     for ground in ("paper", "raised")
 ]
-PAIRS += [("mark-ink", "mark", 4.5), ("ink", "held", 4.5), ("edge", "paper", 3.0)]
+PAIRS += [("mark-ink", "mark", 4.5), ("edge", "paper", 3.0)]
 PAIRS += [(f"line-{n}", "paper", 3.0) for n in range(6)]
 
 

@@ -106,8 +106,10 @@ def test_targets_that_a_measure_leaves_out_are_named() -> None:
     """A target below the least grade is neither found nor missed by that measure."""
     sample = Sample(retrieved_context_ids=["b"], reference_context_ids={"a": 1, "b": 2})
     page = evaluate([sample], IdRecall()).to_html(measures=[Recall, Recall(min_grade=2)])
-    found = block(page, "details-0")[0]["x"][0]["f"][0]["t"]
-    assert [target.get("o") for target in found] == [[1], None]
+    (score,) = block(page, "index")["scores"]
+    assert [measure["least"] for measure in score["measures"]] == [None, 2]
+    targets = block(page, "details-0")[0]["x"][0]["f"][0]["t"]
+    assert [target.get("g", 1) for target in targets] == [1, 2]
 
 
 def test_a_measure_of_your_own_is_one_like_any(report: Report) -> None:
@@ -143,30 +145,6 @@ def test_evidence_is_placed_by_its_characters(report: Report) -> None:
     assert targets[0]["e"][0]["v"] is True
     assert "p" not in targets[1]["e"][0]
     assert targets[1]["e"][0]["v"] is False
-
-
-def test_characters_found_are_marked_in_the_reference(report: Report) -> None:
-    """SpanRecall says which characters of the reference were retrieved, at which rank."""
-    page = report.to_html()
-    target = block(page, "details-0")[0]["x"][0]["f"][1]["t"][0]
-    text = block(page, "texts-0")[target["t"]]
-    (start, end, rank), *_ = target["h"]
-    assert rank == 1
-    assert text[start:end].startswith("It was finished in 1889.")
-
-
-def test_places_without_a_text_are_not_marked() -> None:
-    """Offsets into a document are no offsets into the words "doc[0:400]"."""
-    from fullrecall import SpanRecall
-
-    sample = Sample(
-        user_input="?",
-        retrieved_contexts=[{"id": "c", "source": "doc", "start": 0, "end": 5}],
-        reference_contexts=[{"id": "r", "source": "doc", "start": 0, "end": 400}],
-    )
-    page = evaluate([sample], [SpanRecall()], progress=False).to_html()
-    target = block(page, "details-0")[0]["x"][0]["f"][0]["t"][0]
-    assert "h" not in target
 
 
 def test_causes_are_those_of_the_diagnosis(report: Report, diagnosis: Any) -> None:

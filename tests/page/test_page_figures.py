@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Any
 
 from tests.page.page_source import Parsed, block, cells_of, rows_of
 
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.measures import RR, Recall, nDCG
-from fullrecall.usage import Spent
 from fullrecall.views.page.charts import Curve, Figure, chart
 from fullrecall.views.text import between
 
@@ -92,14 +90,6 @@ def test_slices_stand_with_intervals_for_all_of_them(report: Report) -> None:
     assert "Slices" not in " ".join(Parsed(report.to_html()).text).split("Samples")[0]
 
 
-def test_the_head_says_who_judged_and_what_it_cost(report: Report) -> None:
-    """The judge, and the requests of the run."""
-    report.spent = Spent(calls=9, prompt_tokens=360, completion_tokens=120)
-    text = " ".join(" ".join(Parsed(report.to_html()).text).split())
-    assert "Judge a judge" in text
-    assert "Cost of this run 9 requests, 480 tokens" in text
-
-
 def test_means_are_over_groups_and_say_so(report: Report) -> None:
     """Two samples of one group count once: the page has the mean over groups, and a note."""
     samples = [
@@ -129,10 +119,8 @@ def test_bounds_stand_beside_a_mean_that_lacks_samples(report: Report) -> None:
 
 
 def test_a_chart_needs_two_ks() -> None:
-    """One point makes no curve; labels at the ends of curves do not lie on each other."""
+    """One point makes no curve."""
     assert chart([Curve("A", "a", 0, [Figure(5, 0.5, None)])]) is None
-    same = [Curve(name, name, 0, [Figure(1, 0.5, None), Figure(9, 0.5, None)]) for name in "ABC"]
-    drawn = chart(same)
+    drawn = chart([Curve("A", "a", 0, [Figure(1, 0.5, None), Figure(9, 0.5, None)])])
     assert drawn is not None
-    heights = sorted(curve.label_at[1] for curve in drawn.curves)
-    assert min(b - a for a, b in pairwise(heights)) >= 12
+    assert [y for _, y in drawn.dots(drawn.curves[0])] == [110.0, 110.0]

@@ -8,7 +8,6 @@ import pytest
 
 from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall
-from fullrecall.report import Comparisons
 
 pytestmark = pytest.mark.browser
 
@@ -20,8 +19,7 @@ PAGE_MEASURES = {
 }
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_what_turned_is_counted_and_filtered(opened: Any, *, several: bool) -> None:
+def test_what_turned_is_counted_and_filtered(opened: Any) -> None:
     """The first screen's counts are those of the filters that it leads to, by every measure."""
 
     def made(seed: int) -> Report:
@@ -36,10 +34,7 @@ def test_what_turned_is_counted_and_filtered(opened: Any, *, several: bool) -> N
         return evaluate(samples, IdRecall(), progress=False)
 
     before, after = made(1), made(3)
-    pages = (
-        Comparisons({"a": before, "b": made(2), "c": after}) if several else compare(before, after)
-    )
-    one = opened(pages.to_html())
+    one = opened(compare(before, after).to_html())
     for measure in ("Recall, all retrieved", "Recall @ 3", "Recall @ 1"):
         one.measure(measure)
         counts = {}
@@ -101,15 +96,3 @@ def test_targets_that_one_report_lacks_are_marked(opened: Any) -> None:
     assert "Compared over 2 targets that both reports have, of 3." in first
     assert first.count("not compared") == second.count("not compared") == 1
     assert "Not compared: no common targets." in one.page.locator(".detail").nth(1).inner_text()
-
-
-def test_runs_stand_beside_each_other(opened: Any, report: Report, after: Report) -> None:
-    """Three reports: means of each, changes since the first, and every sample in all three."""
-    one = opened(Comparisons({"May": report, "June": report, "July": after}).to_html())
-    lines = one.page.locator("table.runs tbody:visible tr").all_inner_texts()
-    assert [line.split()[1] for line in lines] == ["May", "June", "July"] * 3
-    assert "0.667 → 0.667 → 1.000" in one.page.locator(".sample-row").first.inner_text()
-    one.outcome("better")
-    assert one.labels() == ["tower"]
-    one.page.locator(".open").click()
-    assert one.page.locator(".side h3").all_inner_texts() == ["May", "June", "July"]

@@ -241,4 +241,4 @@ def _budget(bounds: dict[str, int | None], judge: str | None) -> Budget | None:
         return None
     if (judge or "").partition(":")[0] not in ("openai", "anthropic"):
         raise wrong("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")
-    return Budget(**bounds)
+    return Budget(calls=bounds["calls"], tokens=bounds["tokens"])

@@ -248,23 +248,23 @@ class Comparison(Shown, ByName[ScoreComparison]):
         self,
         path: str | Path | None = None,
         *,
-        diagnoses: tuple[Diagnosis | None, Diagnosis | None] | Literal[False] | None = None,
+        diagnosis: Diagnosis | Literal[False] | None = None,
         title: str | None = None,
     ) -> str:
         """Return the comparison as one HTML page, and write it to `path` if one is given.
 
         The page is whole, as that of `Report.to_html`. It answers first what fails now that did
         not, why, and what to change; then the differences with their intervals, the curves before
-        and after, slices, and every sample with both retrievals side by side. `diagnoses`, of the
-        report before and of the one after, say why each target was missed; None diagnoses the one
-        after by what it alone tells, False leaves it out.
+        and after, slices, and every sample with both retrievals side by side. `diagnosis`, of the
+        report after, says why each target was missed; None makes one by what the report alone
+        tells, False leaves it out.
         """
         from fullrecall.views import exports
         from fullrecall.views.page import comparison_page
 
-        if diagnoses is None:
-            diagnoses = None, diagnosed(self.after, self.measures)
-        page = comparison_page(self, diagnoses=diagnoses or (None, None), title=title)
+        if diagnosis is None:
+            diagnosis = diagnosed(self.after, self.measures)
+        page = comparison_page(self, diagnosis=diagnosis, title=title)
         return exports.written(page, path)
 
     @property
@@ -395,47 +395,6 @@ class Comparisons(Shown, Mapping[str, Report]):
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return plain_of(self, "baseline", "confidence", "comparisons")
-
-    @property
-    def rows(self) -> Iterator[tuple[Row | None, ...]]:
-        """Every sample in each report: those of the baseline, then those that only others have."""
-        names, tables = list(self), [report.table for report in self.values()]
-        numbers = np.full((len(self[self.baseline]), len(names)), -1)
-        numbers[:, names.index(self.baseline)] = np.arange(len(numbers))
-        new: dict[str, list[int]] = {}
-        for name, each in self.comparisons.items():
-            column = names.index(name)
-            numbers[each.pairing.before, column] = each.pairing.after
-            for row in each.pairing.only_after.tolist():
-                label = tables[column].label(row)
-                new.setdefault(label, [-1] * len(names))[column] = row
-        for line in (*numbers.tolist(), *new.values()):
-            pairs = zip(tables, line, strict=True)
-            yield tuple(table.row(row) if row >= 0 else None for table, row in pairs)
-
-    @uncollected()
-    def to_html(
-        self,
-        path: str | Path | None = None,
-        *,
-        diagnosis: Diagnosis | Literal[False] | None = None,
-        title: str | None = None,
-    ) -> str:
-        """Return the reports as one HTML page, and write it to `path` if one is given.
-
-        The page is whole, as that of `Report.to_html`. It answers first what fails in the last
-        report that did not in the first, why, and what to change; then the means of each report
-        with their intervals, their changes since the first, slices, and every sample in all of
-        them. `diagnosis` is that of the last report; None makes one by what it alone tells, False
-        leaves it out.
-        """
-        from fullrecall.views import exports
-        from fullrecall.views.page import runs_page
-
-        if diagnosis is None:
-            diagnosis = diagnosed(self[list(self)[-1]], self.measures)
-        page = runs_page(self, diagnosis=diagnosis or None, title=title)
-        return exports.written(page, path)
 
     def __str__(self) -> str:
         return super().__str__().rstrip("\n")

@@ -1,5 +1,5 @@
 """Reports as web pages: one file each, which fetches nothing and works without a server."""
 
-from fullrecall.views.page.page import comparison_page, report_page, runs_page
+from fullrecall.views.page.page import comparison_page, report_page
 
-__all__ = ["comparison_page", "report_page", "runs_page"]
+__all__ = ["comparison_page", "report_page"]

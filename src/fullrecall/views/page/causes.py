@@ -6,7 +6,7 @@ retrieved is a miss of each: counts of different scores do not add up.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
 
 class Share(NamedTuple):
-    """How many of the `total` misses of one score, on one side of a page, have a cause: `missed`.
+    """How many of the `total` misses of one score have a cause: `missed`.
 
     `label` is the score's name as it was diagnosed, such as `id_recall@5`.
     """
 
     column: Column
     label: str
-    side: int
     missed: int
     total: int
 
@@ -40,37 +39,33 @@ class CauseLine(NamedTuple):
     @property
     def rank(self) -> tuple[float, str]:
         """What causes are sorted by: the largest share first."""
-        return -max(share.missed / share.total for share in self.shares if share.total), self.cause
+        return -max(share.missed / share.total for share in self.shares), self.cause
 
 
 class Causes:
-    """The causes of a diagnosis of each side, each with a number, by what was missed."""
+    """The causes of a diagnosis of the last report, each with a number, by what was missed."""
 
-    def __init__(self, diagnoses: Sequence[Diagnosis | None], columns: Sequence[Column]) -> None:
-        self._of: dict[tuple[int, int, str], dict[str, Diagnosed]] = {}
-        counts: Counter[tuple[str, int, int]] = Counter()
-        labels: dict[int, set[str]] = {}
-        fixes: dict[str, str] = {}
-        for side, diagnosis in enumerate(diagnoses):
-            if diagnosis is None:
-                continue
-            fixes |= {str(cause): fix for cause, fix in diagnosis.fixes.items()}
-            for miss, nth in _placed(diagnosis, columns):
-                counts[str(miss.cause), nth, side] += 1
-                labels.setdefault(nth, set()).add(miss.score)
-                self._of.setdefault((side, nth, miss.sample), {})[miss.target] = miss
+    def __init__(self, diagnosis: Diagnosis | None, columns: Sequence[Column]) -> None:
+        self._of: defaultdict[tuple[int, str], dict[str, Diagnosed]] = defaultdict(dict)
+        counts: Counter[tuple[str, int]] = Counter()
+        labels: defaultdict[int, set[str]] = defaultdict(set)
+        for miss, nth in () if diagnosis is None else _placed(diagnosis, columns):
+            counts[str(miss.cause), nth] += 1
+            labels[nth].add(miss.score)
+            self._of[nth, miss.sample][miss.target] = miss
         self.labels = frozenset().union(*labels.values())
-        """The names of the scores that were diagnosed, as the diagnoses have them."""
-        scores = {
-            nth: (columns[nth], next(iter(of)) if len(of) == 1 else columns[nth].method.name)
+        """The names of the scores that were diagnosed, as the diagnosis has them."""
+        names = {
+            nth: next(iter(of)) if len(of) == 1 else columns[nth].method.name
             for nth, of in sorted(labels.items())
         }
-        self.lines = _lines(counts, fixes, scores, len(diagnoses))
+        fixes = {} if diagnosis is None else {str(c): fix for c, fix in diagnosis.fixes.items()}
+        self.lines = _lines(counts, columns, names, fixes)
         self._numbers = {line.cause: number for number, line in enumerate(self.lines)}
 
-    def of(self, side: int, nth: int, sample: str) -> Mapping[str, Diagnosed]:
+    def of(self, nth: int, sample: str) -> Mapping[str, Diagnosed]:
         """Return the misses of a sample by the `nth` score, each by the label of its target."""
-        return self._of.get((side, nth, sample), {})
+        return self._of.get((nth, sample), {})
 
     def number(self, miss: Diagnosed) -> int:
         """Return the number of the cause of a miss."""
@@ -78,21 +73,20 @@ class Causes:
 
 
 def _lines(
-    counts: Counter[tuple[str, int, int]],
+    counts: Counter[tuple[str, int]],
+    columns: Sequence[Column],
+    names: Mapping[int, str],
     fixes: Mapping[str, str],
-    scores: Mapping[int, tuple[Column, str]],
-    sides: int,
 ) -> list[CauseLine]:
     """Return each cause with its shares, the largest share first."""
-    totals: Counter[tuple[int, int]] = Counter()
-    for (_, nth, side), count in counts.items():
-        totals[nth, side] += count
+    totals = Counter[int]()
+    for (_, nth), count in counts.items():
+        totals[nth] += count
     lines = []
-    for cause in {cause for cause, _, _ in counts}:
+    for cause in {cause for cause, _ in counts}:
         shares = tuple(
-            Share(column, label, side, counts[cause, nth, side], totals[nth, side])
-            for nth, (column, label) in scores.items()
-            for side in range(sides)
+            Share(columns[nth], label, counts[cause, nth], totals[nth])
+            for nth, label in names.items()
         )
         lines.append(CauseLine(cause, cause.replace("_", " "), shares, fixes.get(cause, "")))
     return sorted(lines, key=lambda line: line.rank)

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from fullrecall.views.page.readings import Cell, Reading
 
 MOST_ROWS = 10_000
-"""Samples of which a page holds all."""
-
-FROM_MORE = 2_000
-"""Samples that a page of more holds."""
+"""Samples that a page holds."""
 
 Kept: TypeAlias = "tuple[tuple[float, ...], int, Rows, Sequence[Reading]]"
 """A sample with what it is kept by, the least first, and its position."""
@@ -50,7 +47,6 @@ class Census:
         choices, columns = len(subject.choices), len(subject.columns)
         self._choice = choice
         self._last = len(subject.reports) - 1
-        self._is_partial = subject.count > MOST_ROWS
         self._fails = [Counter[tuple[bool | None, bool | None]]() for _ in range(choices)]
         self._kept: list[Kept] = []
         self.misses = [[Misses(0, 0)] * choices for _ in range(columns)]
@@ -74,23 +70,22 @@ class Census:
         self.unscored += bool(last) and all(
             cell.compared.status is Status.UNSCORED for cell in last
         )
-        key = self._key(readings, last) if self._is_partial else ()
-        self._kept.append((key, self.samples, rows, readings))
-        if self._is_partial and len(self._kept) > MOST_ROWS:
+        self._kept.append((self._key(readings, last), self.samples, rows, readings))
+        if len(self._kept) > 2 * MOST_ROWS:
             self._kept = self._least()
         self.samples += 1
 
     def _key(self, readings: Sequence[Reading], last: Sequence[Cell]) -> tuple[float, ...]:
-        """Return the lowest value and the misses of a sample; of several reports, its change."""
+        """Return the lowest value and the misses of a sample; of two reports, its change."""
         if self._last:
-            changes = [reading.change(self._choice, self._last) for reading in readings]
+            changes = [reading.change(self._choice) for reading in readings]
             return (min((-abs(each) for each in changes if each is not None), default=1.0),)
         values = [cell.values[self._choice] for cell in last]
         missed = max((cell.misses[self._choice].missed for cell in last), default=0)
         return min((value for value in values if value is not None), default=2.0), -missed
 
     def _least(self) -> list[Kept]:
-        return nsmallest(FROM_MORE, self._kept, key=lambda kept: kept[:2])
+        return nsmallest(MOST_ROWS, self._kept, key=lambda kept: kept[:2])
 
     def turns(self) -> list[Turns]:
         """Return what became of the samples by each choice."""
@@ -98,9 +93,9 @@ class Census:
 
     def chosen(self) -> tuple[list[Kept], str]:
         """Return the samples that the page holds, in their order, and what they are of too many."""
-        if not self._is_partial:
-            return self._kept, ""
         kept = sorted(self._least(), key=lambda each: each[1])
+        if len(kept) == self.samples:
+            return kept, ""
         which = "those that changed most" if self._last else "those with the lowest scores"
         return kept, (
             f"The table below holds {len(kept):,} of {self.samples:,} samples: {which}. What is "

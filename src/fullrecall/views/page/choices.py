@@ -1,8 +1,8 @@
-"""What a page is of: its reports with the scores that all have, and the measures to choose from."""
+"""What a page is of: one report or two, with the scores that it shows, and measures to choose."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -12,7 +12,7 @@ from fullrecall.result import Method
 if TYPE_CHECKING:
     from fullrecall.measures.budgets import Unit
     from fullrecall.report.report import Report
-    from fullrecall.results.change import Difference
+    from fullrecall.results.comparison import Comparison
     from fullrecall.table.row import Row
 
 Rows: TypeAlias = "tuple[Row | None, ...]"
@@ -45,23 +45,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Subject:
-    """The reports of a page by their names, the first one made first; one has no name.
-
-    `rows` returns every sample in each of them, `count` says how many there are at most, `group`
-    names that of a sample by its index. `changes` returns the difference of each later report from
-    the first, by the name of a score and a measure. `drift` says what else differs between them.
-    """
+    """One report, which has no name, or two by their names, with their comparison."""
 
     reports: Mapping[str, Report]
     columns: Sequence[Column]
     choices: Sequence[Choice]
-    rows: Callable[[], Iterable[Rows]]
-    count: int
-    group: Callable[[int, Rows], str | None]
-    changes: Callable[[str, Measure], Sequence[Difference]]
-    confidence: float
-    notes: Sequence[str]
-    drift: Sequence[str] = ()
+    comparison: Comparison | None = None
 
     @property
     def names(self) -> list[str]:
@@ -72,6 +61,11 @@ class Subject:
     def last(self) -> Report:
         """The report that was made last."""
         return self.reports[self.names[-1]]
+
+    @property
+    def rows(self) -> Iterable[Rows]:
+        """Every sample in each of the reports."""
+        return ((row,) for row in self.last) if self.comparison is None else self.comparison.rows
 
     def labels(self, choice: int) -> list[str]:
         """Return the name of each score by its measure of a choice, such as `id_recall@5`."""
@@ -113,9 +107,9 @@ class Family(NamedTuple):
 
 
 def columns(methods: Sequence[Method], positions: Sequence[tuple[int, ...]]) -> list[Column]:
-    """Return the columns of `methods`, lettered from A to Z, then from AA on."""
+    """Return the columns of `methods`, lettered from A on."""
     return [
-        Column(_letter(nth), method, numbers)
+        Column(chr(ord("A") + nth), method, numbers)
         for nth, (method, numbers) in enumerate(zip(methods, positions, strict=True))
     ]
 
@@ -127,11 +121,6 @@ def choices(methods: Sequence[Method], measures: Sequence[Measure] = ()) -> list
     heads = [method.headline for method in methods]
     cuts = [Choice(tuple(head @ k for head in heads)) for k in DEFAULT_KS]
     return [*cuts, Choice(tuple(heads))]
-
-
-def _letter(nth: int) -> str:
-    first, last = divmod(nth, 26)
-    return (_letter(first - 1) if first else "") + chr(ord("A") + last)
 
 
 def _label(measure: Measure) -> str:

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.views.html import table, visible
+from fullrecall.views.page.charts import path
 from fullrecall.views.text import replaced
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def _environment() -> Environment:
         "title_text": replaced,
         "table": table,
         "count": lambda count: f"{count:,}",
+        "path": path,
     }
     return environment
 

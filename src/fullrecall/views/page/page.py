@@ -1,4 +1,4 @@
-"""The page of one report or of several: what it says first, its tables, and all of its samples."""
+"""The page of a report or a comparison: what it says first, its tables, and all of its samples."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import comparison_notes
 from fullrecall.views.page.causes import Causes
 from fullrecall.views.page.census import Census
-from fullrecall.views.page.choices import Rows, Subject, choices, columns
+from fullrecall.views.page.choices import Subject, choices, columns
 from fullrecall.views.page.document import rendered
-from fullrecall.views.page.head import about, cost_sentence, leak_verdicts, verdict
-from fullrecall.views.page.readings import Reader
+from fullrecall.views.page.head import cost_sentence, leak_verdicts, verdict
+from fullrecall.views.page.readings import readings_of
 from fullrecall.views.page.samples import PER_BLOCK, Samples
 from fullrecall.views.page.slices import Slicer
 from fullrecall.views.page.tables import tables
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
-    from fullrecall.results.comparison import Comparison, Comparisons
+    from fullrecall.results.comparison import Comparison
     from fullrecall.results.summary import Summary
 
 
@@ -34,26 +34,16 @@ def report_page(
     title: str | None = None,
 ) -> str:
     """Return the page of `report` as HTML; see `Report.to_html`."""
-    groups = report.table.groups
-    subject = Subject(
-        {"": report},
-        columns(report.methods, [(nth,) for nth in range(len(report.methods))]),
-        choices(report.methods, measures),
-        lambda: ((row,) for row in report.rows),
-        len(report),
-        lambda position, _: groups[position],
-        lambda *_: (),
-        CONFIDENCE,
-        (),
-    )
-    summary = report.summary(*measures)
-    return _page(subject, [diagnosis or None], title or "Context recall", summary)
+    positions = [(nth,) for nth in range(len(report.methods))]
+    offered = choices(report.methods, measures)
+    subject = Subject({"": report}, columns(report.methods, positions), offered)
+    return _page(subject, diagnosis or None, title or "Context recall", report.summary(*measures))
 
 
 def comparison_page(
     comparison: Comparison,
     *,
-    diagnoses: tuple[Diagnosis | None, Diagnosis | None] = (None, None),
+    diagnosis: Diagnosis | Literal[False] = False,
     title: str | None = None,
 ) -> str:
     """Return the page of `comparison` as HTML; see `Comparison.to_html`."""
@@ -62,65 +52,28 @@ def comparison_page(
         {"before": comparison.before, "after": comparison.after},
         columns(methods, [comparison.score_indices[score.name] for score in comparison]),
         choices(methods, comparison.measures),
-        lambda: comparison.rows,
-        max(len(comparison.before), len(comparison.after)),
-        _group,
-        lambda score, measure: [comparison[score][measure]],
-        comparison.confidence,
-        comparison_notes(comparison),
-        comparison.drift,
+        comparison,
     )
-    return _page(subject, diagnoses, title or "Context recall, before and after")
-
-
-def runs_page(
-    runs: Comparisons, *, diagnosis: Diagnosis | None = None, title: str | None = None
-) -> str:
-    """Return the page of `runs` as HTML; see `Comparisons.to_html`."""
-    names = [[method.name for method in report.methods] for report in runs.values()]
-    positions = [tuple(of.index(method.name) for of in names) for method in runs.scores]
-    subject = Subject(
-        dict(runs),
-        columns(runs.scores, positions),
-        choices(runs.scores, runs.measures),
-        lambda: runs.rows,
-        max(map(len, runs.values())),
-        _group,
-        lambda score, measure: list(runs.changes(score, measure).values()),
-        runs.confidence,
-        [
-            f"{name}: {note}"
-            for name, comparison in runs.comparisons.items()
-            for note in comparison_notes(comparison)[:1]
-        ],
-        [
-            f"{name}: {sentence}"
-            for name, comparison in runs.comparisons.items()
-            for sentence in comparison.drift
-        ],
-    )
-    diagnoses = [*[None] * (len(runs) - 1), diagnosis]
-    return _page(subject, diagnoses, title or "Context recall, run by run")
+    return _page(subject, diagnosis or None, title or "Context recall, before and after")
 
 
 def _page(
     subject: Subject,
-    diagnoses: Sequence[Diagnosis | None],
+    diagnosis: Diagnosis | None,
     title: str,
     summary: Summary | None = None,
 ) -> str:
-    causes = Causes(diagnoses, subject.columns)
-    first, diagnosis = subject.first_shown(causes.labels), diagnoses[-1]
+    causes = Causes(diagnosis, subject.columns)
+    first = subject.first_shown(causes.labels)
     census, slicer = Census(subject, first), Slicer(subject, first)
-    reader = Reader(subject)
-    for position, rows in enumerate(subject.rows()):
-        readings = reader.read(rows)
+    for rows in subject.rows:
+        readings = readings_of(subject, rows)
         census.add(rows, readings)
-        sample = next(row for row in rows if row is not None).sample
-        slicer.add(sample, subject.group(position, rows), readings)
+        slicer.add(rows, readings)
     groupings, looked_at = slicer.groupings()
     turns, (chosen, partly) = census.turns(), census.chosen()
-    samples, leaks = Samples(causes, groupings), leak_verdicts(subject)
+    samples = Samples(causes, groupings, len(subject.reports) - 1)
+    leaks = leak_verdicts(subject)
     index = {
         **_index(subject, causes),
         "first": first,
@@ -148,8 +101,7 @@ def _page(
         groupings=groupings,
         looked_at=looked_at,
         notes=list(_notes(subject, summary, first)),
-        cost=cost_sentence(subject),
-        about=about(subject.last) if summary is not None else [],
+        cost=cost_sentence(subject, summary),
         stopped=[(name, each.stopped) for name, each in subject.reports.items() if each.stopped],
         **tables(subject, summary, census.misses),
     )
@@ -165,7 +117,11 @@ def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
                 "letter": column.letter,
                 "name": column.method.name,
                 "measures": [
-                    {"label": column.method.label(measure), "k": measure.amount}
+                    {
+                        "label": column.method.label(measure),
+                        "k": measure.amount,
+                        "least": measure.parameters.get("min_grade"),
+                    }
                     for measure in (choice.measures[nth] for choice in subject.choices)
                 ],
             }
@@ -178,7 +134,7 @@ def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
 
 def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[str]:
     if summary is None:
-        yield from subject.notes
+        yield from () if subject.comparison is None else comparison_notes(subject.comparison)
         return
     measures = subject.choices[choice].measures
     for label, score, measure in zip(subject.labels(choice), summary, measures, strict=True):
@@ -189,9 +145,3 @@ def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[s
                 f"{estimate.samples:,} samples; each group counts once, by the mean of its samples"
             )
     yield from summary_notes(summary)
-
-
-def _group(_: int, rows: Rows) -> str | None:
-    """Return the group of a sample: that of the first report that knows one."""
-    groups = (row.sample.group for row in rows if row is not None)
-    return next((group for group in groups if group is not None), None)

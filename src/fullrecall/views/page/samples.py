@@ -35,10 +35,14 @@ _encoded = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 class Samples:
-    """The samples of a page, in the order in which they are added."""
+    """The samples of a page, in the order in which they are added.
 
-    def __init__(self, causes: Causes, groupings: Sequence[Grouping]) -> None:
+    Causes are of the report on the `last` side.
+    """
+
+    def __init__(self, causes: Causes, groupings: Sequence[Grouping], last: int) -> None:
         self._causes = causes
+        self._last = last
         self._groupings = groupings
         self._details: list[dict[str, Any]] = []
         self._contexts: dict[tuple[Any, ...], int] = {}
@@ -140,13 +144,12 @@ class Samples:
     def _result(
         self, row: Row, reading: Reading, side: int, nth: int, causes: set[tuple[int, int]]
     ) -> dict[str, Any]:
-        cell, misses = reading.cells[side], self._causes.of(side, nth, row.label)
-        result, left_out = cell.result, _left_out(reading, cell)
+        cell = reading.cells[side]
+        result = cell.result
+        misses = self._causes.of(nth, row.label) if side == self._last else {}
         targets = []
-        for index, (finding, ranked) in enumerate(zip(result.findings, result.ranked, strict=True)):
+        for finding, ranked in zip(result.findings, result.ranked, strict=True):
             target = self._target(finding, ranked, row.sample)
-            if left_out[index]:
-                target["o"] = left_out[index]
             if cell.compared is not result and finding.target not in cell.compared.targets:
                 target["y"] = 1
             miss = misses.get(finding.target.label)
@@ -178,7 +181,6 @@ class Samples:
             v=self._text(finding.verdict or None),
             a=_rounded(finding.agreement),
             e=evidence or None,
-            h=_retrieved_ranges(finding, sample) or None,
         )
 
     def _evidence(self, item: Evidence, contexts: Sequence[Context]) -> dict[str, Any]:
@@ -200,40 +202,6 @@ class Samples:
 def _values(cell: Cell) -> list[Any]:
     values = [None if value is None else round(value, 6) for value in cell.values]
     return [cell.compared.status, values, [misses.missed for misses in cell.misses]]
-
-
-def _left_out(reading: Reading, cell: Cell) -> list[list[int]]:
-    """Return for each target the choices whose measure does not count it."""
-    findings = cell.result.findings
-    left_out: list[list[int]] = [[] for _ in findings]
-    for choice, measure in enumerate(reading.measures):
-        counted = measure.countable(findings)
-        if counted is not findings:
-            targets = {finding.target for finding in counted}
-            for index, finding in enumerate(findings):
-                if finding.target not in targets:
-                    left_out[index].append(choice)
-    return left_out
-
-
-def _retrieved_ranges(finding: Finding, sample: Sample) -> list[list[int]]:
-    """Return which characters of the target's text were retrieved, with the rank of each range.
-
-    Nothing where its text is not what the offsets count in: a place without a text, or one of
-    several alternatives.
-    """
-    if not finding.evidence or len(finding.target.any_of) != 1:
-        return []
-    for group in sample.reference_contexts or ():
-        for context in group:
-            start, text = context.start, context.text
-            if text is None or (start is not None and (context.end or 0) - start != len(text)):
-                return []
-    label = finding.target.label
-    spans = [
-        (_range(label, item.target_start, item.target_end), item.rank) for item in finding.evidence
-    ]
-    return [[*span, rank] for span, rank in spans if span is not None]
 
 
 def _range(text: str | None, start: int | None, end: int | None) -> tuple[int, int] | None:

@@ -18,7 +18,7 @@ from fullrecall.views.text import between, one_line, shown, signed, signed_betwe
 
 if TYPE_CHECKING:
     from fullrecall.sample import Sample
-    from fullrecall.views.page.choices import Subject
+    from fullrecall.views.page.choices import Rows, Subject
     from fullrecall.views.page.readings import Reading
 
 MOST_FIELDS = 8
@@ -57,28 +57,27 @@ class Slicer:
     def __init__(self, subject: Subject, choice: int) -> None:
         self._subject = subject
         self._choice = choice
-        self._last = len(subject.reports) - 1
+        self._is_change = len(subject.reports) > 1
         self._values: list[list[float | None]] = []
         self._groups: list[str | None] = []
         self._rows: dict[str, dict[str, list[int]]] = {}
-        self._too_many: set[str] = set()
 
-    def add(self, sample: Sample, group: str | None, readings: Sequence[Reading]) -> None:
+    def add(self, rows: Rows, readings: Sequence[Reading]) -> None:
         """Add a sample by its values of each field."""
-        choice, last = self._choice, self._last
+        sample = next(row for row in rows if row is not None).sample
         for field in fields((sample,)):
-            if field in self._too_many:
-                continue
-            rows = self._rows.setdefault(field, {})
             for value in values_of(sample, field):
-                rows.setdefault(value, []).append(len(self._groups))
-            if len(rows) > _MOST_KINDS:
-                self._too_many.add(field)
-                del self._rows[field]
-        self._groups.append(group)
-        self._values.append(
-            [each.change(choice, last) if last else each.value(choice) for each in readings]
-        )
+                kinds = self._rows.setdefault(field, {})
+                kinds.setdefault(value, []).append(len(self._values))
+        groups = (row.sample.group for row in rows if row is not None)
+        self._groups.append(next((group for group in groups if group is not None), None))
+        self._values.append([self._value(reading) for reading in readings])
+
+    def _value(self, reading: Reading) -> float | None:
+        """Return the value of one report, or the change from before to after; None for none."""
+        if self._is_change:
+            return reading.change(self._choice)
+        return reading.cells[0].values[self._choice]
 
     def groupings(self) -> tuple[list[Grouping], int]:
         """Return the fields that part the samples into two kinds at least, and all means' number.
@@ -91,7 +90,8 @@ class Slicer:
         looked_at = len(self._subject.columns) * sum(map(len, parts.values()))
         level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
         values = np.array(self._values, np.float64).reshape(-1, len(self._subject.columns))
-        codes = codes_of(self._groups)
+        table = self._subject.last.table
+        codes = codes_of(self._groups) if self._is_change else table.group_codes
         groupings = []
         for nth, (field, rows_of) in enumerate(parts.items()):
             slices = [
@@ -114,7 +114,7 @@ class Slicer:
             due=np.zeros(len(rows), np.bool_),
             groups=None if codes is None else codes[rows],
         )
-        interval = totals.interval(level, least=-1.0 if self._last else 0.0)
+        interval = totals.interval(level, least=-1.0 if self._is_change else 0.0)
         samples = totals.samples
         return Slice(value, totals.mean, interval, samples, len(rows) - samples)
 
@@ -122,8 +122,8 @@ class Slicer:
         slices.sort(key=lambda of: (of[0].mean is None, of[0].mean or 0.0, of[0].value))
         more = len(slices) - MOST_VALUES
         note = f"The lowest means come first; {more:,} more are not shown."
-        heads = [*self._subject.labels(self._choice), "Compared" if self._last else "Scored"]
-        kind = "not compared" if self._last else "without a score"
+        heads = [*self._subject.labels(self._choice), "Compared" if self._is_change else "Scored"]
+        kind = "not compared" if self._is_change else "without a score"
         lines = []
         for number, of_value in enumerate(slices[:MOST_VALUES]):
             value, _, _, samples, without = of_value[0]
@@ -134,5 +134,5 @@ class Slicer:
         return Grouping(field, [of_value[0].value for of_value in slices[:MOST_VALUES]], sheet)
 
     def _cell(self, part: Slice) -> Cell:
-        mean, span = (signed, signed_between) if self._last else (shown, between)
+        mean, span = (signed, signed_between) if self._is_change else (shown, between)
         return Cell(mean(part.mean), small=span(part.interval) if part.interval else "")

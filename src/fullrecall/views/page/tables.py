@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fullrecall.measures import Measure
     from fullrecall.results.bounds import Interval
     from fullrecall.results.change import Difference
+    from fullrecall.results.comparison import Comparison
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
     from fullrecall.views.page.choices import Column, Subject
     from fullrecall.views.page.readings import Misses
@@ -44,12 +45,14 @@ def tables(
 
     `summary` is that of a page of one report, None on one of several.
     """
-    if summary is None:
-        panels = list(_changed_panels(subject))
-        return {"overview": _changes_sheet(subject), "panels": panels, "funnel": None}
+    if subject.comparison is not None:
+        panels = list(_changed_panels(subject, subject.comparison))
+        overview = _changes_sheet(subject, subject.comparison)
+        return {"overview": overview, "panels": panels, "funnel": None}
+    assert summary is not None  # noqa: S101 - a page without a comparison has one
     return {
         "overview": _scores_sheet(subject, summary, misses),
-        "panels": [*_panels(subject, summary), *_over_calls(subject, summary)],
+        "panels": list(_panels(subject, summary)),
         "funnel": _funnel_sheet(summary),
     }
 
@@ -86,28 +89,25 @@ def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> lis
     ]
 
 
-def _changes_sheet(subject: Subject) -> Sheet:
-    """Return each later report against the first: a section for each choice.
-
-    Of more than two reports each has its line, the first one too.
-    """
+def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:
+    """Return a comparison: a section for each choice, a line for each score."""
     differences = [
-        each
+        score[measure]
         for choice in subject.choices
-        for column, measure in zip(subject.columns, choice.measures, strict=True)
-        for each in subject.changes(column.method.name, measure)
+        for score, measure in zip(comparison, choice.measures, strict=True)
     ]
     end = _end(differences)
-    _, _, _, percent, *counts = difference_heads(subject.confidence)
+    _, _, _, percent, *counts = difference_heads(comparison.confidence)
     heads = ["Difference", f"-{end:g} to +{end:g}", percent, "Before", "After", *counts]
     heads.append("Compared")
     sections = [
         Section(
             choice.label,
             [
-                line
-                for column, measure in zip(subject.columns, choice.measures, strict=True)
-                for line in _change_lines(subject, column, measure, heads, end)
+                Line(_label(column, measure), _labeled(_change_cells(score[measure], end), heads))
+                for column, score, measure in zip(
+                    subject.columns, comparison, choice.measures, strict=True
+                )
             ],
         )
         for choice in subject.choices
@@ -115,89 +115,55 @@ def _changes_sheet(subject: Subject) -> Sheet:
     return Sheet(heads, sections, corner="Score", sides=f"lrll{'r' * (len(heads) - 3)}")
 
 
-def _change_lines(
-    subject: Subject, column: Column, measure: Measure, heads: Sequence[str], end: float
-) -> Iterator[Line]:
-    label, several = _label(column, measure), len(subject.names) > 2  # noqa: PLR2004 - before and after
-    if several:
-        mean = next(iter(subject.reports.values())).summary(measure)[column.method.name][measure]
-        cells = [Cell(""), Cell("", bar=Bar(-end, end, None, None)), *[Cell("")] * (len(heads) - 2)]
-        cells[4], cells[-1] = Cell(shown(mean.mean)), Cell(f"{mean.samples:,}")
-        label = label._replace(small=label.text)
-        yield Line(label._replace(text=subject.names[0]), _labeled(cells, heads))
-    for name, change in zip(
-        subject.names[1:], subject.changes(column.method.name, measure), strict=True
-    ):
-        before, after, difference, interval, *others = difference_cells(change)
-        axis = Cell("", bar=_bar(change.difference, change.interval, -end, end))
-        compared = Cell(f"{change.samples:,}")
-        cells = [difference, axis, interval, before, after, *others, compared]
-        yield Line(label._replace(text=name) if several else label, _labeled(cells, heads))
+def _change_cells(change: Difference, end: float) -> list[Cell]:
+    before, after, difference, interval, *others = difference_cells(change)
+    axis = Cell("", bar=_bar(change.difference, change.interval, -end, end))
+    return [difference, axis, interval, before, after, *others, Cell(f"{change.samples:,}")]
 
 
 def _panels(subject: Subject, summary: Summary) -> Iterator[Panel]:
     """Yield a chart for each measure that is offered at several ks, with a curve for each score."""
     for family, numbers in subject.families.items():
-        figures = [
-            [
+        curves = []
+        for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True)):
+            figures = [
                 Figure(k, score[cut].mean, score[cut].interval)
                 for k, cut in family.amounts(score).items()
             ]
-            for score in summary
-        ]
-        drawn = chart(_scores_curves(subject, figures), family.unit)
+            curves.append(Curve(column.letter, column.method.name, nth % STYLES, figures))
+        drawn = chart(curves, family.unit)
         if drawn is not None:
             caption = f"Mean of {family.measure!r} @ {family.unit or 'k'}"
             yield Panel(drawn, caption, _panel_sheet(drawn, {}), numbers)
 
 
-def _over_calls(subject: Subject, summary: Summary) -> Iterator[Panel]:
-    """Yield a chart over calls, where agents made several and nobody asked."""
-    if any(family.unit == "calls" for family in subject.families):
-        return
-    curves = [() if score.over_calls is None else score.over_calls.means for score in summary]
-    figures = [[Figure(n, mean, None) for n, mean in enumerate(means, 1)] for means in curves]
-    drawn = chart(_scores_curves(subject, figures), "calls") if any(curves) else None
-    if drawn is not None:
-        everywhere = range(len(subject.choices))
-        yield Panel(drawn, "Mean over calls", _panel_sheet(drawn, {}), list(everywhere))
-
-
-def _scores_curves(subject: Subject, figures: Sequence[Sequence[Figure]]) -> list[Curve]:
-    """Return a curve for each score of one report."""
-    return [
-        Curve(column.letter, column.method.name, nth % STYLES, of)
-        for nth, (column, of) in enumerate(zip(subject.columns, figures, strict=True))
-    ]
-
-
-def _changed_panels(subject: Subject) -> Iterator[Panel]:
-    """Yield a chart for each measure at several ks and each score, with a curve a report."""
+def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[Panel]:
+    """Yield a chart for each measure at several ks and each score: before and after."""
     for family, numbers in subject.families.items():
-        for nth, column in enumerate(subject.columns):
-            name = column.method.name
+        for nth, score in enumerate(comparison):
             cuts = family.amounts(choice.measures[nth] for choice in subject.choices)
-            changes = {k: subject.changes(name, cut) for k, cut in cuts.items()}
-            first = [Figure(k, of[0].before, None) for k, of in changes.items()]
-            curves = [Curve("", subject.names[0], _BEFORE, first, hollow=True)]
-            for later, report in enumerate(subject.names[1:]):
-                figures = [Figure(k, of[later].after, None) for k, of in changes.items()]
-                curves.append(Curve("", report, later % (STYLES - 1), figures))
+            changes = {k: score[cut] for k, cut in cuts.items()}
+            before = [Figure(k, change.before, None) for k, change in changes.items()]
+            after = [Figure(k, change.after, None) for k, change in changes.items()]
+            curves = [
+                Curve("", "before", _BEFORE, before, hollow=True),
+                Curve("", "after", 0, after),
+            ]
             drawn = chart(curves, family.unit)
             if drawn is not None:
-                caption = f"{name}: mean of {family.measure!r} @ {family.unit or 'k'}"
+                caption = f"{score.name}: mean of {family.measure!r} @ {family.unit or 'k'}"
                 yield Panel(drawn, caption, _panel_sheet(drawn, changes), numbers)
 
 
-def _panel_sheet(drawn: Chart, changes: Mapping[float, Sequence[Difference]]) -> Sheet:
+def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
     """Return the numbers of a chart: a line for each curve, and for the change at last."""
     lines = []
-    for line in drawn.curves:
-        figures = {figure.k: figure for figure in line.curve.figures}
+    for curve in drawn.curves:
+        figures = {figure.k: figure for figure in curve.figures}
         cells = [_figure_cell(figures.get(k)) for k in drawn.ks]
-        lines.append(Line(Cell(line.curve.name, letter=line.curve.letter), cells))
+        lines.append(Line(Cell(curve.name, letter=curve.letter), cells))
     if changes:
-        differences = [difference_cells(changes[k][-1]) for k in drawn.ks]
+        differences = [difference_cells(changes[k]) for k in drawn.ks]
         cells = [each[2]._replace(small=each[3].text) for each in differences]
         lines.append(Line("difference", cells))
     corner = f"at {drawn.counted.partition(',')[0]}"

@@ -31,12 +31,10 @@
   const target = (given) => {
     const steps = given.s ?? (given.n || []).slice(0, 1).map((rank) => [rank, 1]);
     const full = steps.find(([, credit]) => credit >= 1);
-    const own = text(given.t);
     return {
       ...given,
       s: steps,
       r: full && full[0],
-      h: given.h && given.h.map(([from, to, rank]) => [units(own, from), units(own, to), rank]),
     };
   };
   const evidence = (item, contexts) =>
@@ -647,10 +645,10 @@
   const creditAt = (target, k) =>
     (target.s || []).reduce((credit, [rank, reached]) => (k === null || rank <= k ? reached : credit), 0);
   const targetOf = (target, tag, key, side, which, scored, name) => {
-    const { k } = measureOf(which);
+    const { k, least } = measureOf(which);
     const credit = creditAt(target, k);
     const partly = credit > 0 && credit < 1;
-    const apart = Boolean(target.y) || (target.o || []).includes(state.choice);
+    const apart = Boolean(target.y) || (target.g ?? 1) < (least ?? 0);
     const found = Boolean(target.r) && (k === null || target.r <= k);
     const missed = scored && !apart && !found;
     const [kind, verdict] =
@@ -674,7 +672,7 @@
         chip(kind, [verdict]),
         ...facts.flatMap((fact) => [" ", element("span", { class: "fact" }, [fact].flat())]),
       ]),
-      element("p", { class: "text", dir: "auto" }, marked(text(target.t), (target.h || []).map(([from, to, rank]) => ({ from, to, tag: `#${rankOf(side, rank)}` })), "held")),
+      element("p", { class: "text", dir: "auto" }, shown(text(target.t))),
       ranks.length
         ? element("p", { class: "line where" }, [
             "Retrieved at ",
@@ -776,7 +774,7 @@
   };
 
   // What is marked in a text: each piece with the tags of all that it is evidence for.
-  const marked = (string, marks, kind, from = 0, to = string.length) => {
+  const marked = (string, marks, from = 0, to = string.length) => {
     const inside = marks.filter((mark) => mark.from < to && mark.to > from);
     const borders = [...new Set([from, to, ...inside.flatMap((mark) => [Math.max(mark.from, from), Math.min(mark.to, to)])])];
     borders.sort((a, b) => a - b);
@@ -787,14 +785,14 @@
       const piece = shown(string.slice(start, end));
       if (over.length) {
         const ends = over.filter((tag) => inside.some((mark) => mark.tag === tag && mark.to === end));
-        nodes.push(element("mark", { class: kind, title: over.join(", ") }, piece));
-        if (ends.length && kind === "evidence") nodes.push(element("sup", { class: "tag" }, [ends.join(" ")]));
+        nodes.push(element("mark", { class: "evidence", title: over.join(", ") }, piece));
+        if (ends.length) nodes.push(element("sup", { class: "tag" }, [ends.join(" ")]));
       } else nodes.push(...piece);
     }
     return nodes;
   };
   const excerpt = (string, marks) => {
-    const all = () => marked(string, marks, "evidence");
+    const all = () => marked(string, marks);
     if (string.length <= LONG) return all();
     const kept = [[0, AROUND * 2], ...marks.map((mark) => [Math.max(0, mark.from - AROUND), Math.min(string.length, mark.to + AROUND)])];
     kept.sort((a, b) => a[0] - b[0]);
@@ -805,7 +803,7 @@
       else parts.push([from, to]);
     }
     const nodes = parts.flatMap(([from, to]) => [
-      ...marked(string, marks, "evidence", from, to),
+      ...marked(string, marks, from, to),
       to < string.length ? element("span", { class: "gap" }, [" … "]) : null,
     ]).filter((node) => node !== null);
     const whole = element("button", {
