@@ -1,4 +1,4 @@
-"""What `complete` recovers on judgments that are whole, and how far off recall is before and after.
+"""What `complete` recovers on judgments that are whole, and how far off its recall is.
 
     python bench/testset_completion.py DATA/retrieval_cranfield
 
@@ -202,15 +202,9 @@ def measured(data: Data, judge: Oracle, seed: int, *, easy: bool, **sizes: int) 
         "-" if share is None else f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}]",
         f"{true_share(data, labeled):.2f}",
     ]
-    for which, one in enumerate(labeled.recall(K)):
+    for which, recall in enumerate(labeled.recall(K).values()):
         true = truth(data, labeled, which)
-        corrected = one.corrected
-        said = (
-            "-"
-            if corrected is None
-            else (f"{corrected.value:.3f} [{corrected.low:.2f}, {corrected.high:.2f}]")
-        )
-        cells.append(f"{one.before:.3f} → {one.after:.3f} → {said} ({true:.3f})")
+        cells.append(f"{recall.value:.3f} [{recall.low:.2f}, {recall.high:.2f}] ({true:.3f})")
     return f"| {' | '.join(cells)} |"
 
 

@@ -11,9 +11,8 @@ from scipy import optimize, stats
 
 from fullrecall.testset.completeness import (
     KINDS,
-    Share,
+    Figure,
     Stratum,
-    Total,
     completeness,
     drawn,
     labels_needed,
@@ -97,13 +96,12 @@ def test_what_was_labeled_is_certain() -> None:
 
 
 def test_a_whole_stratum_is_counted() -> None:
-    """What was labeled as a whole has no uncertainty; what was not looked at has no total."""
+    """What was labeled as a whole has no uncertainty."""
     assert missing([Stratum("no", 40, 40, 7), Stratum("yes", 10, 10, 0)]) == (7, 7, 7)
-    assert missing([Stratum("no", 40, 0, 0)]) is None
     assert missing([Stratum("no", 0, 0, 0)]) == (0, 0, 0)
-    assert completeness(21, Total(7, 7, 7)) == pytest.approx((0.75, 0.75, 0.75))
-    assert completeness(0, Total(0, 0, 0)) == Share(1, 0, 1)
-    assert share_of(Total(3, 3, 3), Total(1, 1, 1)) == pytest.approx((0.75, 0.75, 0.75))
+    assert completeness(21, Figure(7, 7, 7)) == pytest.approx((0.75, 0.75, 0.75))
+    assert completeness(0, Figure(0, 0, 0)) == Figure(1, 0, 1)
+    assert share_of(Figure(3, 3, 3), Figure(1, 1, 1)) == pytest.approx((0.75, 0.75, 0.75))
 
 
 def test_wrong_labels_widen_the_interval() -> None:
@@ -118,10 +116,10 @@ def test_wrong_labels_widen_the_interval() -> None:
 
 def test_what_has_no_text_is_added_in_proportion() -> None:
     """As the references without a text are to those with one, and never more than there are."""
-    value, low, high = with_textless(Total(40, 30, 60), 80, 20, 100)
+    value, low, high = with_textless(Figure(40, 30, 60), 80, 20, 100)
     assert value == 50
     assert low < 30 * 1.25 < 60 * 1.25 < high
-    assert with_textless(Total(40, 30, 60), 80, 20, 5).high == 65
+    assert with_textless(Figure(40, 30, 60), 80, 20, 5).high == 65
 
 
 def test_strata_and_labels_are_drawn_near_the_top_first() -> None:

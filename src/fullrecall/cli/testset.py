@@ -195,7 +195,7 @@ def complete(
     budget = _budget(budget_calls)
     outcome = completion_of(read(samples), retrievers, chosen, budget=budget, **settings)
     if labels is not None:
-        outcome = outcome.with_labels(labels, second=second or (), error=label_error)
+        outcome = outcome.with_labels(labels, second=second, error=label_error)
     lines = [as_options(str(outcome))]
     for path, confirm in ((to_label, False), (to_confirm, True)):
         if path is not None:

@@ -1,31 +1,15 @@
-"""What completing the references changes: the references, recall, and what is still unjudged."""
+"""What completing the references changes: the references, and what is still unjudged."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.corpus import origin_of, texts_in
 from fullrecall.sample import Reference, Sample
-from fullrecall.testset.completeness import Share
 from fullrecall.testset.pool import Pair, Pool, Targets
-
-
-class RecallAtK(NamedTuple):
-    """One retriever's recall at k, over all targets of all questions together.
-
-    `before` by the references as they were, `after` with what was added: an upper bound where
-    additions are targets of their own, for what nobody found is missing from it. `corrected`
-    counts that too, with its interval; None where completeness cannot be said.
-    """
-
-    retriever: str
-    k: int
-    before: float
-    after: float
-    corrected: Share | None
 
 
 def _by_question(pool: Pool, pairs: Iterable[Pair]) -> list[list[Pair]]:
@@ -33,31 +17,6 @@ def _by_question(pool: Pool, pairs: Iterable[Pair]) -> list[list[Pair]]:
     for pair in pairs:
         by_question[pair.question].append(pair)
     return by_question
-
-
-def recall_of(
-    pool: Pool, accepted: Sequence[Pair], which: int, k: int
-) -> tuple[float, float] | None:
-    """Return one retriever's recall at k before and after; None where there is no target."""
-    total = hits = added = added_hits = 0
-    for pairs, more, targets in zip(
-        pool.pairs, _by_question(pool, accepted), pool.targets, strict=True
-    ):
-        near = [pair.named for pair in pairs if pair.is_within(which, k)]
-        named = frozenset[int]().union(*near)
-        total, hits = total + targets.count, hits + len(named)
-        joined: set[int] = set()
-        own: dict[Any, bool] = {}  # nearly equal texts are one target
-        for pair in more:
-            is_near, groups = pair.is_within(which, k), targets.joined_by(pair)
-            if is_near:
-                joined |= groups
-            if not groups:
-                key = pair.item if pair.twin is None else pair.twin
-                own[key] = own.get(key, False) or is_near
-        added += len(own)
-        added_hits += len(joined - named) + sum(own.values())
-    return (hits / total, (hits + added_hits) / (total + added)) if total else None
 
 
 def extended(

@@ -14,13 +14,12 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.parameters import check_k
 from fullrecall.read.sheets import sheet_rows
 from fullrecall.sample import Sample
-from fullrecall.testset.additions import RecallAtK, extended, recall_of
+from fullrecall.testset.additions import extended
 from fullrecall.testset.completeness import (
     KINDS,
     WIDTH,
-    Share,
+    Figure,
     Stratum,
-    Total,
     completeness,
     drawn,
     labels_needed,
@@ -36,7 +35,7 @@ RIGHT = 0.8
 """Fewer right finds than this, by people's labels, and only confirmed ones are added."""
 
 _K = 10
-_WORDS = {"relevant": True, "not_relevant": False}
+_WORDS = {"relevant": True, "not_relevant": False, "true": True, "false": False}
 
 
 class PairToLabel(NamedTuple):
@@ -53,24 +52,22 @@ class PairToLabel(NamedTuple):
     item: str
 
 
-PairLabels: TypeAlias = str | Path | Mapping[str, Any] | Iterable[PairToLabel]
-"""The file that `CompletedSet.to_label` wrote, a mapping from items to labels, or pairs."""
+PairLabels: TypeAlias = str | Path | Mapping[str, Any]
+"""The file that `CompletedSet.to_label` wrote, or a mapping from items to labels."""
 
 
 class Estimate(NamedTuple):
     """How complete the references are, among each retriever's first `depth`.
 
     `complete` is of the references as they were, None where the labels do not carry a figure, and
-    `refused` says why. `confirmed` is of them with what people found relevant. `needed` is about
-    how many labels make the interval 0.2 wide. `right` is the share of the judge's finds that
-    people confirm.
+    `refused` says why. `needed` is about how many labels make the interval 0.2 wide. `right` is
+    the share of the judge's finds that people confirm.
     """
 
-    complete: Share | None
-    confirmed: Share | None = None
+    complete: Figure | None
     refused: str = ""
     needed: int = 0
-    right: Share | None = None
+    right: Figure | None = None
 
 
 @dataclass(frozen=True)
@@ -137,9 +134,9 @@ class CompletedSet:
         return pairs
 
     def with_labels(
-        self, labels: PairLabels, *, second: PairLabels = (), error: float = 0.05
+        self, labels: PairLabels, *, second: PairLabels | None = None, error: float = 0.05
     ) -> CompletedSet:
-        """Return this completion with people's labels: files of `to_label`, or pairs.
+        """Return this completion with people's labels: files of `to_label`, or mappings.
 
         `second` are another person's labels of what the first found relevant and the judge did
         not: only what both say counts. Without them the interval allows for `error` there, and is
@@ -150,16 +147,21 @@ class CompletedSet:
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"error must be from 0 to 0.3, got {error!r}")
-        both = [_read(labels), _read(second)]
-        for read in both:
-            foreign = read.keys() - {pair.item for pair in self.judged}
-            if foreign:
-                raise InputError(
-                    f"{len(foreign):,} of {len(read):,} labels are of pairs that this completion "
-                    "does not have: use the same samples, retrievers, depth and seed"
-                )
-        first, other = {**self.labels, **both[0]}, {**self.second, **both[1]}
+        first, other = (
+            {**known, **self._own(_read(added or {}))}
+            for known, added in ((self.labels, labels), (self.second, second))
+        )
         return replace(self, labels=first, second=other, error=float(error))
+
+    def _own(self, labels: dict[str, bool]) -> dict[str, bool]:
+        """Return labels that are all of pairs of this completion."""
+        foreign = labels.keys() - {pair.item for pair in self.judged}
+        if foreign:
+            raise InputError(
+                f"{len(foreign):,} of {len(labels):,} labels are of pairs that this completion "
+                "does not have: use the same samples, retrievers, depth and seed"
+            )
+        return labels
 
     @cached_property
     def samples(self) -> list[Sample]:
@@ -195,36 +197,40 @@ class CompletedSet:
     @cached_property
     def estimate(self) -> Estimate:
         """How complete the references are, or why that cannot be said."""
-        named, named_textless = self._named
-        needed = labels_needed([len(members) for members in self._members], named)
-        missed = self._missing(lambda _: True)
-        if isinstance(missed, str):
-            return Estimate(None, refused=missed, needed=needed)
-        known = named + named_textless
-        relevant = sum(bool(self.says(pair)) for pair in self._labeled)
-        both = completeness(known, missed)
-        rest = Total(*(max(0.0, count - relevant) for count in missed))
-        if both.width > WIDTH:
-            needed = max(needed, round(len(self._labeled) * (both.width / WIDTH) ** 2))
+        named = sum(self._named)
+        needed = labels_needed([len(members) for members in self._members], self._named[0])
+        if refused := self._refusal:
+            return Estimate(None, refused, needed)
+        share = completeness(named, self._missing(lambda _: True))
+        if share.width > WIDTH:
+            needed = max(needed, round(len(self._labeled) * (share.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
         finds = [s for s in self._strata(lambda _: True) if s.kind == "yes" and s.size]
-        hits, size = missing(finds, self.error), sum(s.size for s in finds)
-        right = Share(*(count / size for count in hits)) if hits and size else None
-        return Estimate(both, completeness(known + relevant, rest), "", needed, right)
+        size = sum(stratum.size for stratum in finds)
+        right = Figure(*(hits / size for hits in missing(finds, self.error))) if size else None
+        return Estimate(share, "", needed, right)
 
-    def recall(self, k: int) -> list[RecallAtK]:
-        """Return each retriever's recall at `k` over all targets, before and after, and corrected.
+    def recall(self, k: int) -> dict[str, Figure]:
+        """Return each retriever's recall at `k` with what the references lack, by its name.
 
-        Raises `ParameterError` for a k beyond `depth`: what lies deeper was not judged.
+        Relevant pairs within k / relevant pairs of the frame, over all questions together, from
+        labels alone; the interval is of these questions. Empty where completeness cannot be said,
+        and where additions join claims: nothing is missing from the targets then, and `evaluate`
+        of the completed samples says what recall is. Raises `ParameterError` for a k beyond
+        `depth`: what lies deeper was not judged.
         """
         if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= self.depth:
             raise ParameterError(f"k must be from 1 to the depth of {self.depth}, got {k!r}")
-        estimates = []
-        for which, name in enumerate(self.names):
-            both = recall_of(self.pool, self.accepted, which, k)
-            if both is not None:
-                estimates.append(RecallAtK(name, k, *both, self._corrected(which, k)))
-        return estimates
+        if self.estimate.complete is None or any(t.are_claims for t in self.pool.targets):
+            return {}
+        return {name: self._recall(which, k) for which, name in enumerate(self.names)}
+
+    def _recall(self, which: int, k: int) -> Figure:
+        named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
+        named_near = sum(pair.is_within(which, k) for pair in named)
+        inside = self._missing(lambda pair: pair.is_within(which, k))
+        outside = self._missing(lambda pair: not pair.is_within(which, k))
+        return share_of(inside.plus(named_near), outside.plus(len(named) - named_near))
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -268,41 +274,25 @@ class CompletedSet:
             strata.append(Stratum(kind, len(part), count, hits, twice))
         return strata
 
-    def _missing(self, within: Callable[[Pair], bool]) -> Total | str:
-        """Return the relevant pairs that the references lack, or why that cannot be said."""
+    @property
+    def _refusal(self) -> str:
+        """Why completeness cannot be said; empty where it can."""
         if not any(self.pool.pairs):
             return "no retriever returned anything"
         if self._with_text and not self.labels:
             return "nobody labeled anything"
         if not self._with_text and self.judged:
             return "no context has a text that could be judged"
-        strata = self._strata(within)
-        total = missing(strata, self.error)
-        if total is None:
-            empty = next(s for s in strata if s.size and not s.labeled)
-            return f"nobody labeled any of what the judge said {empty.kind!r} of: use to_label"
+        unlabeled = [s.kind for s in self._strata(lambda _: True) if s.size and not s.labeled]
+        if unlabeled:
+            return f"nobody labeled any of what the judge said {unlabeled[0]!r} of: use to_label"
+        return ""
+
+    def _missing(self, within: Callable[[Pair], bool]) -> Figure:
+        """Return how many relevant pairs, of those that `within` takes, the references lack."""
+        total = missing(self._strata(within), self.error)
         without = sum(not pair.is_open and within(pair) for pair in self.judged)
         return with_textless(total, *self._named, without) if without else total
-
-    def _corrected(self, which: int, k: int) -> Share | None:
-        """Return relevant pairs within k / relevant pairs of the frame, from labels alone.
-
-        The interval is of these questions. None where additions join claims, for then nothing is
-        missing from the targets.
-        """
-        if self.estimate.complete is None or any(t.are_claims for t in self.pool.targets):
-            return None
-        named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
-        named_near = sum(pair.is_within(which, k) for pair in named)
-        inside = self._missing(lambda pair: pair.is_within(which, k))
-        outside = self._missing(lambda pair: not pair.is_within(which, k))
-        if isinstance(inside, str) or isinstance(outside, str):
-            return None
-        rest = len(named) - named_near
-        return share_of(
-            Total(*(count + named_near for count in inside)),
-            Total(*(count + rest for count in outside)),
-        )
 
     def _lines(self) -> Iterator[str]:
         """Yield what the completion says, each figure with what it stands on."""
@@ -319,14 +309,8 @@ class CompletedSet:
             yield f"  {count:,} contexts without a verdict: {why}"
         yield from self._of_completeness()
         k = min(_K, self.depth)
-        for estimate in self.recall(k):
-            change = f"{estimate.before:.3f} → {estimate.after:.3f}"
-            line = f"  {estimate.retriever}: recall@{k} per target {change}"
-            if estimate.corrected is not None:
-                line += f" → {estimate.corrected.value:.3f} {_range(estimate.corrected)} corrected"
-            elif self.accepted and not all(t.are_claims for t in self.pool.targets):
-                line += ", at most"
-            yield line
+        for name, recall in self.recall(k).items():
+            yield f"  {name}: recall@{k} over all targets {recall.value:.3f} {_range(recall)}"
 
     def _of_completeness(self) -> Iterator[str]:
         estimate = self.estimate
@@ -340,9 +324,6 @@ class CompletedSet:
                 f"first {self.depth}, by {len(self._labeled):,} labels"
                 f"{f'; {advice}' if share.width > WIDTH else ''}"
             )
-            if estimate.confirmed is not None and self.accepted:
-                confirmed = estimate.confirmed
-                yield f"  with what people confirmed: {confirmed.value:.0%} {_range(confirmed)}"
         if not self.labels:
             yield "  nothing is added without labels"
             return
@@ -357,7 +338,7 @@ class CompletedSet:
             yield f"  {right.value:.0%} {_range(right)} of the judge's finds are right{few}"
 
 
-def _range(share: Share) -> str:
+def _range(share: Figure) -> str:
     return f"[{share.low:.0%}, {share.high:.0%}]"
 
 
@@ -367,39 +348,26 @@ def _word_of(label: bool | None) -> str:  # noqa: FBT001 - a label
 
 
 def _read(labels: PairLabels) -> dict[str, bool]:
-    """Return labels by their item: True for relevant. Pairs without a label are left out.
-
-    Raises `InputError` for a label that is neither, with its line.
-    """
-    label_by_item: dict[str, bool] = {}
-    for line, item, label in _rows(labels):
-        verdict = _label(label, line)
-        if verdict is not None and label_by_item.setdefault(item, verdict) != verdict:
-            raise InputError(f"item {item} has two labels: keep one", line=line)
-    return label_by_item
-
-
-def _rows(labels: PairLabels) -> Iterator[tuple[int, str, Any]]:
+    """Return labels by their item: True for relevant. Pairs without a label are left out."""
     if isinstance(labels, Mapping):
-        for line, (item, label) in enumerate(labels.items(), start=1):
-            yield line, str(item), label
-    elif isinstance(labels, (str, Path)):
-        try:
-            for line, row in sheet_rows(labels, (("label",), ("item",))):
-                yield line, str(row.get("item")), row.get("label")
-        except InputError as error:
-            raise error.at(path=str(labels)) from None
-    else:
-        for line, pair in enumerate(labels, start=1):
-            yield line, pair.item, pair.label
+        rows = ({"item": item, "label": label} for item, label in labels.items())
+        return _relevant_by_item(enumerate(rows, start=1))
+    try:
+        return _relevant_by_item(sheet_rows(labels, (("label",), ("item",))))
+    except InputError as error:
+        raise error.at(path=str(labels)) from None
 
 
-def _label(label: Any, line: int) -> bool | None:
-    if isinstance(label, bool) or label is None:
-        return label
-    normalized = str(label).strip().lower().replace(" ", "_")
-    if not normalized:
-        return None
-    if normalized not in _WORDS:
-        raise InputError(f"unknown label {label!r}: choose one of {', '.join(_WORDS)}", line=line)
-    return _WORDS[normalized]
+def _relevant_by_item(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> dict[str, bool]:
+    relevant_by_item: dict[str, bool] = {}
+    for line, row in rows:
+        item, label = str(row.get("item")), row.get("label")
+        word = "" if label is None else str(label).strip().lower().replace(" ", "_")
+        if not word:
+            continue
+        if word not in _WORDS:
+            choices = "relevant, not_relevant"
+            raise InputError(f"unknown label {label!r}: choose one of {choices}", line=line)
+        if relevant_by_item.setdefault(item, _WORDS[word]) != _WORDS[word]:
+            raise InputError(f"item {item} has two labels: keep one", line=line)
+    return relevant_by_item

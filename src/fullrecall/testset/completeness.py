@@ -58,16 +58,8 @@ class Stratum(NamedTuple):
     twice: bool = True
 
 
-class Total(NamedTuple):
-    """A number of relevant pairs, with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-class Share(NamedTuple):
-    """A share of all, in [0, 1], with its 95 % interval."""
+class Figure(NamedTuple):
+    """A number of relevant pairs, or a share in [0, 1], with its 95 % interval."""
 
     value: float
     low: float
@@ -77,6 +69,10 @@ class Share(NamedTuple):
     def width(self) -> float:
         """How wide the interval is."""
         return self.high - self.low
+
+    def plus(self, count: int) -> Figure:
+        """Return the number with as many more, which are certain."""
+        return Figure(*(bound + count for bound in self))
 
 
 def strata_of(kinds: Sequence[Kind], nearness: Sequence[float]) -> list[list[int]]:
@@ -132,22 +128,20 @@ def labels_needed(sizes: Sequence[int], labeled: int) -> int:
     return min(sum(sizes), max(FEWEST * sum(map(bool, sizes)), ceil((spread / deviation) ** 2)))
 
 
-def missing(strata: Iterable[Stratum], error: float = 0.0) -> Total | None:
-    """Return how many relevant pairs the strata hold; None where one of them has no label.
+def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
+    """Return how many relevant pairs the strata hold; each that has pairs needs a label.
 
     `error` is the share of a person's labels that may be wrong, at most: the interval is the
     union of those for none and for so many. A "relevant" outside the judge's yeses counts as
     confirmed twice where `twice` says so.
     """
     filled = [stratum for stratum in strata if stratum.size]
-    if any(not stratum.labeled for stratum in filled):
-        return None
     totals = [_total(filled, rate) for rate in {0.0, error}]
     value = _total(filled, 0.0).value
-    return Total(value, min(t.low for t in totals), max(t.high for t in totals))
+    return Figure(value, min(t.low for t in totals), max(t.high for t in totals))
 
 
-def _total(strata: Sequence[Stratum], error: float) -> Total:
+def _total(strata: Sequence[Stratum], error: float) -> Figure:
     dense = [s for s in strata if _is_dense(s)]
     sparse = sorted((s for s in strata if not _is_dense(s)), key=lambda s: s.twice)
     parts = [_corrected(_counted(s), s.size, s, error) for s in dense]
@@ -167,7 +161,7 @@ def _total(strata: Sequence[Stratum], error: float) -> Total:
     if not error:  # what was labeled is certain
         least = sum(s.relevant for s in strata)
         most -= sum(s.labeled for s in strata) - least
-    return Total(value, min(value, max(least, low)), max(value, min(most, high)))
+    return Figure(value, min(value, max(least, low)), max(value, min(most, high)))
 
 
 def _whole(low: float, high: float) -> tuple[float, float]:
@@ -184,7 +178,7 @@ def _is_dense(s: Stratum) -> bool:
     return s.kind == "yes" or many or s.labeled >= s.size
 
 
-def _corrected(total: Total, size: int, s: Stratum, error: float) -> Total:
+def _corrected(total: Figure, size: int, s: Stratum, error: float) -> Figure:
     """Return a total of what was said as one of what is so: (p - f) / (g - f) of the size.
 
     f and g are how often a pair that is not relevant, and one that is, was said to be.
@@ -196,20 +190,20 @@ def _corrected(total: Total, size: int, s: Stratum, error: float) -> Total:
         min(size, max(0.0, (count - f * size) / (g - f)))
         for count in (total.low, total.value, total.high)
     )
-    return Total(value, low, high)
+    return Figure(value, low, high)
 
 
-def _counted(s: Stratum) -> Total:
+def _counted(s: Stratum) -> Figure:
     """Return a stratum's total with its mid-p hypergeometric interval."""
     value = s.size * s.relevant / s.labeled
     if s.labeled >= s.size:
-        return Total(value, value, value)
+        return Figure(value, value, value)
     counts = range(s.relevant, s.size - (s.labeled - s.relevant) + 1)
     # The fewest of which so many are seen now and then, and the most of which so few are.
     least = bisect_left(counts, x=True, key=lambda count: _tails(s, count)[1] > _TAIL)
     beyond = bisect_left(counts, x=True, key=lambda count: _tails(s, count)[0] <= _TAIL)
     low, high = counts[min(least, len(counts) - 1)], counts[max(0, beyond - 1)]
-    return Total(value, min(low, value), max(high, value))
+    return Figure(value, min(low, value), max(high, value))
 
 
 def _tails(s: Stratum, relevant: int) -> tuple[float, float]:
@@ -234,7 +228,7 @@ def _log_ways(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
-def _rare(strata: Sequence[Stratum]) -> Total:
+def _rare(strata: Sequence[Stratum]) -> Figure:
     """Return the total of strata with few relevant pairs, with Fay and Kim's mid-p gamma interval.
 
     A weight is less by a half for it: so much narrower are draws without replacement.
@@ -246,7 +240,7 @@ def _rare(strata: Sequence[Stratum]) -> Total:
     widest = max(weights)
     fewer, more = _Gamma.of(mean, variance), _Gamma.of(mean + widest, variance + widest**2)
     low, high = (_mid_p_quantile(fewer, more, chance) for chance in (_TAIL, 1 - _TAIL))
-    return Total(value, max(0.0, value + low - mean), max(value, value + high - mean))
+    return Figure(value, max(0.0, value + low - mean), max(value, value + high - mean))
 
 
 class _Gamma(NamedTuple):
@@ -278,7 +272,7 @@ def _mid_p_quantile(fewer: _Gamma, more: _Gamma, chance: float) -> float:
     return high
 
 
-def with_textless(total: Total, with_text: int, without: int, pairs: int) -> Total:
+def with_textless(total: Figure, with_text: int, without: int, pairs: int) -> Figure:
     """Return a total with what nobody could label, since it has no text.
 
     It is taken to be to the rest as the references without a text (`without`) are to those with
@@ -295,20 +289,20 @@ def with_textless(total: Total, with_text: int, without: int, pairs: int) -> Tot
         for count, ratio in zip(total, ratios, strict=True)
     )
     low, high = _whole(low, high)
-    return Total(value, min(value, low), max(value, high))
+    return Figure(value, min(value, low), max(value, high))
 
 
-def completeness(named_count: float, missed: Total) -> Share:
+def completeness(named_count: float, missed: Figure) -> Figure:
     """Return known / (known + missed); nothing known and nothing missed is complete."""
     if not named_count:
-        return Share(float(not missed.value), 0.0, float(not missed.low))
+        return Figure(float(not missed.value), 0.0, float(not missed.low))
     low, value, high = (
         named_count / (named_count + part) for part in (missed.high, missed.value, missed.low)
     )
-    return Share(value, low, high)
+    return Figure(value, low, high)
 
 
-def share_of(part: Total, rest: Total) -> Share:
+def share_of(part: Figure, rest: Figure) -> Figure:
     """Return part / (part + rest), both estimated.
 
     The interval of their ratio is Donner and Zou's, "Closed-form confidence intervals for
@@ -316,13 +310,13 @@ def share_of(part: Total, rest: Total) -> Share:
     21, 2012 (MOVER-R).
     """
     if part.value + rest.value == 0:
-        return Share(0.0, 0.0, 1.0)
+        return Figure(0.0, 0.0, 1.0)
     low, high = _ratio_interval(rest, part)
     value = part.value / (part.value + rest.value)
-    return Share(value, 0.0 if high == inf else 1 / (1 + high), 1 / (1 + low))
+    return Figure(value, 0.0 if high == inf else 1 / (1 + high), 1 / (1 + low))
 
 
-def _ratio_interval(over: Total, under: Total) -> tuple[float, float]:
+def _ratio_interval(over: Figure, under: Figure) -> tuple[float, float]:
     def bound(edge: float, of_under: float, sign: int) -> float:
         below = of_under * (2 * under.value - of_under)
         if below <= 0:
