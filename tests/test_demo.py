@@ -17,7 +17,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fullrecall import Report
 from fullrecall.cli import app
 from fullrecall.collections import documents, questions
 
@@ -119,7 +118,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Run the demo once with the core alone, for nearly all tests here."""
     sandbox = sandbox_in(tmp_path_factory.mktemp("sandbox"), NO_NETWORK + CORE_ONLY)
     run = run_in(sandbox, tmp_path_factory.mktemp("reports") / "new")
-    assert tuple(run.rows) == ("fts5", "trigrams", "hybrid")
+    assert tuple(run.rows) == ("fts5", "trigrams")
     return run
 
 
@@ -174,46 +173,30 @@ def test_retrievers_find_something_and_not_everything(demo: Run) -> None:
     recalls = [sum(recall(row, 10) for row in rows) / len(rows) for rows in demo.rows.values()]
     assert all(0.05 < value < 0.95 for value in recalls)
     rankings = [[ids_of(row) for row in rows] for rows in demo.rows.values()]
-    assert rankings[0] != rankings[1] != rankings[2] != rankings[0]
+    assert rankings[0] != rankings[1]
 
 
 def test_questions_as_people_ask_them_are_answered(demo: Run) -> None:
-    """On plain questions every retriever finds most, and the hybrid as much as either."""
+    """On plain questions both retrievers find most."""
     asked = {sample.id for sample in questions("plain")}
-    full_text, trigrams, hybrid = (
-        sum(recall(row, 10) for row in rows if row["sample"]["id"] in asked) / len(asked)
-        for rows in demo.rows.values()
-    )
-    assert min(full_text, trigrams) > 0.6
-    assert hybrid >= max(full_text, trigrams)
-
-
-def test_the_hybrid_reranks_what_the_others_returned(demo: Run) -> None:
-    """Its steps are in the record: the lists, their fusion, and the reranked list."""
-    reports = [Report.load(demo.saved / f"{name}.jsonl") for name in demo.rows]
-    for full_text, trigrams, hybrid in zip(*reports, strict=True):
-        (call,) = hybrid.sample.retrieval.calls
-        (fused,) = call.children
-        assert [child.source for child in fused.children] == ["FTS5", "trigrams"]
-        kept = sorted(hybrid.sample.retrieved_context_ids)
-        assert kept == sorted(context.id for context in fused.contexts)
-        both = {*full_text.sample.retrieved_context_ids, *trigrams.sample.retrieved_context_ids}
-        assert set(kept) <= both
+    for rows in demo.rows.values():
+        recalls = [recall(row, 10) for row in rows if row["sample"]["id"] in asked]
+        assert sum(recalls) / len(asked) > 0.8
 
 
 def test_why_and_what_to_change_are_said(demo: Run) -> None:
-    """The causes add up to what the hybrid missed at 10; each change has its gain."""
+    """The causes add up to what the last retriever missed at 10; each change has its gain."""
     missed = sum(
         set(ids_of(row)[:10]).isdisjoint(target)
-        for row in demo.rows["hybrid"]
+        for row in demo.rows["trigrams"]
         for target in targets_of(row)
     )
-    part = demo.printed.split(f"Why hybrid missed {missed} documents at 10\n")[1]
+    part = demo.printed.split(f"Why trigrams missed {missed} documents at 10\n")[1]
     changes, causes = part.split("\ncause\n")
     counts = re.findall(r"^  [a-z ]+ +(\d+) \(\d+%\)$", causes, re.MULTILINE)
     assert sum(map(int, counts)) == missed
     first = re.findall(r"^\d\. raise k from 10 to 50: \+(\d\.\d\d)", changes, re.MULTILINE)
-    rows = demo.rows["hybrid"]
+    rows = demo.rows["trigrams"]
     gain = sum(recall(row, 50) - recall(row, 10) for row in rows) / len(rows)
     assert first == [f"{gain:.2f}"]
 
@@ -228,9 +211,9 @@ def test_rankings_hold_documents_of_the_collection(demo: Run) -> None:
 
 
 def test_missed_documents_are_shown_at_their_rank(demo: Run) -> None:
-    """The first questions listed miss a document of the hybrid's just beyond k."""
-    listed = demo.printed.split("the first 3:")[1].split("\nWhy hybrid")[0]
-    rows = {row["sample"]["id"]: row for row in demo.rows["hybrid"]}
+    """The first questions listed miss a document of the last retriever just beyond k."""
+    listed = demo.printed.split("the first 3:")[1].split("\nWhy trigrams")[0]
+    rows = {row["sample"]["id"]: row for row in demo.rows["trigrams"]}
     names = [name for name in re.findall(r"^(\S+)  ", listed, re.MULTILINE) if name in rows]
     assert len(names) == 3
     nearest = []

@@ -72,7 +72,6 @@ LAZY = (
     "fullrecall.report",
     "fullrecall.results",
     "fullrecall.scorers",
-    "fullrecall.testset",
 )
 """Packages whose names are loaded when they are first used."""
 

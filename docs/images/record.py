@@ -28,8 +28,8 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 COMMANDS = (
-    "fullrecall evaluate trigrams.jsonl --quiet --output before.jsonl",
-    "fullrecall evaluate hybrid.jsonl --k 10 --missed 3 --output after.jsonl",
+    "fullrecall evaluate words.jsonl --quiet --output before.jsonl",
+    "fullrecall evaluate trigrams.jsonl --k 10 --missed 3 --output after.jsonl",
     "fullrecall compare before.jsonl after.jsonl --measure recall@10 --flips 2",
     "fullrecall gate after.jsonl --min-recall 0.75 --k 10",
 )
@@ -51,26 +51,15 @@ def answers(folder: Path) -> None:
 
     pages, samples = documents(), questions("plain")
     from fullrecall import evaluate
-    from fullrecall.demo.hybrid import HybridRetriever, Reranker
     from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked
 
     chunks = chunked(pages)
-    trigrams = TrigramSearch(chunks)
     searches = {
-        "full_text": partial(FullTextSearch(chunks), k=20),
-        "trigrams": partial(trigrams, k=20),
+        "words": partial(FullTextSearch(chunks), k=20),
+        "trigrams": partial(TrigramSearch(chunks), k=20),
     }
-    reports = {
-        name: evaluate(samples, IdRecall(), retriever=search, progress=False)
-        for name, search in searches.items()
-    }
-    lists = {
-        name: {row.sample.id: row.sample.retrieved_contexts or () for row in report}
-        for name, report in reports.items()
-    }
-    fused = HybridRetriever(lists, Reranker(chunks, trigrams), 20)
-    reports["hybrid"] = evaluate(samples, IdRecall(), retriever=fused, progress=False)
-    for name in ("trigrams", "hybrid"):
+    for name, search in searches.items():
+        report = evaluate(samples, IdRecall(), retriever=search, progress=False)
         asked = [
             Sample(
                 id=row.sample.id,
@@ -78,7 +67,7 @@ def answers(folder: Path) -> None:
                 retrieved_context_ids=row.sample.retrieved_context_ids,
                 reference_context_ids=row.sample.reference_context_ids,
             )
-            for row in reports[name]
+            for row in report
         ]
         write_jsonl(asked, folder / f"{name}.jsonl")
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _THROUGH = {
     "FTS5": "SQLite",
     "trigrams": "NumPy",
-    "hybrid": "function",
 }
 _ASKED = {"plain": "as people ask", "hard": "in other words than the answer"}
 
@@ -47,7 +46,7 @@ def demo(
     """Run the demo and print its page.
 
     Documents: Python's standard library docs, with 77 questions as people ask them and 141
-    hard ones. SQLite's full-text search and trigrams retrieve; a hybrid fuses both and reranks.
+    hard ones. SQLite's full-text search and trigrams retrieve.
 
     Examples:
       fullrecall demo
@@ -63,7 +62,7 @@ def demo(
         raise wrong("--k", f"must not exceed --depth ({depth}), got {k}")
     if output is not None and output.exists() and not output.is_dir():
         raise wrong("--output", f"must be a directory, got {output}")
-    with terminal.console(sys.stderr).status("Three retrievers answer 218 questions…"):
+    with terminal.console(sys.stderr).status("Two retrievers answer 218 questions…"):
         demonstration = run(k=k, depth=depth)
     if output is not None:
         _save(demonstration, output)
@@ -100,8 +99,7 @@ def _page(demonstration: Demonstration, k: int, depth: int) -> Iterator[Renderab
     yield (
         f"{demonstration.documents:,} documents in {demonstration.chunks:,} chunks; "
         f"{demonstration.questions} questions that need {demonstration.targets} documents: "
-        f"{counts}. {depth} chunks retrieved for each; {[*reports][-1]} fuses the lists and "
-        "reranks."
+        f"{counts}. {depth} chunks retrieved for each."
     )
     yield ""
     measures = [Recall @ rank for rank in sorted({1, 5, k}) if rank <= depth]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.diagnosis import Diagnosis, diagnose
@@ -12,10 +13,6 @@ from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.report import Report
 from fullrecall.scorers import IdRecall
-
-if TYPE_CHECKING:
-    from fullrecall.run.retrievers import RetrieverLike
-    from fullrecall.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,6 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     Raises `ParameterError` where Python's SQLite has no full-text search.
     """
     from fullrecall.collections import documents, questions
-    from fullrecall.demo.hybrid import HybridRetriever, Reranker
     from fullrecall.demo.searches import FullTextSearch, TrigramSearch, chunked, has_full_text
 
     if not has_full_text():
@@ -60,18 +56,14 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     by_wording = {"plain": questions("plain"), "hard": questions("hard")}
     samples = [sample for of_wording in by_wording.values() for sample in of_wording]
     chunks = chunked(texts)
-    trigrams = TrigramSearch(chunks)
-    searches = {"FTS5": FullTextSearch(chunks), "trigrams": trigrams}
+    searches: Mapping[str, Callable[..., Any]] = {
+        "FTS5": FullTextSearch(chunks),
+        "trigrams": TrigramSearch(chunks),
+    }
     reports = {
-        name: _report(samples, lambda question, search=search: search(question, depth))
+        name: evaluate(samples, IdRecall(), retriever=partial(search, k=depth), progress=False)
         for name, search in searches.items()
     }
-    lists = {
-        name: {row.sample.id: row.sample.retrieved_contexts or () for row in report}
-        for name, report in reports.items()
-    }
-    fused = HybridRetriever(lists, Reranker(chunks, trigrams), depth)
-    reports["hybrid"] = _report(samples, fused)
     corpus = [Context(chunk.text, id=chunk.source) for chunk in chunks]
     return Demonstration(
         documents=len(texts),
@@ -81,9 +73,5 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
             name: frozenset(sample.id for sample in those) for name, those in by_wording.items()
         },
         reports=reports,
-        diagnosis=diagnose(reports["hybrid"], k=k, corpus=corpus, scorers=IdRecall()),
+        diagnosis=diagnose(reports["trigrams"], k=k, corpus=corpus, scorers=IdRecall()),
     )
-
-
-def _report(samples: Sequence[Sample], retriever: RetrieverLike) -> Report:
-    return evaluate(samples, IdRecall(), retriever=retriever, progress=False)

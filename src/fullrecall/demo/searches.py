@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fullrecall.caches import remembered_words
+from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vocabulary import STOP_WORDS, words
 
 if TYPE_CHECKING:
@@ -93,62 +90,23 @@ def has_full_text() -> bool:
 
 
 class TrigramSearch:
-    """Returns the chunks whose trigrams are most like those of the question, by their cosine."""
+    """Returns the chunks with the highest BM25 score of trigrams, which match within words."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
-        counts = [trigrams(chunk.text) for chunk in chunks]
-        document_counts = Counter(gram for count in counts for gram in count)
-        self._numbers = {gram: number for number, gram in enumerate(document_counts)}
-        weights = (
-            np.log((1 + len(chunks)) / (1 + np.array([*document_counts.values()], dtype=float))) + 1
-        )
-        sizes = np.array([*map(len, counts)])
-        grams = np.fromiter((self._numbers[g] for c in counts for g in c), int, sizes.sum())
-        times = np.fromiter((n for c in counts for n in c.values()), float, sizes.sum())
-        holders = np.repeat(np.arange(len(chunks)), sizes)
-        values = (1 + np.log(times)) * weights[grams]
-        lengths = np.sqrt(np.bincount(holders, values**2, len(chunks)))
-        order = np.argsort(grams, kind="stable")
-        self._weights = weights
-        self._holders, self._values = holders[order], (values / lengths[holders])[order]
-        self._starts = np.searchsorted(grams[order], np.arange(len(document_counts) + 1))
+        self._ranking = Ranking((chunk.text for chunk in chunks), trigrams)
 
-    def __call__(self, question: str, k: int) -> list[dict[str, object]]:
-        """Return the `k` chunks that are most alike, the most alike first."""
-        alike = self.similarities(question)
-        best = np.argsort(-alike, kind="stable")[:k]
-        return [
-            {
-                "id": self._chunks[position].source,
-                "text": self._chunks[position].text,
-                "score": float(alike[position]),
-            }
-            for position in best
-            if alike[position] > 0
-        ]
-
-    def similarities(self, question: str) -> NDArray[np.float64]:
-        """Return the cosine of a question with each chunk, in [0, 1]."""
-        sums = np.zeros(len(self._chunks))
-        counts = {g: n for g, n in trigrams(question).items() if g in self._numbers}
-        square = 0.0
-        for gram, times in counts.items():
-            number = self._numbers[gram]
-            weight = (1 + np.log(times)) * self._weights[number]
-            square += weight**2
-            part = slice(self._starts[number], self._starts[number + 1])
-            sums[self._holders[part]] += weight * self._values[part]
-        return sums / np.sqrt(square) if square else sums
+    def __call__(self, question: str, k: int) -> list[dict[str, str]]:
+        """Return the `k` chunks that share most weight of trigrams with the question."""
+        best = [self._chunks[number] for number in self._ranking.best(question, k)]
+        return [{"id": chunk.source, "text": chunk.text} for chunk in best]
 
 
-def trigrams(text: str) -> Counter[str]:
-    """Return how often each trigram stands in the words of a text that are not stop words."""
-    counts: Counter[str] = Counter()
+def trigrams(text: str) -> Iterator[str]:
+    """Yield the trigrams of the words of a text that are not stop words."""
     for word in words(text):
         if word not in STOP_WORDS:
-            counts.update(_of_word(word))
-    return counts
+            yield from _of_word(word)
 
 
 @remembered_words(100_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fullrecall.testset.vocabulary import content_words
@@ -12,21 +12,24 @@ _K1, _B = 1.5, 0.75
 
 
 class Ranking:
-    """An index of texts by their content words.
+    """An index of texts by their terms: their content words, unless told otherwise.
 
     Scores are BM25 as Lucene has it (k1 = 1.5, b = 0.75): Robertson and Zaragoza, "The
     Probabilistic Relevance Framework: BM25 and Beyond", 2009.
     """
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(
+        self, texts: Iterable[str], terms: Callable[[str], Iterable[str]] = content_words
+    ) -> None:
         import numpy as np
 
+        self._terms = terms
         postings: dict[str, tuple[list[int], list[int]]] = {}
         lengths: list[int] = []
         for number, text in enumerate(texts):
-            terms = content_words(text)
-            lengths.append(len(terms))
-            for term, count in Counter(terms).items():
+            term_counts = Counter(terms(text))
+            lengths.append(term_counts.total())
+            for term, count in term_counts.items():
                 numbers, counts = postings.setdefault(term, ([], []))
                 numbers.append(number)
                 counts.append(count)
@@ -46,7 +49,7 @@ class Ranking:
         import numpy as np
 
         scores = np.zeros(self._size, dtype=np.float32)
-        for term in content_words(question):
+        for term in self._terms(question):
             if term in self._weights:
                 at, weights = self._weights[term]
                 scores[at] += weights
