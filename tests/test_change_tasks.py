@@ -191,8 +191,6 @@ from fullrecall.run.ledger import Claim, Entry, Ledger, Moment
 class FolderLedger(Ledger):
     """A ledger of the files in a folder, for one process."""
 
-    is_shared = False
-
     def __init__(self, path, job=""):
         super().__init__(path, job)
         self._lock = RLock()

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.distributed.dropping import Dropping
 from tests.distributed.redis_server import RedisServer
-from tests.openai_protocol import completion
 
 from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import StoreError
@@ -257,40 +256,6 @@ class TestWorkers:
         report = opened(tmp_path, [how(batch(0, 40))], rows=40)
         assert report.summary()[0].scored == 40
         assert endpoint.asked.total() <= 42  # the two that were on their way are asked again
-
-    def test_an_unusable_reply_is_remembered(
-        self,
-        redis_url: str,
-        endpoint: Endpoint,
-        monkeypatch: pytest.MonkeyPatch,
-        tmp_path: Path,
-    ) -> None:
-        """A text that the model cannot split costs its three tries once, not for each sample."""
-        import pyarrow as pa
-
-        def nonsense(body: dict[str, Any]) -> dict[str, Any]:
-            endpoint.asked[body["messages"][1]["content"]] += 1
-            return completion("I would rather not.")
-
-        monkeypatch.setattr(endpoint, "answer", nonsense)
-        how = scorer(endpoint, redis_url)
-        batches = [
-            pa.table(
-                {
-                    "place": list(range(first, first + 50)),
-                    "user_input": ["q"] * 50,
-                    "retrieved_contexts": [["a text"]] * 50,
-                    "reference": [f"The answer {n % 10} of some words." for n in range(50)],
-                }
-            )
-            for first in (0, 50)
-        ]
-        report = opened(tmp_path, [how(each) for each in batches], rows=100)
-        assert report.summary()[0].unscored == 100
-        assert endpoint.asked.total() == 10 * 3
-        before = endpoint.asked.total()
-        scorer(endpoint, redis_url)(batches[0])  # another job asks again
-        assert endpoint.asked.total() == before + 10 * 3
 
 
 class TestSecrets:

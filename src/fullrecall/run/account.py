@@ -18,6 +18,7 @@ from math import ceil
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from fullrecall.counts import counted
+from fullrecall.errors import StoreError
 from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.judge import Ask
 from fullrecall.models.chat import Completion
@@ -50,7 +51,7 @@ _POLL_SECONDS = (0.02, 0.25)
 
 _ASKING = 4
 """So many of a process ask for their turns at once, the others queue: who holds a turn that is yet
-to come does not hear that the endpoint asks all to wait."""
+to come does not hear that the endpoint asks to wait."""
 
 
 def _nothing(_: Any, __: float) -> None:
@@ -69,7 +70,7 @@ _State: TypeAlias = dict[str, Any]
 
 
 class _Answer(NamedTuple):
-    """Whether a request may go, and in how many seconds; else why not, or None to ask again."""
+    """Whether a request may go, and in how many seconds; else why not, or None to look again."""
 
     granted: bool
     wait: float = 0.0
@@ -93,14 +94,13 @@ class Account(Spending):
         self._why: str | None = None
         self._hold_names: set[str] = set()
         self._renewing: asyncio.Task[None] | None = None
-        self._undoing: set[asyncio.Task[None]] = set()
         self._is_bounded = budget.has_bounds
         self._is_counted = budget.is_measured or bool(budget.prices)
         self._turns = asyncio.Semaphore(_ASKING)
 
-    def share(self, ledger: Ledger) -> None:
+    def share(self, ledger: Ledger | None) -> None:
         """Charge the account of the ledger's job from here on, where the budget has bounds."""
-        if ledger.job and (self._is_bounded or self.budget.prices):
+        if ledger is not None and ledger.job and (self._is_bounded or self.budget.prices):
             self._ledger = ledger
 
     def so_far(self) -> Spent:
@@ -114,11 +114,8 @@ class Account(Spending):
         Waits for those on their way where it depends on them, and for its turn by the rate.
         Raises `BudgetSpent` where the budget has no room, `NotAsked` where the account is lost.
         """
-        if self._ledger is None and not self._is_bounded:
-            name = ""
-        elif self._ledger is None and self.budget.rate is None:
-            name = await self._turn(ask)
-        else:
+        name = ""
+        if self._ledger is not None or self._is_bounded:
             async with self._turns:
                 name = await self._turn(ask)
         self.spent.calls += 1
@@ -143,17 +140,10 @@ class Account(Spending):
             await self._amend(partial(_settled, name=name, amounts=amounts, largest=largest))
         self._wake()
 
-    async def rest(self, seconds: float) -> None:
-        """Have all workers of the job wait where the endpoint asks for it."""
-        if self._ledger is not None:
-            with suppress(NotAsked):
-                await self._amend(partial(_rested, seconds=seconds))
-
-    async def close(self) -> None:
-        """Take back what was given up, and renew nothing more."""
+    def close(self) -> None:
+        """Renew nothing more."""
         if self._renewing is not None:
             self._renewing.cancel()
-        await asyncio.gather(*self._undoing, return_exceptions=True)
 
     async def _turn(self, ask: Ask) -> str:
         budget = self.budget
@@ -170,11 +160,9 @@ class Account(Spending):
             if answer.why is not None:
                 self._why = answer.why
                 self._wake()
-            elif self._ledger is None and not answer.wait:
-                await self._settlement.wait()
             else:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(answer.wait or pause):
+                    async with asyncio.timeout(pause):
                         await self._settlement.wait()
                 pause = min(2 * pause, _POLL_SECONDS[1])
         self._hold_names.add(name)
@@ -195,25 +183,22 @@ class Account(Spending):
         """Change the account; `undo` where whoever waits for it is cancelled meanwhile."""
         if self._ledger is None:
             return change(self._state, time.monotonic())
-        spending = asyncio.wrap_future(self._ledger.spend(self.budget.owner, change))
+        spending = self._ledger.spend(self.budget.owner, change)
         try:
-            outcome = await asyncio.shield(spending)
+            outcome = await asyncio.shield(asyncio.wrap_future(spending))
         except asyncio.CancelledError:
-            undoing = asyncio.create_task(self._undo(spending, undo))
-            self._undoing.add(undoing)
-            undoing.add_done_callback(self._undoing.discard)
+            spending.add_done_callback(partial(self._undo, undo))
             raise
         if isinstance(outcome, AccountLostError):
             reason = self._ledger.reason
             raise NotAsked(f"{outcome} ({reason})" if reason else str(outcome))
         return outcome
 
-    async def _undo(
-        self, spending: asyncio.Future[Any], undo: Callable[[_State, float], Any]
-    ) -> None:
-        await asyncio.wait([spending])
+    def _undo(self, undo: Callable[[_State, float], Any], _: object) -> None:
+        """Undo a change; where the ledger is closed meanwhile, it stays, and less is spent."""
         if self._ledger is not None:
-            await asyncio.wrap_future(self._ledger.spend(self.budget.owner, undo))
+            with suppress(StoreError, RuntimeError):
+                self._ledger.spend(self.budget.owner, undo)
 
     async def _renew(self) -> None:
         while True:
@@ -257,9 +242,6 @@ def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget)
     if name in holds:
         return _Answer(granted=True)  # asked twice: the answer was lost
     _expire(state, now)
-    rests = state.get("rests_until", 0.0) - now
-    if rests > 0:
-        return _Answer(granted=False, wait=rests)
     if budget.calls is not None and state.get("calls", 0) >= budget.calls:
         why = f"the budget of {counted(budget.calls, 'call')} is used up"
         return _Answer(granted=False, why=why)
@@ -307,10 +289,6 @@ def _renewed(state: _State, now: float, *, names: Sequence[str]) -> None:
     for name in names:
         if name in state["holds"]:
             state["holds"][name][2] = now + HOLD_SECONDS
-
-
-def _rested(state: _State, now: float, *, seconds: float) -> None:
-    state["rests_until"] = max(state.get("rests_until", 0.0), now + seconds)
 
 
 def _expire(state: _State, now: float) -> None:

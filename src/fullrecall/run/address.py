@@ -12,7 +12,7 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from fullrecall.errors import ParameterError
-from fullrecall.run.ledger import Ledger, MemoryLedger
+from fullrecall.run.ledger import Ledger
 
 SCHEMES = ("redis://", "rediss://", "unix://")
 """How the URL of a server begins."""
@@ -58,11 +58,14 @@ StoreLike: TypeAlias = Ledger | Address | str | Path
 
 
 @contextmanager
-def opened(store: StoreLike | None) -> Iterator[Ledger]:
-    """Yield the ledger that a run was given; one that is open stays open.
+def opened(store: StoreLike | None) -> Iterator[Ledger | None]:
+    """Yield the ledger that a run was given, if any; one that is open stays open.
 
     Raises `StoreError` for what cannot be opened, and `ParameterError` for what is none.
     """
+    if store is None:
+        yield None
+        return
     if isinstance(store, Ledger) and store.is_closed:
         raise store.closed()
     with nullcontext(store) if isinstance(store, Ledger) else _opened(store) as ledger:
@@ -71,9 +74,7 @@ def opened(store: StoreLike | None) -> Iterator[Ledger]:
         yield ledger
 
 
-def _opened(store: Address | str | Path | None) -> Ledger:
-    if store is None:
-        return MemoryLedger()
+def _opened(store: Address | str | Path) -> Ledger:
     if isinstance(store, (str, Path)):
         store = Address(str(store), "")
     if not isinstance(store, Address):

@@ -169,7 +169,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
         _finish(run, reader.error)
 
 
-def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger) -> Iterator[Row]:
+def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger | None) -> Iterator[Row]:
     """Yield the rows from the first sample on that asks: requests go on in a loop beside this."""
     from fullrecall.models.transport import Portal
     from fullrecall.run.event_loop import ends_with_run
@@ -239,14 +239,14 @@ async def arows_of(
 
 
 @asynccontextmanager
-async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Ledger]:
+async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Ledger | None]:
     """Open the run's ledger and close it again away from the loop: both wait for the disk."""
     import asyncio
 
     from fullrecall.run.address import opened
 
     opening = opened(run.limits.store)
-    ledger: Ledger = await away(opening.__enter__)
+    ledger: Ledger | None = await away(opening.__enter__)
     try:
         yield ledger
     finally:
@@ -254,7 +254,7 @@ async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIter
 
 
 async def _engine(
-    run: Run, ledger: Ledger, compute: Callable[..., Awaitable[Any]] | None = None
+    run: Run, ledger: Ledger | None, compute: Callable[..., Awaitable[Any]] | None = None
 ) -> Engine:
     """Return an engine for this event loop."""
     from fullrecall.run.account import Account

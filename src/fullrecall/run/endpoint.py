@@ -2,8 +2,9 @@
 
 Requests are limited in all and for each model. A model's own limit adapts as TCP does (additive
 increase, multiplicative decrease; Chiu & Jain, 1989): a rate limit halves it, once for all that
-were on their way, and each round of answers raises it by one. A `Retry-After` holds back every
-request to that model.
+were on their way, and each round of answers raises it by one. With a fixed limit above what the
+endpoint takes, most requests would be turned away as often as they are sent. A `Retry-After` holds
+back every request to that model.
 
 A model that does not answer anybody is not asked for every sample: once several requests in a row
 have failed for good, and every other that is on its way has too, the run is over.
@@ -12,7 +13,6 @@ have failed for good, and every other that is on its way has too, the run is ove
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 
 from fullrecall.judges.flow import NotAsked
@@ -36,10 +36,9 @@ class Endpoint:
         self.stopped: str | None = None
         self._most = most
         self._limit_of_all = limit_of_all
-        self._active = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._turns = asyncio.Semaphore(most)
+        self._turns_in_all = most  # free or taken; those beyond the limit go as they are given back
         self._rests_until = 0.0
-        self._alarm: asyncio.TimerHandle | None = None
         self._cut_at = float("-inf")
         self._open_asks = 0
         self._answered_at = float("-inf")
@@ -69,23 +68,24 @@ class Endpoint:
 
         Raises `NotAsked` once the run is over for this model.
         """
-        await self._take_turn()
+        loop = asyncio.get_running_loop()
+        await self._turns.acquire()
         try:
+            while loop.time() < self._rests_until:  # noqa: ASYNC110 - it may grow meanwhile
+                await asyncio.sleep(self._rests_until - loop.time())
             self.check()
             await self._limit_of_all.acquire()
         except BaseException:
-            self._active -= 1
-            self._wake()
+            self._give_back_turn()
             raise
-        return asyncio.get_running_loop().time()
+        return loop.time()
 
     def release(self, reply: Completion | None, began: float, retries: Retries) -> None:
         """Give it back, with what came of a request that began then, if one was sent."""
         if reply is not None:
             self._note_reply(reply, began, retries)
         self._limit_of_all.release()
-        self._active -= 1
-        self._wake()
+        self._give_back_turn()
 
     def check(self) -> None:
         """Raise `NotAsked` once the run is over for this model."""
@@ -144,45 +144,15 @@ class Endpoint:
         if reply.wait is not None:
             self._rests_until = max(self._rests_until, now + reply.wait)
 
-    async def _take_turn(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self._room() and not self._waiting and loop.time() >= self._rests_until:
-            self._active += 1
-            return
-        turn = loop.create_future()
-        self._waiting.append(turn)
-        self._wake()
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._active -= 1  # its turn goes to the next
-                self._wake()
-            raise
+    def _give_back_turn(self) -> None:
+        self._turns_in_all -= 1
+        while self._turns_in_all < int(self.limit):
+            self._turns.release()
+            self._turns_in_all += 1
 
     @property
     def _has_answered(self) -> bool:
         return self._answered_at > float("-inf")
-
-    def _room(self) -> int:
-        return int(self.limit) - self._active
-
-    def _wake(self) -> None:
-        """Let as many go on as there is room for, in the order in which they came."""
-        loop = asyncio.get_running_loop()
-        if loop.time() < self._rests_until:
-            if self._alarm is None:
-                self._alarm = loop.call_at(self._rests_until, self._rested)
-            return
-        while self._waiting and self._room() > 0:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                self._active += 1
-                turn.set_result(None)
-
-    def _rested(self) -> None:
-        self._alarm = None
-        self._wake()
 
     def _stop_if_silent(self) -> None:
         """Stop once a model in doubt has answered nobody who was still waiting for it."""

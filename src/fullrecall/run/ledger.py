@@ -2,8 +2,8 @@
 
 One record for each ask: open, claimed by whoever is about to pay for it, answered, or failed for
 good while others were answered. One more for the account of each job. The rules are here, as pure
-changes of one record. A backend reads a record, and amends it in one indivisible step: in SQLite,
-in a file (`sqlite`), on a Redis server (`redis`), or in the memory of one run.
+changes of one record. A backend reads a record, and amends it in one indivisible step: in a file of
+SQLite (`sqlite`), or on a Redis server (`redis`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import os
 import platform
 import secrets
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -104,11 +103,11 @@ def forgotten(entry: Entry, _: Moment, token: str) -> tuple[Entry, None]:
     return (replace(entry, claim=None) if mine else entry), None
 
 
-def answered(entry: Entry, _: Moment, value: str, name: str) -> tuple[Entry, None]:
+def answered(entry: Entry, _: Moment, value: str, name: str) -> tuple[Entry, str]:
     """Keep an answer, and end all claims. The first stays: all who asked go on with the same."""
     if entry.value is not None:
-        return replace(entry, claim=None), None
-    return Entry(value, name), None
+        return replace(entry, claim=None), entry.value
+    return Entry(value, name), value
 
 
 def failed(entry: Entry, _: Moment) -> tuple[Entry, None]:
@@ -130,9 +129,6 @@ class Ledger(ABC):
     `problem` says why it keeps nothing more, and is empty while all is well. Runs go on without it,
     except where it holds the account of a `job`.
     """
-
-    is_shared = True
-    """Whether other runs may ask the same at the same time."""
 
     def __init__(self, path: object, job: str = "") -> None:
         self.path = path
@@ -164,20 +160,18 @@ class Ledger(ABC):
         token = secrets.token_hex(8)
         self._claims[token] = key
         _HELD.add(token)
-        if self.is_shared and (self._renewing is None or not self._renewing.is_alive()):
+        if self._renewing is None or not self._renewing.is_alive():
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
         granted = self.amend(key, partial(claimed, token=token), otherwise=True)
         granted.add_done_callback(partial(self._drop_refused, token))
         return token, granted
 
-    def put(self, key: str, value: str | None, name: str, token: str = "") -> Future[None]:
-        """Keep the answer to an ask, and end its claim; None: it failed, others were answered."""
+    def put(self, key: str, value: str, name: str, token: str = "") -> Future[str]:
+        """Keep the answer to an ask, and end its claim; return the answer that is kept."""
         self._claims.pop(token, None)
-        if value is None:
-            return self.amend(key, failed, otherwise=None)
         change = partial(answered, value=value, name=readable(name))
-        kept = self.amend(key, change, otherwise=None, durable=True)
+        kept = self.amend(key, change, otherwise=value, durable=True)
         kept.add_done_callback(lambda _: _HELD.discard(token))
         return kept
 
@@ -187,6 +181,10 @@ class Ledger(ABC):
         ended = self.amend(key, partial(forgotten, token=token), otherwise=None)
         ended.add_done_callback(lambda _: _HELD.discard(token))
         return ended
+
+    def remember_failure(self, key: str) -> Future[None]:
+        """Remember that an ask failed for good while others were answered."""
+        return self.amend(key, failed, otherwise=None)
 
     def open_account(self, owner: str) -> None:
         """Open the account of the job: who works on it finds it there, or sends nothing."""
@@ -216,10 +214,6 @@ class Ledger(ABC):
     def account_key(self) -> str:
         """The key of the job's account."""
         return f"{{{self.job}}}:account"
-
-    def unusable_key(self, key: str) -> str:
-        """Return the key of a reply that could not be used, and is not asked for again."""
-        return f"{{{self.job}}}:unusable:{key}"
 
     def close(self) -> None:
         """End the claims, and close what is open."""
@@ -278,50 +272,6 @@ class Ledger(ABC):
         else:
             return ""
         return f"{where} {why}; nothing more is sent, and what was answered stays"
-
-
-class MemoryLedger(Ledger):
-    """The ledger of one run, in memory; beyond some 64 MB of answers it forgets the oldest."""
-
-    is_shared = False
-
-    def __init__(self) -> None:
-        super().__init__("memory")
-        self._entries: dict[str, Entry] = {}
-        self._characters = 0
-
-    def get(self, key: str) -> Entry:
-        """Return the record of an ask, an empty one where there is none."""
-        return self._entries.get(key, _EMPTY)
-
-    def amend(
-        self,
-        key: str,
-        change: Change[T],
-        *,
-        otherwise: T,  # noqa: ARG002 - memory is never lost
-        durable: bool = False,  # noqa: ARG002 - nor durable
-    ) -> Future[T]:
-        """Change a record at once."""
-        before = self._entries.pop(key, _EMPTY)
-        entry, outcome = change(before, Moment(time.time()))
-        self._entries[key] = entry
-        self._characters += len(entry.value or "") - len(before.value or "")
-        while self._characters > _MOST_CHARACTERS:
-            oldest = self._entries.pop(next(iter(self._entries)))
-            self._characters -= len(oldest.value or "")
-        done: Future[T] = Future()
-        done.set_result(outcome)
-        return done
-
-    def _close(self) -> None:
-        self._entries.clear()
-
-
-_EMPTY = Entry()
-
-_MOST_CHARACTERS = 64_000_000
-"""Of the answers that a run without a file remembers: its memory stays flat."""
 
 
 def readable(name: str) -> str:

@@ -22,12 +22,15 @@ from fullrecall.models.retries import sound
 from fullrecall.models.transport import closed
 from fullrecall.run.account import Account
 from fullrecall.run.endpoint import Endpoint
-from fullrecall.run.ledger import Ledger, MemoryLedger
+from fullrecall.run.ledger import Ledger
 from fullrecall.run.limits import Limits
 from fullrecall.scorers.scorer import LATE
 
 _POLL_SECONDS = (0.02, 0.5)
 """Between two looks at what another process was asked: at first, and at most."""
+
+_MOST_ANSWERS = 10_000
+"""Replies that a run remembers beside its store: some 20 MB, so that its memory stays flat."""
 
 
 @dataclass(slots=True)
@@ -43,8 +46,8 @@ class _Request:
     is_pardoned: bool = False
     """Whether it went once more after it was turned away for good."""
     claim: str = ""
-    written: Future[None] | None = None
-    """Done once the answer is kept."""
+    written: Future[str] | None = None
+    """Done once the answer is kept, with the one that was kept first."""
 
 
 class Door:
@@ -53,7 +56,7 @@ class Door:
     def __init__(
         self,
         limits: Limits,
-        ledger: Ledger,
+        ledger: Ledger | None,
         account: Account,
         seconds_left: Callable[[], float | None],
     ) -> None:
@@ -62,11 +65,12 @@ class Door:
         self._limits = limits
         self._retries = limits.retrying()
         self._ledger = ledger
-        self._keeps = MemoryLedger() if ledger.problem else ledger
+        self._is_warned = ledger is not None and bool(ledger.problem)
         self._account = account
         self._seconds_left = seconds_left
         self._waiting: dict[str, asyncio.Future[Completion]] = {}
-        self._unusable: dict[str, Completion] = {}
+        self._replies: dict[str, Completion] = {}
+        self._failed: set[str] = set()
         self._in_all = asyncio.Semaphore(limits.max_concurrency)
         self._endpoints: dict[str, Endpoint] = {}
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}  # held: its number stays its own
@@ -97,25 +101,23 @@ class Door:
 
     async def close(self, *, connections: bool) -> None:
         """Close the connections that models opened in this event loop, if asked to."""
-        await self._account.close()
+        self._account.close()
         if connections:
             closing = (getattr(model, "aclose", None) for model, _ in self._models.values())
             await closed(close for close in closing if close is not None)
 
     async def _kept(self, request: _Request) -> Completion | None:
         """Return the answer that there is already, or will be; None where it is our turn."""
-        ask, waiting = request.ask, self._waiting
+        known = request.ask.known
         kept = self._looked_up(request)
-        while kept is None and ask.known is None and request.key in waiting:
-            other = waiting[request.key]
+        while kept is None and known is None and request.key in self._waiting:
+            other = self._waiting[request.key]
             await asyncio.wait([other])
             if not other.cancelled():  # else whoever asked was given up: it is our turn
                 kept = other.result()
-        free_answer = self._free_answer(request, kept)
-        if free_answer is not None:
-            self._unusable.pop(request.key, None)
-            self._keep(request, free_answer)
-            kept = await self._written(request, free_answer)
+        if kept is None and known is not None:
+            self._keep(request, known)
+            kept = await self._written(request, known)
         self._account.spent.reused += kept is not None
         return kept
 
@@ -133,7 +135,7 @@ class Door:
         finally:
             answered.cancel()
             del self._waiting[request.key]
-            if request.claim:
+            if self._ledger is not None and request.claim:
                 self._ledger.forget(request.key, request.claim)
 
     async def _paid(self, request: _Request) -> Completion:
@@ -146,7 +148,7 @@ class Door:
                 return elsewhere
             for sent in count(1):
                 completion = await self._sent(request, sent)
-                wait = await self._pause(request, completion)
+                wait = self._pause(request, completion)
                 if wait is None:
                     break
                 await asyncio.sleep(wait)
@@ -174,13 +176,11 @@ class Door:
             endpoint.release(reply, entered, self._retries)
         return completion
 
-    async def _pause(self, request: _Request, completion: Completion) -> float | None:
+    def _pause(self, request: _Request, completion: Completion) -> float | None:
         """Return the seconds before a request goes once more; None for never."""
         failure = completion.failure
         if failure is None or not failure.is_final:
             return None  # an answer, or one that the judge asks for again
-        if completion.wait is not None:
-            await self._account.rest(completion.wait)
         wait = self._retries.wait(request.sent, completion)
         if wait is not None or failure.is_passing:
             return wait
@@ -217,8 +217,13 @@ class Door:
             completion,
             began,
             hopeless=self._retries.gives_up(completion),
-            remember=lambda: self._keeps.put(request.key, None, ""),
+            remember=lambda: self._remember_failure(request.key),
         )
+
+    def _remember_failure(self, key: str) -> None:
+        self._failed.add(key)
+        if self._ledger is not None:
+            self._ledger.remember_failure(key)
 
     def _endpoint(self, model: ChatModel) -> Endpoint:
         if id(model) not in self._models:
@@ -231,79 +236,57 @@ class Door:
     # --- the ledger
 
     def _looked_up(self, request: _Request) -> Completion | None:
-        """Return what is kept, or of no use to this job; None where there is neither."""
-        entry = self._ledger.get(request.key)
-        request.failed_before = entry.failed
-        if entry.value is None and self._keeps is not self._ledger:
-            entry = self._keeps.get(request.key)
-        if entry.value is None and self._ledger.job:
-            entry = self._ledger.get(self._ledger.unusable_key(request.key))
-        if entry.value is None:
-            return self._unusable.get(request.key)
-        return completion_of(entry.value)
-
-    def _free_answer(self, request: _Request, kept: Completion | None) -> Completion | None:
-        """Return the answer that is not kept under this key yet, and needs no request."""
-        ask, before = request.ask, request.ask.known
-        if before is None:
-            return None
-        mends = kept is not None and not _is_answer(ask, kept) and _is_answer(ask, before)
-        return before if kept is None or mends else None
+        """Return what the store has, or what this run was replied; None where there is neither."""
+        request.failed_before = request.key in self._failed
+        if self._ledger is not None:
+            entry = self._ledger.get(request.key)
+            request.failed_before |= entry.failed
+            if entry.value is not None:
+                return completion_of(entry.value)
+        return self._replies.get(request.key)
 
     async def _claimed(self, request: _Request) -> Completion | None:
         """Wait until no other run asks the same; return its answer, None where it is our turn."""
         ledger, pause = self._ledger, _POLL_SECONDS[0]
-        while ledger.is_shared and not ledger.problem:
+        while ledger is not None and not ledger.problem:
             request.claim, granted = ledger.claim(request.key)
-            is_ours = await asyncio.wrap_future(granted)
-            kept = None if is_ours and not ledger.job else self._looked_up(request)
+            if await asyncio.wrap_future(granted):
+                break
+            kept = self._looked_up(request)
             if kept is not None:
                 self._account.spent.reused += 1
                 return kept
-            if is_ours:
-                break
             await asyncio.sleep(pause)
             pause = min(2 * pause, _POLL_SECONDS[1])
-        self._warn()
+        self._warn_once()
         return None
 
     def _keep(self, request: _Request, completion: Completion) -> None:
-        """Keep what a model replied: if it holds anything of an answer, for all runs."""
-        if _is_answer(request.ask, completion):
+        """Keep a model's reply: for this run, and if it holds anything of an answer, for all."""
+        if completion.failure is None or completion.failure.is_reply:
+            # Nobody asks again for a reply of no use; a way to the model that failed may be mended.
+            self._replies[request.key] = completion
+            if len(self._replies) > _MOST_ANSWERS:
+                del self._replies[next(iter(self._replies))]
+        if self._ledger is not None and _is_answer(request.ask, completion):
             claim, request.claim = request.claim, ""  # it ends with the write
-            request.written = self._keeps.put(
+            request.written = self._ledger.put(
                 request.key, text_of(completion), request.endpoint.name, claim
             )
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:
         """Return the answer once it is kept, or the one that was kept there before it."""
         if request.written is None:
-            await self._remember_unusable(request, completion)
             return completion
-        if not request.written.done():
-            await asyncio.wrap_future(request.written)
-        self._warn()
-        if self._keeps is not self._ledger:
-            self._keeps.put(request.key, text_of(completion), request.endpoint.name)
-        elif self._ledger.is_shared:
-            value = self._ledger.get(request.key).value
-            return completion if value is None else completion_of(value)
-        return completion
+        first = await asyncio.wrap_future(request.written)
+        self._warn_once()
+        return completion_of(first)
 
-    async def _remember_unusable(self, request: _Request, completion: Completion) -> None:
-        """Have nobody of this job ask again for a reply that could not be used."""
-        if completion.failure is not None and not completion.failure.is_reply:
-            return  # the way to the model failed, which may be mended
-        self._unusable[request.key] = completion
-        if self._ledger.job:
-            key = self._ledger.unusable_key(request.key)
-            await asyncio.wrap_future(self._ledger.put(key, text_of(completion), ""))
-
-    def _warn(self) -> None:
-        """Say that the store is lost, and keep what is answered in memory from then on."""
-        if self._ledger.problem and self._keeps is self._ledger:
+    def _warn_once(self) -> None:
+        """Say that the store is lost."""
+        if self._ledger is not None and self._ledger.problem and not self._is_warned:
+            self._is_warned = True
             warnings.warn(self._ledger.problem, UserWarning, stacklevel=2)
-            self._keeps = MemoryLedger()
 
 
 def text_of(completion: Completion) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from importlib import import_module
 from inspect import (
     Parameter,
@@ -218,17 +218,15 @@ _THREAD_BOUND = (
 """What libraries raise where an object is used in another thread than its own."""
 
 
-def is_thread_bound(retrieval: Retrieval | Iterable[Any]) -> bool:
-    """Return whether a call failed for an object that belongs to another thread.
+def checked_thread(retrieval: Retrieval) -> Retrieval:
+    """Return a retrieval, an error where a call failed only for the thread that it was made in.
 
-    An adapter records what a call raised; a fallback that answered in its place changes nothing.
+    An adapter records what a call raised. A fallback that answered in its place would not have been
+    asked outside of `evaluate`: its documents are not what is to be scored.
     """
-    if not isinstance(retrieval, Retrieval):
-        return False  # contexts alone, which a retriever may return, tell of no failure
     errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
-    return any(error is not None and belongs_elsewhere(error) for error in errors)
-
-
-def belongs_elsewhere(error: str) -> bool:
-    """Return whether an error says that an object belongs to another thread."""
-    return any(sign in error for sign in _THREAD_BOUND)
+    for error in errors:
+        if error is not None and any(sign in error for sign in _THREAD_BOUND):
+            way_out = "retrievers are asked in threads: have each open its own"
+            return Retrieval(error=f"{error} ({way_out})")
+    return retrieval

@@ -21,14 +21,7 @@ from weakref import WeakSet
 
 from fullrecall.errors import StoreError
 from fullrecall.run.ledger import Change, Claim, Entry, Ledger, Moment
-from fullrecall.run.store_file import (
-    PATIENCE,
-    UnreadableError,
-    check,
-    checksum_of,
-    reading,
-    writing,
-)
+from fullrecall.run.store_file import PATIENCE, check, checksum_of, reading, writing
 
 T = TypeVar("T")
 
@@ -84,10 +77,9 @@ class SQLiteLedger(Ledger):
     """A ledger in the file `path`, made where there is none.
 
     Raises `StoreError` for a file that is not a store, a damaged one, one of a newer version, and
-    where there is no such directory; none of these is written to. What can be read of a damaged
-    one is copied to a new file beside it, which the error names. A store that can be read and
+    where there is no such directory; none of these is written to. A store that can be read and
     not written (a read-only file, a full disk), or is deleted or replaced while it is in use,
-    serves what it has. What could not be used of what models replied is remembered for a `job`.
+    serves what it has.
     """
 
     def __init__(self, path: str | Path, job: str = "") -> None:
@@ -141,12 +133,7 @@ class SQLiteLedger(Ledger):
         return job.future
 
     def _open(self, path: Path) -> None:
-        try:
-            check(path)
-        except UnreadableError as error:
-            from fullrecall.run.salvage import salvaged
-
-            raise StoreError(f"{error}{salvaged(path)}") from None
+        check(path)
         try:
             self._writing = writing(path)
         except sqlite3.Error as error:

@@ -30,15 +30,8 @@ _SCHEMA = (
 )
 
 
-class UnreadableError(StoreError):
-    """A file that is not a whole store: some of it may be salvaged."""
-
-
 def check(path: Path) -> None:
-    """Raise `StoreError` for what is not a store of ours, a damaged or a newer one; writes nothing.
-
-    It is `UnreadableError` where the file is not whole.
-    """
+    """Raise `StoreError` for what is not a store, a damaged or a newer one; write nothing."""
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
     if path.exists() and not path.is_file():
@@ -53,14 +46,14 @@ def check(path: Path) -> None:
     if not signature:
         return
     if signature != _SIGNATURE:
-        raise UnreadableError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
+        raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
         with closing(reading(path)) as connection:
             _check_ours(path, connection)
     except sqlite3.OperationalError as error:
         raise StoreError(f"the store {path} cannot be read: {error}") from None
     except sqlite3.DatabaseError as error:
-        raise UnreadableError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
+        raise StoreError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
@@ -71,14 +64,12 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
     if path.stat().st_size <= _CHECKED:
         whole = _pragma(connection, "quick_check(1)")
         if whole != "ok":
-            raise UnreadableError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
+            raise StoreError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not tables:
         return  # made by a run that was killed before it wrote to it
     if application != _APPLICATION:
-        raise UnreadableError(
-            f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}"
-        )
+        raise StoreError(f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}")
     if version != VERSION:
         way_out = "upgrade fullrecall, or name another file" if version > VERSION else _WAY_OUT
         raise StoreError(
