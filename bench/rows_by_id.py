@@ -36,7 +36,7 @@ def id_tasks(queries: int, *, peers: bool) -> list[Task]:
         Task(
             "the same, a result for each query",
             loop,
-            [Contender(OURS, lambda: id_recall.built_and_scored(ids)), *others],
+            [Contender(OURS, lambda: _results(ids, at_k)), *others],
             [one_pass],
         ),
         Task(
@@ -82,10 +82,10 @@ def _pass(ids: id_recall.Queries) -> list[int]:
 
 
 def _results(ids: id_recall.Queries, measures: Sequence[object]) -> list[list[float]]:
-    score = id_recall.SCORER.score
+    report = evaluate(id_recall.samples_of(ids), id_recall.SCORER, progress=False)
     return [
-        [result[measure] or 0.0 for measure in measures]  # type: ignore[index]
-        for result in (score(sample) for sample in id_recall.samples_of(ids))
+        [row.results[0][measure] or 0.0 for measure in measures]  # type: ignore[index]
+        for row in report.rows
     ]
 
 

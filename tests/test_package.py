@@ -233,7 +233,7 @@ ORDER = (
     ("captured", "corpus", "id_levels", "messages"),
     ("findings",),
     ("table.lists", "measures.budgets"),
-    ("table.costs", "table.forbidden", "table.found", "table.found_row", "table.paid"),
+    ("table.costs", "table.forbidden", "table.found", "table.paid"),
     ("measures",),
     ("result",),
     ("table",),

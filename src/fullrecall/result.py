@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Findings, Target, by_rank
 from fullrecall.measures import Budget, Measure, Recall
-from fullrecall.table.found_row import FoundRow
 from fullrecall.usage import Usage
 
 if TYPE_CHECKING:
@@ -100,29 +100,26 @@ class Result:
             return self._read(measure)
         if self.status is Status.UNSCORED and not measure.of_sample:
             return None
-        if measure.reads_row and self._row is not None:
-            return measure.value(self._row, self._ranked_of)
         value = float(measure.values(self._columns(measure), self._ranked_of)[0])
-        return None if value != value else value  # noqa: PLR0124 - NaN
+        return None if isnan(value) else value
 
     @cached_property
-    def _row(self) -> FoundRow | None:
-        """What most measures of findings read; None where it is not that simple."""
-        return None if self.ranks is not None else FoundRow.of(self.findings, self.retrieved)
-
-    def _columns(self, measure: Measure) -> FoundColumns:
-        """Return what any measure reads."""
+    def _outcomes(self) -> FoundColumns:
+        """The findings as columns of one row."""
         from fullrecall.table.found import FoundColumns
 
-        columns = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+        return FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+
+    def _columns(self, measure: Measure) -> FoundColumns:
+        """Return what a measure reads."""
         if not measure.reads_sample:
-            return columns
+            return self._outcomes
         if self._sample is None:
             raise ParameterError(
                 f"{measure!r} reads the sample, which this result does not have: read it of "
                 "the report, report[0].results[name]"
             )
-        return columns.of_samples([self._sample])
+        return self._outcomes.of_samples([self._sample])
 
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}

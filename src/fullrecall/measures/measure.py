@@ -16,17 +16,10 @@ from fullrecall.parameters import check_share
 
 if TYPE_CHECKING:
     from fullrecall.table.found import FoundColumns
-    from fullrecall.table.found_row import FoundRow
     from fullrecall.table.lists import Floats
 
 FindingsOf: TypeAlias = Callable[[int], Findings]
 """Returns the findings of one row, for measures that count objects."""
-
-Numbers: TypeAlias = Any
-"""A number of one row, or an array with one for each of many: formulas are the same."""
-
-Found: TypeAlias = Any
-"""What a formula reads: a `FoundRow` of one sample, or `FoundColumns` of many."""
 
 _OWN = "fullrecall.measures"
 
@@ -65,9 +58,6 @@ class Measure:
     of_sample: ClassVar[bool] = False
     """Whether it is of the sample alone, and has a value where a scorer has none."""
 
-    needs_columns: ClassVar[bool] = False
-    """Whether it counts what a `FoundRow` does not have."""
-
     lower_is_better: ClassVar[bool] = False
     """Whether a lower mean is the better one."""
 
@@ -89,7 +79,7 @@ class Measure:
         """
         raise NotImplementedError
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the value of each row that has a target; what stands in other rows is ignored."""
         return outcomes.each(
             lambda row, retrieved: _checked(
@@ -112,14 +102,9 @@ class Measure:
             values[~is_known] = float("nan")
             return values
         counted = self.counted(outcomes)
-        column: Floats = counted.defined(self.formula(counted, findings_of), self.zero_division)
-        return column
+        return counted.defined(self.formula(counted, findings_of), self.zero_division)
 
-    def value(self, row: FoundRow, findings_of: FindingsOf) -> float | None:
-        """Return the value of one row in [0, 1], if it `reads_row`; see `values`."""
-        return row.defined(self.formula(row, findings_of), self.zero_division)
-
-    def counted(self, outcomes: Found) -> Found:
+    def counted(self, outcomes: FoundColumns) -> FoundColumns:
         """Return what this measure counts of what was found: all, unless it has a `min_grade`."""
         return outcomes
 
@@ -168,12 +153,6 @@ class Measure:
         inside = ",".join(f"{name}={_as_text(value)}" for name, value in self.parameters.items())
         cut = "" if self.k is None else f"@{self.k}"
         return f"{self.text}({inside}){cut}" if inside else f"{self.text}{cut}"
-
-    @cached_property
-    def reads_row(self) -> bool:
-        """Whether it may count a `FoundRow`."""
-        only_some = "min_grade" in self.parameters
-        return not (self.needs_columns or only_some or self.reads_sample)
 
     @cached_property
     def reads_sample(self) -> bool:
@@ -249,7 +228,7 @@ class GradedMeasure(Measure):
         ):
             raise ParameterError(f"min_grade must be a number above 0, got {grade!r}")
 
-    def counted(self, outcomes: Found) -> Found:
+    def counted(self, outcomes: FoundColumns) -> FoundColumns:
         """Return what was found of the targets that have at least `min_grade`."""
         return outcomes if self.min_grade is None else outcomes.graded(self.min_grade)
 

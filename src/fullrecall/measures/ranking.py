@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from fullrecall.measures.measure import (
-    FindingsOf,
-    Found,
-    GradedMeasure,
-    Measure,
-    Numbers,
-    check_choice,
-)
+from fullrecall.measures.measure import FindingsOf, GradedMeasure, Measure, check_choice
+
+if TYPE_CHECKING:
+    from fullrecall.table.found import FoundColumns
+    from fullrecall.table.lists import Floats
 
 Gain = Literal["linear", "exponential"]
 
@@ -24,7 +21,7 @@ class RRMeasure(GradedMeasure):
 
     text = "rr"
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the reciprocal of the first relevant rank."""
         within = 1.0 * (outcomes.relevant_within(self.top) > 0)
         return outcomes.share(within, outcomes.first_relevant)
@@ -39,9 +36,8 @@ class APMeasure(GradedMeasure):
     """
 
     text = "ap"
-    needs_columns = True
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the mean precision at the ranks of the targets within the first k."""
         rises = outcomes.rises(self.top)
         sums = rises.sums(lambda rise, relevant, contexts: rise * relevant / contexts)
@@ -57,9 +53,8 @@ class ContextPrecisionMeasure(GradedMeasure):
     """
 
     text = "context_precision"
-    needs_columns = True
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the mean precision at the relevant ranks within the first k."""
         seen = outcomes.precisions(self.top)
         return outcomes.share(
@@ -89,7 +84,7 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
         super().__post_init__()
         check_choice(self.gain, "gain", get_args(Gain))
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the discounted gain over that of the ideal order."""
         gains, ideal = outcomes.gains(self.top, self._worth)
         return outcomes.share(gains.sums(_discounted), ideal.sums(_discounted))
@@ -99,7 +94,7 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
         return grade if self.gain == "linear" else 2.0**grade - 1
 
 
-def _discounted(gain: Numbers, discount: Numbers) -> Numbers:
+def _discounted(gain: Floats, discount: Floats) -> Floats:
     return gain / discount
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from fullrecall.errors import ParameterError
-from fullrecall.measures.measure import FindingsOf, Found, GradedMeasure, Numbers, check_choice
+from fullrecall.measures.measure import FindingsOf, GradedMeasure, check_choice
+
+if TYPE_CHECKING:
+    from fullrecall.table.found import FoundColumns
+    from fullrecall.table.lists import Floats
 
 Weight = Literal["equal", "grade", "size"]
 Denominator = Literal["retrieved", "k"]
@@ -36,11 +40,11 @@ class RecallMeasure(GradedMeasure):
         if self.denominator == "k" and self.weight != "equal":
             raise ParameterError('denominator="k" counts targets: leave weight out')
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
             return recall(outcomes, self.top, self.weight)
-        most = outcomes.least(self.top * outcomes.lists, outcomes.targets)
+        most = outcomes.targets.clip(max=self.top * outcomes.lists)
         return outcomes.share(outcomes.credit_sums(self.top), most)
 
 
@@ -59,7 +63,7 @@ class PrecisionMeasure(GradedMeasure):
         super().__post_init__()
         check_choice(self.denominator, "denominator", get_args(Denominator))
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return relevant contexts among the first k, over the denominator."""
         divisor = outcomes.contexts_within(self.top)
         if self.top is not None and self.denominator == "k":
@@ -72,7 +76,7 @@ class F1Measure(PrecisionMeasure):
 
     text = "f1"
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return 2PR / (P + R); 0.0 where both are."""
         precision, share = super().formula(outcomes, findings_of), recall(outcomes, self.top)
         return outcomes.share(2 * precision * share, precision + share)
@@ -83,9 +87,9 @@ class HitMeasure(GradedMeasure):
 
     text = "hit"
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether the first relevant rank is within k."""
-        return 1.0 * (outcomes.relevant_within(self.top) > 0)
+        return (outcomes.relevant_within(self.top) > 0).astype(float)
 
 
 class AllFoundMeasure(GradedMeasure):
@@ -96,12 +100,12 @@ class AllFoundMeasure(GradedMeasure):
 
     text = "all_found"
 
-    def formula(self, outcomes: Found, findings_of: FindingsOf) -> Numbers:
+    def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether no target is left."""
-        return 1.0 * (outcomes.found_within(self.top) == outcomes.targets)
+        return (outcomes.found_within(self.top) == outcomes.targets).astype(float)
 
 
-def recall(outcomes: Found, k: int | None, weight: Weight = "equal") -> Numbers:
+def recall(outcomes: FoundColumns, k: int | None, weight: Weight = "equal") -> Floats:
     """Return the mean credit of the targets within the first `k` ranks, by their weight."""
     weights = None if weight == "equal" else getattr(outcomes, weight)
     whole = outcomes.targets if weights is None else outcomes.sums(weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, repeat
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from fullrecall.findings import Finding, Step, Target
@@ -17,7 +17,6 @@ from fullrecall.scorers.scorer import (
     require,
     require_retrieval,
 )
-from fullrecall.table.found_row import FoundRow, LateFindings, first_ranks_of
 
 if TYPE_CHECKING:
     from fullrecall.table.part import ScoreColumns
@@ -38,47 +37,22 @@ class IdRecall(DeterministicScorer):
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)
-        single = sample.single_ids
-        if single is None:
-            return self._find_any(sample)
-        ids, (names, grades) = sample.retrieved_context_ids or (), single
-        place_of = first_ranks_of(ids, (None, *names))
-        note = _note(ids) if place_of[None] else ""
-        first_ranks = [place_of[name] for name in names]
-        if grades is not None and min(grades, default=1.0) <= 0:
-            relevant = [grade > 0 for grade in grades]
-            names = tuple(compress(names, relevant))
-            first_ranks = list(compress(first_ranks, relevant))
-            grades = tuple(compress(grades, relevant))
-
-        def findings() -> list[Finding]:
-            return [
-                _finding((name,), grade, (rank,) if rank else ())
-                for name, grade, rank in zip(
-                    names, grades or repeat(1.0), first_ranks, strict=False
-                )
-            ]
-
-        row = FoundRow(len(ids), first_ranks, grade=grades)
-        return Found(LateFindings(row, findings), len(ids), note)
-
-    def _find_any(self, sample: Sample) -> Found:
-        """Return what was found of any-of groups of IDs."""
         references = require(sample.reference_context_ids, "reference_context_ids")
         ids = sample.retrieved_context_ids or ()
-        place_of = first_ranks_of(ids, (None, *(name for each in references for name in each[0])))
-        note = _note(ids) if place_of[None] else ""
+        rank_of: dict[str | None, int] = {}
+        for rank, name in enumerate(ids, start=1):
+            rank_of.setdefault(name, rank)
         findings = [
-            _finding(members, grade, tuple(sorted({place_of[name] for name in members} - {0})))
+            _finding(members, grade, sorted(rank_of[name] for name in members if name in rank_of))
             for members, grade in references
             if grade > 0
         ]
-        return Found(findings, len(ids), note)
+        return Found(findings, len(ids), _note(ids) if None in rank_of else "")
 
 
-def _finding(members: tuple[str, ...], grade: float, ranks: tuple[int, ...]) -> Finding:
+def _finding(members: tuple[str, ...], grade: float, ranks: Sequence[int]) -> Finding:
     steps = (Step(ranks[0], 1.0),) if ranks else ()
-    return Finding(Target(members, grade), steps, ranks)
+    return Finding(Target(members, grade), steps, tuple(ranks))
 
 
 def _note(ids: Sequence[str | None]) -> str:

@@ -332,11 +332,6 @@ class FoundColumns:
         np.divide(part, whole, out=shares, where=whole != 0)
         return shares.clip(max=1.0)
 
-    def least(self, some: Integers, others: Integers) -> Integers:
-        """Return the smaller number of each row."""
-        least: Integers = np.minimum(some, others)
-        return least
-
     def each(self, count: Callable[[int, int], float]) -> Floats:
         """Return what is counted of each row with a target, of its number and its contexts."""
         values = np.zeros(len(self))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
+from operator import length_hint
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from fullrecall.sample import Sample, has_only_ids
 from fullrecall.table.found import FoundColumns
-from fullrecall.table.found_row import first_ranks_of
 from fullrecall.table.lists import Floats, Integers, Lists, narrow, offsets_of
 from fullrecall.table.part import SCORED, UNDEFINED, MemoryPart, Results, ScoreColumns
 
@@ -168,5 +168,17 @@ def first_ranks(
     else:
         positions = []
         for row, names in pairs:
-            positions += first_ranks_of(row, names).values()
+            positions += _first_ranks_of(row, names)
     return np.array(positions, np.int32)
+
+
+def _first_ranks_of(row: Sequence[str], names: Sequence[str]) -> Iterable[int]:
+    """Return the 1-based position of each name where it is first in a row, 0 where it is not."""
+    rank_of = dict.fromkeys(names, 0)
+    # Most of a row is not looked for, and is passed over without a step of Python. The iterator
+    # of a list or a tuple knows how much is left, and so where it stands.
+    size, rest = len(row), iter(row)
+    for name in filter(rank_of.__contains__, rest):
+        if not rank_of[name]:
+            rank_of[name] = size - length_hint(rest)
+    return rank_of.values()

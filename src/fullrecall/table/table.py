@@ -241,8 +241,11 @@ class Table:
         """Return whether it is known at once that no sample shares a group or an ID."""
         self._settle()
         if self._stand_alone is None:
-            names_any = any(group is not None for group in self.named_groups)
-            self._stand_alone = not (names_any or may_repeat(self.ids))
+            # Part by part: a list of all IDs of a report in files would be held for their hashes.
+            groups = (group for part in self._parts for group in part.groups)
+            ids = (name for part in self._parts for name in part.ids)
+            names_any = any(group is not None for group in groups)
+            self._stand_alone = not (names_any or may_repeat(ids))
         return self._stand_alone
 
     def _read(self, owner: int, score: int, measure: Measure) -> Floats:
