@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -144,38 +143,6 @@ class TestJsonArrays:
         _, error = until_error(read(write("a.json", b'[\n{"question":\n "\xe9"}]')))
         assert error.line == 3
         assert "byte 0xe9 is not UTF-8" in error.problem
-
-
-class TestLlamaIndexFiles:
-    """LlamaIndex's objects are recognized by their keys."""
-
-    def test_embedding_qa(self, write: Write) -> None:
-        """The keys `queries`, `corpus` and relevant_docs make an EmbeddingQA set."""
-        found = {"queries": {"q1": "q"}, "corpus": {}, "relevant_docs": {}, "mode": "text"}
-        (sample,) = read(write("a.json", json.dumps(found)))
-        assert sample.id == "q1"
-
-    def test_labelled_rag(self, write: Write) -> None:
-        """The key `examples` makes a LabelledRag set."""
-        assert list(read(write("a.json", '{"examples": [{"query": "q"}]}'))) == [SAMPLE]
-
-    def test_a_lone_sample_of_objects_is_no_set_of_columns(self, write: Write) -> None:
-        """Metadata and graded IDs are objects in a single sample, too."""
-        row = {"metadata": {"a": 1}, "reference_ids": {"d1": 2}}
-        assert list(read(write("a.json", json.dumps([row])))) == [Sample(**row)]
-
-    @pytest.mark.parametrize("own", [{"examples": ["x"]}, {"data": ["x"]}])
-    def test_a_column_of_that_name_is_one(self, write: Write, own: dict[str, list[str]]) -> None:
-        """Where other rows follow, the first is no data set, and none is lost."""
-        row = json.dumps({"question": "q", **own}) + "\n"
-        path = write("a.jsonl", row * 3)
-        assert list(read(path, rename=dict.fromkeys(own))) == [SAMPLE] * 3
-
-    def test_rename_has_no_use_there(self, write: Write, until_error: UntilError) -> None:
-        """A renaming that would do nothing is an error, as everywhere."""
-        path = write("a.json", '{"examples": [{"query": "q"}]}')
-        _, error = until_error(read(path, rename={"x": "reference"}))
-        assert "rename names 'x', which no row has" in error.problem
 
 
 class TestSavedReports:

@@ -119,10 +119,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("bad", "says"),
         [
-            ("q1 d3 1", "got 3 columns in 'q1 d3 1'"),
-            ("q1 Q0 d3 1 9.5 tag", "this looks like a run, which comes second"),
-            ("q1 0 d3 high", "a grade must be a number, got 'high'"),
-            ("q1 0 d3 nan", "a grade must be a number, got 'nan'"),
+            ("q1 d3 1", "got 'q1 d3 1'"),
+            ("q1 Q0 d3 1 9.5 tag", "qrels come first, a run second"),
+            ("q1 0 d3 high", "with a number as grade, got 'q1 0 d3 high'"),
+            ("q1 0 d3 nan", "with a number as grade, got 'q1 0 d3 nan'"),
         ],
     )
     def test_qrels(self, write: Write, until_error: UntilError, bad: str, says: str) -> None:
@@ -135,10 +135,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("bad", "says"),
         [
-            ("q1 Q0 d3 1 9.5", "got 5 columns"),
-            ("q1 0 d3 1", "this looks like qrels, which come first"),
-            ("q1 Q0 d3 1 high tag", "a score must be a number, got 'high'"),
-            ("q1 Q0 d3 1 nan tag", "a score must be a number, got 'nan'"),
+            ("q1 Q0 d3 1 9.5", "got 'q1 Q0 d3 1 9.5'"),
+            ("q1 0 d3 1", "qrels come first, a run second"),
+            ("q1 Q0 d3 1 high tag", "with a number as score, got 'q1 Q0 d3 1 high tag'"),
+            ("q1 Q0 d3 1 nan tag", "with a number as score, got 'q1 Q0 d3 1 nan tag'"),
         ],
     )
     def test_runs(self, write: Write, until_error: UntilError, bad: str, says: str) -> None:

@@ -233,7 +233,7 @@ class BatchScorer(Limits):
 
     def _is_ours(self, column: object) -> bool:
         """Whether a column holds a field of a sample, or the position."""
-        from fullrecall.read.rows import FIELDS
+        from fullrecall.read.formats import FIELDS
 
         own = self._columns.field(column)
         return own in FIELDS or column == self.position
@@ -310,7 +310,8 @@ class BatchScorer(Limits):
 
     def _left_of(self, cells: dict[Any, Any]) -> Sample:
         """Return what can be read of a row that is no sample."""
-        from fullrecall.read.rows import FIELDS, sample_of
+        from fullrecall.read.formats import FIELDS
+        from fullrecall.read.rows import sample_of
 
         sample = Sample()
         left: dict[Any, Any] = {}

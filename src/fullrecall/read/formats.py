@@ -1,81 +1,51 @@
-"""The formats of other tools: one table, of how each has its samples."""
+"""The formats of other tools: one table, of how each names what a sample has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall.context import Context
 from fullrecall.errors import InputError
-from fullrecall.identifiers import as_id, as_list, shown
+from fullrecall.identifiers import shown
 from fullrecall.read.strict_json import parsed
 from fullrecall.sample import Sample
 
 Row: TypeAlias = Mapping[str, Any]
-LabeledRows: TypeAlias = Iterator[tuple[str, object]]
-"""Rows, each with what names it in an error."""
+
+FIELDS = {name: field for field, others in Sample.names().items() for name in (field, *others)}
+"""Every name that `Sample` takes, with the field it stands for."""
 
 
 class Format(NamedTuple):
-    """How a tool has samples. Only what it needs is set.
+    """How a tool has samples.
 
-    - `fields`: the names of ours, with theirs: the first that a row has is read.
     - `recognizes`: whether a row is of this format, by its columns; of several the first counts.
-    - `read`: the fields of a row that names alone do not give, by our names.
-    - `rows_within`: the rows of a data set that is one object; None for any other object.
-    - `own`: columns of its own that a sample has by the same name. All other fields of a sample
-      that stand beside the format's are the user's, such as what was retrieved.
+    - `names`: the tool's columns that `Sample` does not know, or knows as something else, with
+      the field of each; None for a column that is left out.
+    - `read`: for rows that names alone do not explain: returns the fields of a row.
     """
 
-    fields: Mapping[str, Sequence[str]] = MappingProxyType({})
-    recognizes: Callable[[AbstractSet[str]], bool] = lambda _: False
-    read: Callable[[Row], dict[str, Any]] | None = None
-    rows_within: Callable[[object], LabeledRows | None] = lambda _: None
-    own: frozenset[str] = frozenset()
+    recognizes: Callable[[AbstractSet[str]], bool]
+    names: Mapping[str, str | None] = MappingProxyType({})
+    read: Callable[[Row], Row] | None = None
 
-    def fields_of(self, row: Row) -> dict[str, Any]:
+    def fields_of(self, row: Row) -> Row:
         """Return the fields of a row by our names."""
-        fields = {}
-        for own, names in self.fields.items():
-            name = next((name for name in names if row.get(name) is not None), None)
-            if name is not None:
-                fields[own] = row[name]
         if self.read is not None:
-            fields |= self.read(row)
-        beside = _SAMPLE_NAMES.difference(self.own, *self.fields.values())
-        users = {name: row[name] for name in row if name in beside and row[name] is not None}
-        if isinstance(users.get("metadata"), Mapping) and "metadata" in fields:
-            users["metadata"] = {**users["metadata"], **fields["metadata"]}
-        return fields | users
-
-
-IDS = "reference_context_ids"
-_ANSWERS = frozenset({"answer", "output", "response", "expected", "expected_output", "result"})
-_SAMPLE_NAMES = frozenset(
-    {name for field, others in Sample.names().items() for name in (field, *others)}
-) - {"id"}
+            return self.read(row)
+        named = ((self.names.get(name, name), value) for name, value in row.items())
+        return {field: value for field, value in named if field and value is not None}
 
 
 # --- LangSmith
 
-_PARTS = {
-    "inputs": ("input_", "inputs."),
-    "outputs": ("output_", "outputs."),
-    "metadata": ("metadata_", "metadata."),
-}
-"""The parts of LangSmith's examples, and how the columns of its CSV begin: one for each key."""
+_PARTS = ("inputs", "outputs", "metadata")
+_ANSWERS = frozenset({"answer", "output", "response", "expected", "expected_output", "result"})
 
 
-def _is_langsmith(names: AbstractSet[str]) -> bool:
-    return all(
-        part in names or any(str(name).startswith(_PARTS[part]) for name in names)
-        for part in ("inputs", "outputs")
-    )
-
-
-def _langsmith(row: Row) -> dict[str, Any]:
+def _langsmith(row: Row) -> Row:
     """Return the fields of an example: its outputs are what is expected."""
     inputs, outputs, metadata = (_part(row, name) for name in _PARTS)
     fields: dict[str, Any] = {"id": metadata.pop("id", None) or row.get("id")}
@@ -86,21 +56,15 @@ def _langsmith(row: Row) -> dict[str, Any]:
     for name, value in outputs.items():
         fields["reference" if name in _ANSWERS else name] = value
     fields["group"] = metadata.pop("group", None)
-    if metadata:
-        fields["metadata"] = metadata
-    return {name: value for name, value in fields.items() if value is not None}
+    fields["metadata"] = metadata or None
+    # What the user put beside the example, such as what was retrieved.
+    users = {name: row[name] for name in row if name in FIELDS and name not in ("id", *_PARTS)}
+    return {name: value for name, value in (fields | users).items() if value is not None}
 
 
 def _part(row: Row, name: str) -> dict[str, Any]:
-    """Return a part of an example: an object, its JSON, or what the columns of CSV make up."""
+    """Return a part of an example: an object, or its JSON in a cell of CSV."""
     value = row.get(name)
-    if value is None:
-        return {
-            column.removeprefix(beginning): cell
-            for column, cell in row.items()
-            for beginning in _PARTS[name]
-            if column.startswith(beginning) and cell is not None
-        }
     value = parsed(value) if isinstance(value, str) and value.strip() else value or {}
     if not isinstance(value, Mapping):
         raise InputError(f"{name} must be an object, got {shown(value)}", field=name)
@@ -109,94 +73,39 @@ def _part(row: Row, name: str) -> dict[str, Any]:
 
 # --- deepeval
 
-_DEEPEVAL = {
-    "user_input": ("input",),
-    "reference": ("expected_output",),
-    "reference_contexts": ("context",),
-    "response": ("actual_output",),
-    "retrieved_contexts": ("retrieval_context",),
-    "id": ("name",),
-    "metadata": ("metadata", "additional_metadata"),
+_DEEPEVAL: Mapping[str, str | None] = {
+    "context": "reference_contexts",
+    "name": "id",
+    "metadata": "metadata",
+    "additional_metadata": "metadata",
+    "source_file": None,
+    "tools_called": None,
+    "expected_tools": None,
+    "comments": None,
+    "custom_column_key_values": None,
 }
-_OF_DEEPEVAL = frozenset({"expected_output", "actual_output", "retrieval_context"})
-_KNOWN_TO_DEEPEVAL = frozenset(
-    "source_file tools_called expected_tools comments custom_column_key_values".split()
-).union(*_DEEPEVAL.values())
+_DEEPEVALS_OWN = frozenset({"expected_output", "actual_output", "retrieval_context"})
+_KNOWN_TO_DEEPEVAL = _DEEPEVALS_OWN.union(_DEEPEVAL, ("input",))
 
 
 def _is_deepeval(names: AbstractSet[str]) -> bool:
-    return "input" in names and names <= _KNOWN_TO_DEEPEVAL and not _OF_DEEPEVAL.isdisjoint(names)
+    return "input" in names and names <= _KNOWN_TO_DEEPEVAL and bool(names & _DEEPEVALS_OWN)
 
 
 def attributes_of(row: object) -> Row | None:
-    """Return the fields of a test case or golden of deepeval by its names; None for any other.
+    """Return the fields of a test case or a golden of deepeval by its names; None for any other.
 
-    It is not dumped: that would make one text of a retrieved context and its source.
+    What its own `model_dump` has beside them differs from version to version.
     """
     if type(row).__module__.partition(".")[0] != "deepeval":
         return None
-    names = [name for names in _DEEPEVAL.values() for name in names]
-    values = {name: getattr(row, name, None) for name in names}
-    if values["retrieval_context"] is not None:
-        values["retrieval_context"] = [
-            {"text": item.context, "source": item.source} if hasattr(item, "source") else item
-            for item in values["retrieval_context"]
-        ]
-    return {name: value for name, value in values.items() if value is not None}
-
-
-# --- LlamaIndex: the classes are not in llama-index-core any more (removed in 0.14.21), but the
-# files of its two data sets live on, each one object.
-
-
-def _embedding_qa(dataset: object) -> LabeledRows | None:
-    """Return the rows of an EmbeddingQA; None for anything else.
-
-    It has `queries` ({id: question}), `corpus` ({id: text}) and `relevant_docs` ({query id:
-    [ids]}). A query without relevant documents has empty lists: its recall is undefined. The IDs
-    are those of nodes, or of documents where it was generated from these.
-    """
-    parts = [_attribute(dataset, name) for name in ("queries", "corpus", "relevant_docs")]
-    if not all(isinstance(part, Mapping) for part in parts):
-        return None
-    questions, corpus, relevant = parts
-    texts = {str(key): text for key, text in corpus.items()}
-    return (
-        (f"query {name!r}", {"id": name, "user_input": question, **_nodes(relevant, name, texts)})
-        for name, question in questions.items()
-    )
-
-
-def _attribute(dataset: object, name: str) -> Any:
-    return dataset.get(name) if isinstance(dataset, Mapping) else getattr(dataset, name, None)
-
-
-def _nodes(relevant: Row, query: Any, texts: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the IDs of a query's relevant nodes, and their texts."""
-    try:
-        ids = [as_id(own_id) for own_id in as_list(relevant.get(query) or (), ordered=False)]
-        return {IDS: ids, "reference_contexts": [Context(texts[name], id=name) for name in ids]}
-    except KeyError as error:
-        problem = f"relevant_docs names {error}, which has no text in the corpus of {len(texts)}"
-    except ValueError as error:
-        problem = f"relevant_docs: {error}"
-    raise InputError(f"query {query!r}: {problem}", field="relevant_docs")
-
-
-def _labelled_rag(dataset: object) -> LabeledRows | None:
-    """Return the rows of a LabelledRag, which has no IDs; None for anything else."""
-    examples = _attribute(dataset, "examples")
-    if not isinstance(examples, list):
-        return None
-    return ((f"example {number}", row) for number, row in enumerate(examples, start=1))
+    return {name: getattr(row, name, None) for name in ("input", *_DEEPEVALS_OWN, *_DEEPEVAL)}
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "embedding_qa": Format(rows_within=_embedding_qa),
-        "labelled_rag": Format(rows_within=_labelled_rag),
-        "langsmith": Format(recognizes=_is_langsmith, read=_langsmith, own=frozenset(_PARTS)),
-        "deepeval": Format(_DEEPEVAL, _is_deepeval),
+        "langsmith": Format(lambda names: names >= {"inputs", "outputs"}, read=_langsmith),
+        "deepeval": Format(_is_deepeval, _DEEPEVAL),
     }
 )
 """The formats by name, in the order in which a row is looked at."""
@@ -217,45 +126,17 @@ def fields_of(row: Row) -> Row:
     return _with_question(row)
 
 
-def rows_within(dataset: object) -> LabeledRows | None:
-    """Return the rows of a data set that is one object; None for anything else."""
-    for form in FORMATS.values():
-        rows = form.rows_within(dataset)
-        if rows is not None:
-            return rows
-    return None
-
-
-# --- conversations
-
 _QUESTIONS = ("user_input", "question", "query", "input", "messages", "turns")
-_USERS = ("user", "human")
 
 
 def _with_question(row: Row) -> Row:
-    """Return a row of a conversation with its last question; the history goes into metadata."""
-    name = next((n for n in _QUESTIONS if _is_conversation(row.get(n))), None)
+    """Return a row of a conversation with its last question."""
+    name = next((name for name in _QUESTIONS if isinstance(row.get(name), list)), None)
     if name is None:
         return row
-    messages = [
-        {
-            "role": str(message.get("role") or message.get("type") or "").lower(),
-            "content": str(message["content"] or ""),
-        }
-        for message in row[name]
-    ]
-    user_turns = [at for at, message in enumerate(messages) if message["role"] in _USERS]
-    if not user_turns:
-        raise InputError(f"{name} has no message of a user", field=name)
-    last = user_turns[-1]
-    fields = {key: value for key, value in row.items() if key != name}
-    metadata = fields.get("metadata") or {}
-    if isinstance(metadata, Mapping) and last:
-        fields["metadata"] = {**metadata, "history": messages[:last]}
-    return {**fields, "user_input": messages[last]["content"]}
+    from fullrecall.messages import turn_of  # which loads what a file of samples never needs
 
-
-def _is_conversation(value: object) -> bool:
-    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        return False
-    return all(isinstance(message, Mapping) and "content" in message for message in value)
+    turn = turn_of(row[name])
+    if turn is None or turn.question is None:
+        return row
+    return {**row, name: None, "user_input": turn.question}

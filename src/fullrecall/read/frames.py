@@ -10,7 +10,6 @@ from fullrecall.dataframes import frame_rows, is_frame
 from fullrecall.errors import InputError
 from fullrecall.hits import IdKey
 from fullrecall.identifiers import shown
-from fullrecall.read.formats import rows_within
 from fullrecall.read.rows import Columns, Rename, to_samples
 from fullrecall.sample import Sample
 
@@ -22,32 +21,17 @@ def from_rows(
 
     `rows` is a list (or generator) of mappings or of `Sample`s, a data frame or table of any
     library that narwhals reads (pandas, polars, pyarrow, DuckDB, Dask, PySpark, …; lazy ones are
-    collected), a Hugging Face `Dataset` or `IterableDataset`, a ragas `EvaluationDataset` or
-    `Testset`, or LlamaIndex's `EmbeddingQAFinetuneDataset` or `LabelledRagDataset`. Columns bear
-    the names that `Sample` takes, or get them by `rename={"theirs": "ours", "junk": None}`. Usual
-    names are known in any case, and rows of LangSmith and deepeval by their columns. `id_key` is
-    where a retrieved context has its ID: a dotted path ("metadata.source") or a function of it.
-    None, NaN, NA and NaT cells are not given. Raises `InputError` with the row's number (from 1).
+    collected), a Hugging Face `Dataset` or `IterableDataset`, or a ragas `EvaluationDataset` or
+    `Testset`. Columns bear the names that `Sample` takes, or get them by
+    `rename={"theirs": "ours", "junk": None}`. Usual names are known in any case, and rows of
+    LangSmith and deepeval by their columns. `id_key` is where a retrieved context has its ID: a
+    dotted path ("metadata.source") or a function of it. None, NaN, NA and NaT cells are not given.
+    Raises `InputError` with the row's number (from 1).
     """
     framed = is_frame(rows)
     columns = Columns(rename, id_key=id_key, lists_are_texts=framed)
     cell = without_gaps if _is_hugging_face(rows) or framed else _unwrapped
-    labeled = None if framed else rows_within(rows)
-    samples = to_samples(labeled or enumerate(rows_of(rows), start=1), columns, cell=cell)
-    return _explained(samples) if type(rows).__module__.startswith("dask.") else samples
-
-
-def _explained(samples: Iterator[Sample]) -> Iterator[Sample]:
-    """Yield the samples of a Dask frame; an error for a list that is a text says how that came."""
-    try:
-        yield from samples
-    except InputError as error:
-        if "expected a JSON array" in error.problem:
-            error.problem += (
-                "; Dask turns lists into texts unless dask.config.set("
-                "{'dataframe.convert-string': False}) is called before the frame is made"
-            )
-        raise
+    return to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
 
 
 def without_gaps(value: object) -> object:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import IdKey
 from fullrecall.read.beir import is_beir, read_beir
 from fullrecall.read.containers import KINDS, Rows, kind_of, rows_of_file
-from fullrecall.read.formats import rows_within
 from fullrecall.read.frames import without_gaps
 from fullrecall.read.rows import Columns, Rename, in_file, to_samples
 from fullrecall.read.text_files import STANDARD_INPUT, FilePath, existing_file
@@ -32,10 +31,10 @@ def read(
 
     The file's name ends in `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` or `.parquet`, all but the
     last also with `.gz`; `format` is one of them without the dot and overrides. JSON is an array,
-    one object a line, or one of LlamaIndex's data sets. Rows of ragas, LangSmith and deepeval are
+    or one object a line. Rows of ragas, LangSmith and deepeval are
     known by their columns. A cell of CSV that holds a list is JSON, a list as Python prints it, or
     IDs separated by one of `;`, `|`, a comma or a line break; an empty one is not given. Text is
-    UTF-8, or has a byte order mark.
+    UTF-8.
 
     A folder is BEIR's: `queries.jsonl` and `qrels` (`format="dev"` names another split than
     "test"). `id_key` is where a retrieved context has its ID: a dotted path or a function of it.
@@ -77,7 +76,7 @@ def _check_columns(columns: Columns, holds: str) -> None:
 
 
 def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
-    """Yield the samples of rows, of the data set that is the only row, or of spans."""
+    """Yield the samples of rows, or of spans."""
     with closing(rows):
         first = next(rows, None)
         if first is None:
@@ -89,9 +88,5 @@ def _samples(rows: Rows, kind: str, columns: Columns) -> Iterator[Sample]:
 
             yield from samples_of_spans(chain([first], rows), Reading(id_key=columns.id_key))
             return
-        inner = rows_within(first[1])
-        # Where other rows follow, a row that looks like a whole data set is one of them.
-        more = [] if inner is None else list(islice(rows, 1))
-        listed = chain([first], more, rows) if inner is None or more else inner
         cell = without_gaps if kind == "parquet" else None
-        yield from to_samples(listed, columns, cell=cell)
+        yield from to_samples(chain([first], rows), columns, cell=cell)

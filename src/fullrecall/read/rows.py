@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import IdKey, check_id_key, id_at
-from fullrecall.identifiers import shown
+from fullrecall.identifiers import looks_like_id, shown
 from fullrecall.read.cells import LISTS, list_cell
-from fullrecall.read.formats import attributes_of, fields_of
+from fullrecall.read.formats import FIELDS, attributes_of, fields_of
 from fullrecall.sample import Sample
 
 RowNumber: TypeAlias = int | str
@@ -20,9 +20,6 @@ NumberedRows: TypeAlias = Iterable[tuple[RowNumber, object]]
 
 Rename: TypeAlias = Mapping[str, str | None]
 """The user's column with the field that it holds; None leaves the column out."""
-
-FIELDS = {name: field for field, others in Sample.names().items() for name in (field, *others)}
-"""Every name that `Sample` takes, with the field it stands for."""
 
 _MOST_SHOWN = 500
 """Characters of a message: it may repeat what a file holds."""
@@ -210,10 +207,7 @@ def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None =
         unknown = [name for name in cells if name not in FIELDS]
         if error.field not in unknown:
             raise
-        rename: dict[str, str | None] = dict.fromkeys(unknown)
-        near = get_close_matches(error.field, FIELDS, n=1) if len(unknown) == 1 else []
-        if near and FIELDS[near[0]] not in map(FIELDS.get, cells):  # it may be mistyped
-            rename[unknown[0]] = FIELDS[near[0]]
+        rename = _renaming(unknown, cells)
         problem, _, _ = error.problem.partition(". A sample takes")
         raise InputError(
             f"{problem}: say which field each holds, or leave it out with None: rename={rename!r}. "
@@ -221,6 +215,40 @@ def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None =
             f"{', '.join(Sample.names())}",
             field=error.field,
         ) from None
+
+
+def _renaming(unknown: Sequence[str], cells: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return what unknown columns may hold, each another field; None where nothing is near."""
+    taken = {FIELDS.get(name) for name in cells}
+    rename: dict[str, str | None] = {}
+    for column in unknown:
+        field = _meant(column, cells[column])
+        if field is None and len(unknown) == 1:  # it may be mistyped
+            near = get_close_matches(column, FIELDS, n=1)
+            field = FIELDS[near[0]] if near else None
+        rename[column] = None if field in taken else field
+        taken.add(field)
+    return rename
+
+
+def _meant(column: str, value: object) -> str | None:
+    """Return the field that a column's name and one of its values speak for, if any do."""
+    side = next((side for word, side in _SIDES.items() if word in column.lower()), None)
+    if side is None:
+        return None
+    if all(map(looks_like_id, value if isinstance(value, list) else [value])):
+        return f"{side}_context_ids"
+    return side if side == "reference" and isinstance(value, str) else f"{side}_contexts"
+
+
+_SIDES = {
+    "retriev": "retrieved",
+    "expect": "reference",
+    "relevant": "reference",
+    "gold": "reference",
+    "correct": "reference",
+}
+"""Words in the names of columns, each with what the column may hold the IDs or the texts of."""
 
 
 def _identified(cells: dict[str, Any], id_key: IdKey) -> dict[str, Any]:

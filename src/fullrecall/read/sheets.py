@@ -16,8 +16,8 @@ def sheet_rows(path: FilePath, needed: Sequence[Sequence[str]]) -> Lines:
     """Yield the rows of a sheet that people filled in, with the lines on which they begin.
 
     It is CSV or TSV, else JSON Lines. Column names are in lower case; of each item of `needed` one
-    must be there. Spreadsheets save semicolons, tabs, UTF-16, and leave out empty cells at the
-    end: all of it is read. Raises `InputError` for a column that is missing or there twice, and
+    must be there. Spreadsheets save semicolons and tabs, and leave out empty cells at the end:
+    all of it is read. Raises `InputError` for a column that is missing or there twice, and
     for more cells than columns.
     """
     name = existing_file(path)
