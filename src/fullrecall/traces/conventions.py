@@ -1,7 +1,7 @@
 """The names by which each tool writes down what a span did; the first that has a value counts.
 
-OpenInference (Arize's, which Phoenix reads), MLflow, Langfuse, OpenLLMetry (Traceloop's), Weave,
-and the GenAI conventions of OpenTelemetry, in this order.
+OpenInference (Arize's, which Phoenix reads), MLflow, Langfuse, Weave, and the GenAI conventions of
+OpenTelemetry, in this order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ KIND = (
     "openinference.span.kind",
     "mlflow.spanType",
     "langfuse.observation.type",
-    "traceloop.span.kind",
     "weave.kind",
     "gen_ai.operation.name",
 )
@@ -41,14 +40,12 @@ INPUT = (
     "input.value",
     "mlflow.spanInputs",
     "langfuse.observation.input",
-    "traceloop.entity.input",
     "weave.inputs",
 )
 OUTPUT = (
     "output.value",
     "mlflow.spanOutputs",
     "langfuse.observation.output",
-    "traceloop.entity.output",
     "weave.output",
 )
 QUERY = ("reranker.query", "gen_ai.retrieval.query.text")
@@ -59,13 +56,10 @@ GIVEN_DOCUMENTS = {"reranker": "reranker.input_documents"}
 """By kind, the prefix of the attributes of each single document: `PREFIX.0.document.id`."""
 
 DOCUMENT_LIST = "gen_ai.retrieval.documents"
-QUERY_RESULT = "db.query.result"
-"""OpenLLMetry's vector stores write an event of this name for each document."""
 
 MESSAGES = {
     "llm.input_messages": ("message.content", "message_content.text"),
     "llm.prompts": ("prompt.text",),
-    "gen_ai.prompt": ("content",),
 }
 """The prefixes and the ends of attributes for each message that a model was sent."""
 
@@ -74,9 +68,6 @@ PROMPTS = ("llm.prompts", "gen_ai.system_instructions", "gen_ai.input.messages")
 
 ANSWERED = frozenset({"text_chunks"})
 """Keys of an input under which LlamaIndex's synthesizers have what they answer from."""
-
-ATTEMPTS = frozenset({"RunnableWithFallbacks"})
-"""Names of constructs whose calls are alternatives."""
 
 REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 """Names of steps that serve the model's attention."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from inspect import iscoroutinefunction
@@ -34,7 +34,6 @@ class RetrievalProcessor(SpanProcessor):
         report = evaluate(samples, IdRecall(), retriever=processor.observed(chain.invoke))
 
     - `id_key`: the key of a document's metadata that has its ID.
-    - `name`: only calls of this retriever, or of one of several: the source of a call.
     - `failed_calls`: "unscored", or "score" for what other calls returned.
 
     Needs OpenTelemetry's SDK (`fullrecall[otel]`) and an instrumentor, such as
@@ -46,10 +45,9 @@ class RetrievalProcessor(SpanProcessor):
         self,
         *,
         id_key: str | None = None,
-        name: str | Sequence[str] | None = None,
         failed_calls: FailedCalls = "unscored",
     ) -> None:
-        self._reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
+        self._reading = Reading(id_key=id_key, failed_calls=failed_calls)
         self._captures: dict[str, Capture] = {}  # by the ID of each span that goes on
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -134,9 +133,9 @@ def _span_of(item: Mapping[Any, Any]) -> Span:
     code = str(_first(row, _STATUS)).upper().rpartition("_")[2]
     failed = code in ("ERROR", "2") or (values is _WEAVE and not _is_missing(row.get("exception")))
     return Span(
-        trace_id=_hex_id(_first(row, _TRACE_ID), 16),
-        span_id=_hex_id(_first(row, _SPAN_ID), 8),
-        parent_id=_hex_id(parent, 8) if parent else None,
+        trace_id=_own_id(_first(row, _TRACE_ID)),
+        span_id=_own_id(_first(row, _SPAN_ID)),
+        parent_id=_own_id(parent) if parent else None,
         remote_parent=bool(flags & _KNOWS_REMOTE and flags & _REMOTE),
         name=str(_first(row, _NAME) or "span"),
         attributes=_attributes(row, values),
@@ -209,17 +208,14 @@ def _any_value(value: object) -> Any:
     return _whole(content) if kind == "intValue" else content
 
 
-def _hex_id(value: object, size: int) -> str:
-    """Return an ID of `size` bytes as hex; what protobuf's own JSON wrote is base64."""
+def _own_id(value: object) -> str:
+    """Return the ID of a span or a trace, as its exporter wrote it, hex in lower case."""
     if not isinstance(value, str) or not value:
         raise InputError(f"expected a span with a trace_id and a span_id, got {shown(value)}")
-    if len(value) == 2 * size:
-        return value.lower()
-    try:
-        decoded = base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError):
-        return value
-    return decoded.hex() if len(decoded) == size else value
+    return value.lower() if _HEX.fullmatch(value) else value
+
+
+_HEX = re.compile(r"[0-9a-fA-F]+")
 
 
 def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:

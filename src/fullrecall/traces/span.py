@@ -13,7 +13,7 @@ from typing import Any
 class Span:
     """A finished span, as its exporter wrote it.
 
-    - `trace_id`, `span_id`, `parent_id`: as lowercase hex where they are OpenTelemetry's; the
+    - `trace_id`, `span_id`, `parent_id`: as their exporter wrote them; the
       parent is None for a root. `remote_parent`: the parent ran in another process.
     - `attributes`: flat, under dotted names.
     - `events`: the name and the attributes of each.

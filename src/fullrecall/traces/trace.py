@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from fullrecall.context import Context
 from fullrecall.hits import IdKey
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
-from fullrecall.steps import DocumentCopy, DocumentList, Kind, Step, StepReading
+from fullrecall.steps import DocumentCopy, DocumentList, Step, StepReading
 from fullrecall.traces.translation import TracedStep, output_step
 
-_UNSEEN = "no retriever was traced"
 _SEARCHES = ("retriever", "reranker", "tool")
 
 
@@ -23,18 +21,9 @@ class Reading(StepReading):
 
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, or a function of
       the document as a `Context`. Default: its own ID.
-    - `name`: only calls of this retriever, or of one of several, wherever they stand.
     """
 
     id_key: IdKey | None = None
-    name: str | Sequence[str] | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names that are wanted, none for all."""
-        if self.name is None:
-            return ()
-        return (self.name,) if isinstance(self.name, str) else tuple(self.name)
 
 
 def sample_of(trace_id: str, steps: Iterable[TracedStep], reading: Reading) -> Sample:
@@ -78,7 +67,6 @@ class _Trace:
                 self._tops.append(span)
                 if parent is not None and not span.remote_parent:
                     self._orphans.append(span)
-        self._take_in_attempts()
         self._number_events()
         self._fill_in_texts(span.step for span in self._spans.values())
         self._take_off_repeats()
@@ -111,11 +99,11 @@ class _Trace:
             root, steps = call.id, [call, *steps]
             self._fill_in_texts(steps)
         return reading.record_of(
-            _named(steps, reading.names) if reading.names else steps,
+            steps,
             root=root,
             response=output if isinstance(output, str) else self._response,
             partial=self._partial(),
-            unseen=self._unseen(reading.names),
+            unseen=self._unseen(),
         )
 
     @property
@@ -165,28 +153,6 @@ class _Trace:
                 span.step.ended = moment
             else:
                 span.step.began = moment
-
-    def _take_in_attempts(self) -> None:
-        """Put attempts below the construct that made them, if their spans name its caller instead.
-
-        So LangChain reports what fallbacks call. It is beyond doubt where all that began within
-        the construct asked the same, one after the other, and the last alone succeeded, with what
-        the construct returned.
-        """
-        for siblings in [self._tops, *self._below.values()]:
-            for construct in [span for span in siblings if span.step.tries]:
-                if construct.step.id in self._below or construct.step.error:
-                    continue
-                inside = [
-                    span
-                    for span in siblings
-                    if span is not construct and construct.start <= span.start < construct.end
-                ]
-                if _are_attempts(construct, inside):
-                    self._below[construct.step.id] = inside
-                    for span in inside:
-                        span.step.parent = construct.step.id
-                        siblings.remove(span)
 
     def _fill_in_texts(self, steps: Iterable[Step]) -> None:
         """Give documents that stand in a step by their IDs alone the texts of their IDs."""
@@ -292,17 +258,10 @@ class _Trace:
         )
         return next((own_id for own_id in references if own_id not in texts), None)
 
-    def _unseen(self, names: Sequence[str]) -> str:
+    def _unseen(self) -> str:
         """Return why there is no call."""
         failed = next((top.step.error for top in self._tops if top.step.error), None)
-        if failed is not None:
-            return f"the run failed: {failed}"
-        if not names:
-            return _UNSEEN
-        steps = (span.step for span in self._spans.values())
-        there = sorted({step.name for step in steps if step.kind in _SEARCHES})
-        listed = ", ".join(map(repr, there)) or "none"
-        return f"no retriever is named {' or '.join(map(repr, names))}: choose one of {listed}"
+        return "no retriever was traced" if failed is None else f"the run failed: {failed}"
 
 
 def _copies(steps: Iterable[Step]) -> Iterator[DocumentCopy]:
@@ -310,36 +269,6 @@ def _copies(steps: Iterable[Step]) -> Iterator[DocumentCopy]:
     for step in steps:
         for listed in (*step.given, *step.returned):
             yield from listed.documents
-
-
-def _are_attempts(construct: TracedStep, spans: Sequence[TracedStep]) -> bool:
-    """Return whether spans in the order of their times are the attempts of a construct."""
-    if len(spans) < 2:  # noqa: PLR2004 - one that failed, one that did not
-        return False
-    *failed, last = spans
-    in_turn = all(before.end <= after.start for before, after in pairwise(spans))
-    ended = in_turn and last.end <= construct.end
-    ended = ended and all(each.step.error for each in failed) and not last.step.error
-    same_question = {each.question for each in (construct, *spans)} == {last.question}
-    return ended and same_question and _contents(construct.step) == _contents(last.step)
-
-
-def _contents(step: Step) -> object:
-    return [[(copy.id, copy.text) for copy in each.documents] for each in step.returned]
-
-
-def _named(steps: Sequence[Step], names: Sequence[str]) -> list[Step]:
-    """Return the steps; those that are neither named nor below a named one say nothing."""
-    inside: set[Hashable] = set()
-    named = []
-    for step in sorted(steps, key=lambda each: each.began):
-        if step.parent in inside or step.name in names:
-            named.append(step if step.parent in inside else replace(step, given=()))
-            inside.add(step.id)
-        else:
-            kind: Kind = "llm" if step.kind == "llm" else "chain"
-            named.append(replace(step, kind=kind, given=(), returned=(), texts=()))
-    return named
 
 
 def _take_off_list(step: Step, around: Step) -> None:

@@ -99,13 +99,9 @@ class _Translation:
             self._has_output = None
             self._raw_output = None if span.error else span.departure
         self._input, self._output = parsed(self._first(conventions.INPUT)), parsed(self._raw_output)
-        result = conventions.QUERY_RESULT
-        self._results = [dict(below(each, result)) for name, each in span.events if name == result]
         values = (parsed(span.attributes.get(name)) for name in conventions.KIND)
         kinds = (conventions.KINDS.get(value.lower()) for value in values if isinstance(value, str))
-        named_kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
-        # A query of a vector store retrieves.
-        self._kind: Kind = "retriever" if self._results else named_kind
+        self._kind: Kind = next((kind for kind in kinds if kind is not None), "chain")
         self._problem: str | None = None
 
     def step(self) -> TracedStep:
@@ -135,7 +131,6 @@ class _Translation:
             error=error,
             callee=name if is_tool else None,
             task=_told(metadata, "langgraph_checkpoint_ns"),
-            tries=name in conventions.ATTEMPTS,
             answers=any(each.path and each.path[0] in conventions.ANSWERED for each in given_lists),
             reorders=name in conventions.REORDERINGS,
             group=_told(metadata, "langgraph_step"),
@@ -221,12 +216,6 @@ class _Translation:
     def _written(self, single: Sequence[DocumentCopy] | None) -> tuple[DocumentCopy, ...] | None:
         """Return the documents that one value holds; None for what is not beyond doubt a list."""
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
-        if self._results:  # a distance is no score: the smaller is the better
-            value = [
-                {"id": each.get("id"), "text": each.get("document"), "metadata": metadata}
-                for each in self._results
-                for metadata in [parsed(each.get("metadata"))]
-            ]
         if value is None:
             value = self._output
         if isinstance(value, Mapping) and isinstance(value.get("documents"), list):
