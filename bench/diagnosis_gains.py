@@ -190,27 +190,6 @@ def other_copy(setting: Setting) -> Defective:
     return Defective(report, options, {ChangeKind.ACCEPT_DUPLICATES: accepting})
 
 
-def filtered(setting: Setting) -> Defective:
-    """Filter out one of four tenants."""
-    search = setting.search()
-
-    def narrow(question: str, k: int) -> list[Context]:
-        return [c for c in search(question, 4 * k) if crc32((c.id or "").encode()) % 4][:k]
-
-    report = setting.report(lambda question: narrow(question, K))
-    options = {"retriever": narrow, "exact": search, "corpus": setting.contexts}
-    return Defective(report, options, {ChangeKind.SEARCH_EXACTLY: _first(search)})
-
-
-def wrong_field(setting: Setting) -> Defective:
-    """Index what stands first in a document, its title, in place of its text."""
-    titles = [replace_text(context, (context.text or "")[:40]) for context in setting.contexts]
-    by_title, search = setting.index(titles), setting.search()
-    report = setting.report(lambda question: by_title(question, K))
-    options = {"retriever": by_title, "exact": search}
-    return Defective(report, options, {ChangeKind.SEARCH_EXACTLY: _first(search)})
-
-
 def truncated(setting: Setting) -> Defective:
     """Index the first third of each text, where the references have all of it."""
     cut = [
@@ -304,7 +283,7 @@ def failing(setting: Setting) -> Defective:
 
 DEFECTS: tuple[Callable[[Setting], Defective], ...] = (
     *(wrong_suffix, letter_case, node_ids, chunk_ids, small_k, repeated, crowded, other_copy),
-    *(filtered, wrong_field, truncated, stale, reranked, failing),
+    *(truncated, stale, reranked, failing),
 )
 
 

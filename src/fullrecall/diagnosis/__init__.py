@@ -8,7 +8,7 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.diagnosis.causes import Cause, Diagnosed
-    from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
+    from fullrecall.diagnosis.change import Change, ChangeKind, Cost
     from fullrecall.diagnosis.diagnosis import Diagnosis
     from fullrecall.diagnosis.investigation import diagnose
 
@@ -19,7 +19,6 @@ __all__ = [
     "Cost",
     "Diagnosed",
     "Diagnosis",
-    "Effect",
     "diagnose",
 ]
 
@@ -30,7 +29,6 @@ _MODULES = {
     "Cost": "change",
     "Diagnosed": "causes",
     "Diagnosis": "diagnosis",
-    "Effect": "change",
     "diagnose": "investigation",
 }
 

@@ -23,8 +23,6 @@ class ChangeKind(StrEnum):
     """Write the same IDs in one way."""
     ID_LEVEL = "id_level"
     """Compare IDs of the level that the references have."""
-    SEARCH_EXACTLY = "search_exactly"
-    """Search without the approximate index, or without the filter."""
     DROP_DUPLICATES = "drop_duplicates"
     """Drop repeated contexts before the list is cut."""
     ACCEPT_DUPLICATES = "accept_duplicates"
@@ -37,35 +35,6 @@ class ChangeKind(StrEnum):
     """Use chunks that hold whole what was split."""
     MEND_CALLS = "mend_calls"
     """Make the calls that failed succeed."""
-
-
-class Effect(NamedTuple):
-    """What a change would do to one score.
-
-    `score` is the score's label, such as `id_recall@5`. `before` and `after` are mean recall over
-    `samples` scored samples, groups counted once; `gain` is their difference. `interval` holds the
-    mean gain over all questions of this kind, whatever the distribution; together with those of
-    the score's other changes at its confidence. Where the gain is only bounded from above, `after`
-    and `gain` are those bounds and the interval starts at 0.
-    """
-
-    score: str
-    before: float
-    after: float
-    gain: float
-    interval: Interval
-    samples: int
-
-    @property
-    def gain_text(self) -> str:
-        """The gain with its interval: "+0.11 (+0.06 to +0.16)"."""
-        return (
-            f"{self.gain:+.2f} ({_down(self.interval.low):+.2f} to {_up(self.interval.high):+.2f})"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {**self._asdict(), "interval": self.interval._asdict()}
 
 
 class Cost(NamedTuple):
@@ -99,37 +68,25 @@ class Cost(NamedTuple):
 class Change:
     """A change with the recall that it would bring, as far as the record tells.
 
-    `action` says what to do. `effects` has one item for each score of which it can be computed,
-    in the order of the report; `gain`, `interval` and `score` are those of the first one that
-    gains. Where `at_most`, the gain is a bound: only a trial shows how much of it comes. `cost` is
-    None where the change is not one of how much is retrieved.
+    `action` says what to do. `score` is the label of the first score that gains, such as
+    `id_recall@5`; `before` and `after` are its mean recall over `samples` scored samples, groups
+    counted once, and `gain` is their difference. `interval` holds the mean gain over all questions
+    of this kind, whatever the distribution; together with those of the score's other changes at
+    its confidence. Where `at_most`, `after` and `gain` are bounds and the interval starts at 0:
+    only a trial shows how much of it comes. `cost` is None where the change is not one of how much
+    is retrieved.
     """
 
     kind: ChangeKind
     action: str
-    effects: tuple[Effect, ...]
-    cost: Cost | None = None
+    score: str
+    before: float
+    after: float
+    gain: float
+    interval: Interval
+    samples: int
     at_most: bool = False
-
-    @property
-    def effect(self) -> Effect:
-        """The effect on the first score that gains."""
-        return next((effect for effect in self.effects if effect.gain > 0), self.effects[0])
-
-    @property
-    def score(self) -> str:
-        """The label of the first score that gains."""
-        return self.effect.score
-
-    @property
-    def gain(self) -> float:
-        """Mean recall after less that before; an upper bound where `at_most`."""
-        return self.effect.gain
-
-    @property
-    def interval(self) -> Interval:
-        """The interval of the gain; see `Effect`."""
-        return self.effect.interval
+    cost: Cost | None = None
 
     @property
     def text(self) -> str:
@@ -143,23 +100,18 @@ class Change:
 
         Of a bound: "at most +0.08 (interval up to +0.13)".
         """
+        low, high = _down(self.interval.low), _up(self.interval.high)
         if self.at_most:
-            high = _up(self.interval.high)
             return f"at most {self.gain:+.2f} (interval up to {high:+.2f})"
-        return self.effect.gain_text
+        return f"{self.gain:+.2f} ({low:+.2f} to {high:+.2f})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
+        plain = {"kind": str(self.kind), "text": self.text, "interval": self.interval._asdict()}
         return {
-            "kind": str(self.kind),
-            "action": self.action,
-            "text": self.text,
-            "score": self.score,
-            "gain": self.gain,
-            "interval": self.interval._asdict(),
-            "at_most": self.at_most,
+            **vars(self),
+            **plain,
             "cost": None if self.cost is None else self.cost._asdict(),
-            "effects": [effect.to_dict() for effect in self.effects],
         }
 
     def __str__(self) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from fullrecall.context import Context
-from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
+from fullrecall.diagnosis.change import Change, ChangeKind, Cost
 from fullrecall.diagnosis.id_evidence import retrieved
 from fullrecall.diagnosis.rescoring import Rescore
 from fullrecall.measures import Budget, Measure, Recall
@@ -66,7 +65,6 @@ _BOUNDS = frozenset(
         ChangeKind.INDEX_IN_FULL,
         ChangeKind.MERGE_CHUNKS,
         ChangeKind.MEND_CALLS,
-        ChangeKind.SEARCH_EXACTLY,
     }
 )
 _ONLY_ADDS = _BOUNDS | {
@@ -156,25 +154,21 @@ class Baseline:
             score_index: sum(score_index in proposal.after for proposal in proposals)
             for score_index in self.score_indices
         }
-        weighed = []
+        changes = []
         for proposal in proposals:
-            effects = [
-                self._effect(score_index, after, count[score_index], proposal)
-                for score_index, after in proposal.after.items()
-            ]
-            kept = tuple(effect for effect in effects if effect is not None)
-            if any(effect.gain >= LEAST for effect in kept):
+            by_score = (self._change(proposal, p, count[p]) for p in proposal.after)
+            change = next((each for each in by_score if each and each.gain >= LEAST), None)
+            if change is not None:
                 cost = None if proposal.lists is None else self._cost(proposal.lists)
-                change = Change(proposal.kind, proposal.action, kept, cost, proposal.at_most)
-                weighed.append(change)
-        return tuple(sorted(weighed, key=lambda change: (-change.gain, change.at_most)))
+                changes.append(replace(change, cost=cost))
+        return tuple(sorted(changes, key=lambda change: (-change.gain, change.at_most)))
 
-    def _effect(
-        self, score_index: int, after: Values, proposals: int, proposal: Proposal
-    ) -> Effect | None:
+    def _change(self, proposal: Proposal, score_index: int, proposals: int) -> Change | None:
+        """Return what a proposal does to one score; None where that is not known of any row."""
         import numpy as np
 
-        old, new = (np.array(column, np.float64) for column in (self.values[score_index], after))
+        before_and_after = self.values[score_index], proposal.after[score_index]
+        old, new = (np.array(column, np.float64) for column in before_and_after)
         is_known = ~np.isnan(old) & ~np.isnan(new)
         gains = (new - old)[is_known]
         gained = self._totals(gains, is_known)
@@ -185,19 +179,19 @@ class Baseline:
         least = 0.0 if proposal.cannot_lose and gains.min() >= 0 else -1.0
         counts = gained.counts(least=least)
         confidence = 1 - (1 - CONFIDENCE) / proposals
-        if proposal.at_most:
-            interval = Interval(0.0, upper_bound(counts.high, 1 - confidence), confidence)
-        else:
-            alpha = (1 - confidence) / 2
-            low = lower_bound(counts.low, alpha, least=least)
-            interval = Interval(low, upper_bound(counts.high, alpha), confidence)
-        return Effect(
+        # A bound has one side.
+        alpha = 1 - confidence if proposal.at_most else (1 - confidence) / 2
+        low = 0.0 if proposal.at_most else lower_bound(counts.low, alpha, least=least)
+        return Change(
+            proposal.kind,
+            proposal.action,
             self.label(score_index),
             before,
             before + gained.mean,
             gained.mean,
-            interval,
+            Interval(low, upper_bound(counts.high, alpha), confidence),
             gained.samples,
+            proposal.at_most,
         )
 
     def _totals(self, values: NDArray[np.float64], is_known: NDArray[np.bool_]) -> Totals:
@@ -210,12 +204,6 @@ class Baseline:
             due=np.zeros(len(values), np.bool_),
             groups=None if codes is None else codes[is_known],
         )
-
-    @cached_property
-    def depth(self) -> int:
-        """How many contexts a retriever is asked for: `k`, else as many as the longest list has."""
-        own = self.k if isinstance(self.k, int) else None
-        return own or max((len(contexts or ()) for contexts in self.lists), default=0) or 1
 
     def _cost(self, lists: Iterable[Sequence[Context] | None]) -> Cost:
         """Return the contexts before and after, over the rows whose list after is known."""

@@ -7,7 +7,7 @@ from functools import partial
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.bounds import Miss, bounds
-from fullrecall.diagnosis.case import EXACT, RETRIEVER, Case, Examined, Item, Search
+from fullrecall.diagnosis.case import RETRIEVER, Case, Examined, Item, Search
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
 from fullrecall.diagnosis.diagnosis import Diagnosis
@@ -86,13 +86,12 @@ def diagnose(
         id_evidence(report, indexed),
     )
     baseline = Baseline(report, k, rescoring(report, by_name))
-    misses, lists = _misses(baseline, search)
+    misses, deeper = _misses(baseline, search)
     for inquiry in (search.retriever, search.exact):
         if inquiry is not None:
             inquiry.close()
-    proposer = Proposer(baseline, lists[RETRIEVER], lists[EXACT])
     proposals = [
-        *proposer.proposals(),
+        *Proposer(baseline, deeper).proposals(),
         *id_proposals(baseline, search.ids),
         *bounds(baseline, misses, corpus_known=indexed is not None),
     ]
@@ -117,16 +116,14 @@ def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Sc
     return by_name
 
 
-def _misses(
-    baseline: Baseline, search: Search
-) -> tuple[list[Miss], dict[str, dict[int, Sequence[Context]]]]:
-    """Return all misses, and what searches returned by the positions of the rows."""
+def _misses(baseline: Baseline, search: Search) -> tuple[list[Miss], dict[int, Sequence[Context]]]:
+    """Return all misses, and what the retriever returned by the positions of the rows."""
     misses: list[Miss] = []
-    lists: dict[str, dict[int, Sequence[Context]]] = {RETRIEVER: {}, EXACT: {}}
+    deeper: dict[int, Sequence[Context]] = {}
     labels = {nth: baseline.label(nth) for nth in baseline.score_indices}
     measure = recall_at(baseline.k)
     for position, row in enumerate(baseline.rows):
-        examined, missed_before = Examined(position, row, search), len(misses)
+        examined = Examined(position, row, search)
         for score_index in baseline.score_indices:
             result = row.results[score_index]
             for nth, explanation in _explained(examined, result, measure):
@@ -134,12 +131,10 @@ def _misses(
                 question = row.sample.user_input
                 miss = Diagnosed(row.label, question, labels[score_index], label, *explanation)
                 misses.append(Miss(position, score_index, nth, miss))
-        if len(misses) > missed_before:
-            examined.exactly()  # whether a rule asked or not: its lists are a change to weigh
-        for name, contexts in examined.lists.items():
-            if contexts:
-                lists[name][position] = contexts
-    return misses, lists
+        contexts = examined.lists.get(RETRIEVER)
+        if contexts:
+            deeper[position] = contexts
+    return misses, deeper
 
 
 def _explained(

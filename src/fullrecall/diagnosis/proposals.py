@@ -23,19 +23,12 @@ _NEAR = 0.01
 class Proposer:
     """Proposes changes of one report: those whose lists are in the record, or were asked for.
 
-    `deeper` has what the retriever returned when asked for more, by the position of the row,
-    `exact` what the exact search did.
+    `deeper` has what the retriever returned when asked for more, by the position of the row.
     """
 
-    def __init__(
-        self,
-        baseline: Baseline,
-        deeper: Mapping[int, Sequence[Context]],
-        exact: Mapping[int, Sequence[Context]],
-    ) -> None:
+    def __init__(self, baseline: Baseline, deeper: Mapping[int, Sequence[Context]]) -> None:
         self._baseline = baseline
         self._deeper = deeper
-        self._exact = exact
         self._pipelines = [_Pipeline.of(row) for row in baseline.rows]
 
     def proposals(self) -> Iterator[Proposal]:
@@ -45,7 +38,6 @@ class Proposer:
             yield from self._retrieving_more()
             yield from self._by_stages()
             yield from self._without_duplicates()
-            yield from self._searching_exactly()
 
     def _larger_k(self) -> Iterator[Proposal]:
         """Yield a larger k within the lists: twice k, and what brings about all that they have."""
@@ -170,24 +162,6 @@ class Proposer:
                 self._baseline.over(lists),
                 lists,
             )
-
-    def _searching_exactly(self) -> Iterator[Proposal]:
-        """Yield the lists of the exact search in place of the retriever's.
-
-        A bound: it was asked where something was missed, and may miss what was found elsewhere.
-        """
-        if not self._exact:
-            return
-        counted = self._baseline.depth
-        lists: list[Sequence[Context] | None] = list(self._baseline.lists)
-        for position, contexts in self._exact.items():
-            lists[position] = contexts[:counted]
-        yield Proposal(
-            ChangeKind.SEARCH_EXACTLY,
-            "search as the exact search does: no approximate index, no filter",
-            self._baseline.over(lists),
-            lists,
-        )
 
     def _lists(
         self, make: Callable[[_Pipeline], Sequence[Context] | None], *, cut: bool = True
