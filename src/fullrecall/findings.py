@@ -113,16 +113,6 @@ class Finding(NamedTuple):
 Findings: TypeAlias = Sequence[Finding]
 
 
-def unverified_share(findings: Findings) -> float | None:
-    """Return the share of judged credit that rests on unverified quotes, in [0, 1].
-
-    Credit is that earned over all ranks; None where no judge gave any.
-    """
-    judged = [finding for finding in findings if finding.verdict]
-    credit = sum(finding.credit_at() for finding in judged)
-    return sum(finding.unverified for finding in judged) / credit if credit else None
-
-
 def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
     """Return findings by the ranks of united lists, made of findings by position in their union.
 

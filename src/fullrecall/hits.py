@@ -210,8 +210,7 @@ def _rows(result: Any) -> Iterable[object] | None:
         return frame_rows(result)
     if hasattr(result, "fetchall") and result.description is None:
         raise InputError("expected the rows of a query, got a cursor that has selected nothing")
-    arrays = _array_rows(result)
-    return _listed(result) if arrays is None else arrays
+    return _listed(result)
 
 
 def _listed(result: Any) -> Iterable[object] | None:
@@ -300,38 +299,12 @@ def _ambiguous(rows: Sequence[Any]) -> InputError:
     )
 
 
-def _array_rows(result: object) -> Iterable[object] | None:
-    """Return the rows of one query where a library answers several at once: as arrays or lists."""
-    columns = (_get(result, "documents"), _get(result, "scores"))
-    if all(map(_is_matrix, columns)):  # BM25S: what its corpus has, or positions
-        documents, scores = (_of_one_query(column.tolist()) for column in columns)
-        fields = (
-            row if isinstance(row, Mapping) else {"text" if isinstance(row, str) else "id": row}
-            for row in documents
-        )
-        return [{**row, "score": score} for row, score in zip(fields, scores, strict=True)]
-    if type(result) is tuple and len(result) == 2 and all(map(_is_matrix, result)):  # noqa: PLR2004
-        distances, numbers = result  # of FAISS; what stands before the numbers may be distances
-        if (distances.dtype.kind, numbers.dtype.kind) != ("f", "i"):
-            raise InputError("expected a pair of distances and ids, as FAISS returns it")
-        return _of_one_query(numbers.tolist())  # type: ignore[no-any-return]
-    lists: Any = result
-    is_several = type(lists) is list and lists and all(type(inner) is list for inner in lists)
-    if is_several and not _are_unnamed(lists):
-        return _of_one_query(lists)  # type: ignore[no-any-return]  # Milvus
-    return None
-
-
 def _of_one_query(results: Sequence[Any]) -> Any:
     if len(results) != 1:
         raise InputError(
             f"expected the results of one query, got {len(results)}", field="retrieved_contexts"
         )
     return results[0]
-
-
-def _is_matrix(value: object) -> bool:
-    return getattr(value, "ndim", None) == 2 and hasattr(value, "tolist")  # noqa: PLR2004
 
 
 def _columns(result: Mapping[str, Any]) -> list[object]:

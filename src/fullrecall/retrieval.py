@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from fullrecall.calls import (
     Call,
@@ -34,8 +34,6 @@ from fullrecall.prompts import Read
 
 View: TypeAlias = Literal["contexts", "retrieved", "read"]
 """Which list of a record is meant: what was kept, all that was retrieved, what the prompt had."""
-
-T = TypeVar("T")
 
 FailedCalls: TypeAlias = Literal["unscored", "score"]
 """What a failed call makes of its sample: unscored, or scored by what the other calls returned."""
@@ -228,8 +226,11 @@ class Retrieval:
 
     def at(self, indices: Sequence[int]) -> Retrieval:
         """Return the same record with only the final contexts at these positions, from 0."""
-        each_one = ("contexts", "ranks", "read", "call_numbers", "seconds", "other_ids")
-        fields: dict[str, Any] = {name: _taken(getattr(self, name), indices) for name in each_one}
+        values = {name: getattr(self, name) for name in ("contexts", *_EACH_ONE)}
+        fields: dict[str, Any] = {
+            name: None if of is None else [of[index] for index in indices]
+            for name, of in values.items()
+        }
         return replace(self, **fields)
 
     @property
@@ -274,13 +275,10 @@ class Retrieval:
             fields["retrieved"] = known_contexts.plain(self.retrieved)
         if self.calls:
             fields["calls"] = [plain_call(call, known_contexts) for call in self.calls]
-        for name in ("ranks", "read", "call_numbers", "seconds", "other_ids"):
+        for name in (*_EACH_ONE, "response", "error"):
             value = getattr(self, name)
             if value is not None:
-                fields[name] = list(value)
-        for name in ("response", "error"):
-            if getattr(self, name) is not None:
-                fields[name] = getattr(self, name)
+                fields[name] = list(value) if name in _EACH_ONE else value
         return fields
 
     @classmethod
@@ -299,14 +297,8 @@ class Retrieval:
         return cls(
             final,
             calls=[call_of(call, known_contexts) for call in calls],
-            ranks=plain.get("ranks"),
-            response=plain.get("response"),
-            read=plain.get("read"),
-            error=plain.get("error"),
             retrieved=None if retrieved is None else known_contexts.contexts(retrieved),
-            call_numbers=plain.get("call_numbers"),
-            seconds=plain.get("seconds"),
-            other_ids=plain.get("other_ids"),
+            **{name: plain.get(name) for name in (*_EACH_ONE, "response", "error")},
         )
 
 
@@ -339,10 +331,6 @@ class Retriever(Protocol):
     async def aretrieve(self, sample: Any, /) -> Retrieval:
         """Return the same as `retrieve`, without blocking the event loop."""
         ...
-
-
-def _taken(values: Sequence[T] | None, indices: Sequence[int]) -> list[T] | None:
-    return None if values is None else [values[index] for index in indices]
 
 
 def _one_each(
@@ -384,16 +372,7 @@ def _seconds(value: object, name: str) -> float | None:
     return None if value is None else as_number(value, name)
 
 
-_FIELDS = (
-    "contexts",
-    "calls",
-    "ranks",
-    "read",
-    "response",
-    "error",
-    "retrieved",
-    "dropped",
-    "call_numbers",
-    "seconds",
-    "other_ids",
-)
+_EACH_ONE = ("ranks", "read", "call_numbers", "seconds", "other_ids")
+"""The fields that have a value for each final context."""
+
+_FIELDS = (*Retrieval.__slots__, "dropped")

@@ -8,7 +8,6 @@ import pytest
 from tests.judges.scripted import judged, reply, verdict
 
 from fullrecall import ClaimRecall, Sample
-from fullrecall.findings import unverified_share
 from fullrecall.judges import LLMJudge
 from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
@@ -55,7 +54,7 @@ class TestEvidence:
         """
         loose = self.result(quote)
         assert loose.findings[0].evidence[0].verified is False
-        assert (loose.score, unverified_share(loose.findings)) == (1.0, 1.0)
+        assert (loose.score, loose.findings[0].unverified) == (1.0, 1.0)
         strict = self.result(quote, require_evidence=True)
         assert (strict.score, strict.status) == (None, Status.UNSCORED)
         assert "not evidence" in strict.reason
@@ -70,7 +69,7 @@ class TestEvidence:
         result = ClaimRecall(judge=LLMJudge(model), require_evidence=True).score(sample)
         assert (result.score, len(model.requests)) == (1.0, 2)
         assert "It stands in Rome" in model.requests[1].messages[1].content
-        assert unverified_share(result.findings) == 0.0
+        assert result.findings[0].unverified == 0.0
         for again, score in ((wrong, None), (reply(verdict(1, "not_supported")), 0.0)):
             model = ScriptedChatModel([wrong, again])
             result = ClaimRecall(judge=LLMJudge(model), require_evidence=True).score(sample)

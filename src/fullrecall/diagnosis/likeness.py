@@ -30,12 +30,6 @@ NEAR_DUPLICATE = 0.9
 _ENDS = 24
 """Characters at the start, or at the end, that copies of a text share."""
 
-_LOOSE = 0.8
-"""What may be left of a text without its punctuation."""
-
-_PROBED = 160
-_PROBES, _PROBE = 16, 8
-
 
 class Facts(NamedTuple):
     """What of a text decides whether another says the same, by the keys of words."""
@@ -51,29 +45,10 @@ def similarity(text: str, other: str) -> float:
 
     RapidFuzz's `ratio` of the texts in lower case without punctuation.
     """
-    if not _may_be_alike(text, other):
-        return 0.0
     from rapidfuzz import fuzz, utils
 
     least = 100 * NEAR_DUPLICATE
     return fuzz.ratio(text, other, processor=utils.default_process, score_cutoff=least) / 100
-
-
-def _may_be_alike(text: str, other: str) -> bool:
-    """Return False only where texts are sure, or all but sure, to be no near duplicates.
-
-    Much cheaper than to compare them: by their lengths, and by whether one of sixteen places of
-    the first stands in the other. Where one letter in ten differs, that misses one pair in 10,000.
-    """
-    shorter, longer = sorted((len(text), len(other)))
-    # 2 * shorter / (shorter + longer) is the most that `ratio` can be.
-    if not shorter or shorter < longer * _LOOSE * NEAR_DUPLICATE / (2 - NEAR_DUPLICATE):
-        return False
-    if shorter < _PROBED:
-        return True
-    probed, searched = text.lower(), other.lower()
-    step = len(probed) // _PROBES
-    return any(probed[at : at + _PROBE] in searched for at in range(0, step * _PROBES, step))
 
 
 def difference(text: str, other: str) -> str:
