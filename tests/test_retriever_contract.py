@@ -241,21 +241,10 @@ def by_diagnose(retriever: Any) -> Outcome:
     """Have a missed target looked for: it is at rank 2, or the failure is the cause."""
     report = evaluate(samples(), IdRecall(), retriever=lambda _: [{"id": "other"}], progress=False)
     corpus = {**TEXTS, "other": "Nothing."}
-    (miss,) = diagnose(report, corpus=corpus, retriever=retriever, exact=None)
+    (miss,) = diagnose(report, corpus=corpus, retriever=retriever)
     if miss.cause is Cause.FAILED_CALL:
         return Outcome((), miss.detail)
     assert (miss.cause, miss.rank) == (Cause.BEYOND_K, 2)
-    return Outcome(IDS)
-
-
-def by_exact(retriever: Any) -> Outcome:
-    """The same of an exact search."""
-    report = evaluate(samples(), IdRecall(), retriever=lambda _: [{"id": "other"}], progress=False)
-    (miss,) = diagnose(report, corpus={**TEXTS, "other": "Nothing."}, exact=retriever)
-    if miss.cause is Cause.FAILED_CALL:
-        return Outcome((), miss.detail)
-    assert "exact search" in miss.detail
-    assert "rank 2" in miss.detail
     return Outcome(IDS)
 
 
@@ -274,7 +263,6 @@ TAKERS: dict[str, Callable[[Any], Outcome]] = {
     "aevaluate": by_aevaluate,
     "choose": by_choose,
     "diagnose": by_diagnose,
-    "exact": by_exact,
     "complete": by_complete,
 }
 

@@ -30,7 +30,6 @@ def diagnose(
     k: CutText | None = None,
     corpus: Path | None = None,
     retriever: str | None = None,
-    exact: str | None = None,
     judge: str | None = None,
     base_url: str | None = None,
     misses: Count = 3,
@@ -58,8 +57,6 @@ def diagnose(
     - `corpus FILE`: Indexed contexts: JSON Lines with id and text, also as .gz.
     - `retriever`: What `evaluate --retriever` takes, such as app:search or path/app.py:search;
       asked for more wherever something was missed.
-    - `exact`: The same for an exact search: tells what the index or a filter lost from what is
-      ranked low.
     - `deep_k K`: Contexts to ask the --retriever for.
     - `judge`: Judge that made the report's claim_recall, as `evaluate --judge` takes it: asked
       which reference context supports a missed claim.
@@ -68,16 +65,12 @@ def diagnose(
     """
     if html is not None:
         check_output(html, "--html", replace=True)
-    search, exact_search = (
-        None if name is None else retriever_of(name) for name in (retriever, exact)
-    )
     loaded = Report.open(report)
     diagnosis = diagnosis_of(
         loaded,
         k=k,
         corpus=None if corpus is None else read_contexts(corpus),
-        retriever=search,
-        exact=exact_search,
+        retriever=None if retriever is None else retriever_of(retriever),
         scorers=_scorers(loaded, judge, base_url),
         **settings,
     )

@@ -146,7 +146,6 @@ class Common:
     - `deadline SECONDS`: Time limit for the run; the rest is unscored. Default: none.
     - `documents`: A folder or a file of what is searched.
     - `corpus PATH`: What is indexed.
-    - `exact MODULE:NAME`: An exact search.
     - `judge JUDGE`: Judge of claims.
     - `k K`: Count the first K contexts.
     - `largest K`: Largest K to try.

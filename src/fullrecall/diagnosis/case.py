@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,8 +19,6 @@ from fullrecall.scorers.alignment import Overlap, covered, total
 from fullrecall.scorers.passages import Passage, label_of
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
-
-RETRIEVER, EXACT = "the retriever", "the exact search"
 
 
 class Item(NamedTuple):
@@ -77,21 +75,24 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """What a diagnosis may look into; `exact` is a search without an approximate index."""
+    """What a diagnosis may look into.
+
+    `deep_lists` has what the retriever returned for rows that were asked for more, by position.
+    """
 
     corpus: Corpus | None
     retriever: Inquiry | None
-    exact: Inquiry | None
     deep_k: int
     scorers: Mapping[str, Scorer]
     ids: IdEvidence
+    deep_lists: dict[int, Sequence[Context]] = field(default_factory=dict)
 
 
 class Examined:
     """One sample that misses something, with what was looked up for it: each list once.
 
-    `retrieved` is the whole list, IDs alone made contexts. `problem` says which search failed, and
-    how.
+    `retrieved` is the whole list, IDs alone made contexts. `problem` says how the retriever failed
+    when it was asked for more.
     """
 
     def __init__(self, position: int, row: Row, search: Search) -> None:
@@ -100,10 +101,9 @@ class Examined:
         self.search = search
         self.retrieved = retrieved(row)
         self.problem = ""
-        self.lists: dict[str, Sequence[Context] | None] = {}
-        """What was returned by the retriever and by the exact search; None where it failed."""
-        self._scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = {}
-        self._contexts_scored: list[Sequence[Context]] = []
+        self._scored: dict[
+            tuple[str, int], tuple[Sequence[Context], Mapping[tuple[str, ...], Finding]]
+        ] = {}
 
     @cached_property
     def stages(self) -> Sequence[Stage]:
@@ -126,35 +126,31 @@ class Examined:
         """The 0-based indices of duplicates in the list."""
         return duplicates(self.retrieved)
 
+    @cached_property
     def deeper(self) -> Sequence[Context] | None:
-        """Return what the retriever returns when it is asked for more; None if it fails."""
-        return self._answer(self.search.retriever, RETRIEVER)
-
-    def exactly(self) -> Sequence[Context] | None:
-        """Return what the exact search returns; None if it fails."""
-        return self._answer(self.search.exact, EXACT)
-
-    def _answer(self, inquiry: Inquiry | None, name: str) -> Sequence[Context] | None:
-        if name not in self.lists:
-            self.lists[name] = None
-            if inquiry is not None and self.row.sample.user_input is not None:
-                retrieval = inquiry.ask(self.row.sample)
-                # A list that some calls did not add to is no answer to what was retrieved.
-                if retrieval.contexts is None or retrieval.error is not None:
-                    self.problem = f"{name} failed: {retrieval.error or 'it returned nothing'}"
-                else:
-                    self.lists[name] = retrieval.contexts[: self.search.deep_k]
-        return self.lists[name]
+        """What the retriever returns when it is asked for more; None if it fails."""
+        inquiry, sample = self.search.retriever, self.row.sample
+        if inquiry is None or sample.user_input is None:
+            return None
+        retrieval = inquiry.ask(sample)
+        # A list that some calls did not add to is no answer to what was retrieved.
+        if retrieval.contexts is None or retrieval.error is not None:
+            self.problem = f"the retriever failed: {retrieval.error or 'it returned nothing'}"
+            return None
+        contexts = retrieval.contexts[: self.search.deep_k]
+        if contexts:
+            self.search.deep_lists[self.position] = contexts
+        return contexts
 
     def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
         """Return what the scorer `name` finds in a list, by target; nothing where it fails."""
         key = name, id(contexts)
         if key not in self._scored:
-            self._contexts_scored.append(contexts)  # so that no other list gets its identity
             result = self.search.scorers[name].score(self.row.sample.with_retrieval(contexts))
             scored = result.findings if result.status is Status.SCORED else ()
-            self._scored[key] = {finding.target.any_of: finding for finding in scored}
-        return self._scored[key]
+            by_target = {finding.target.any_of: finding for finding in scored}
+            self._scored[key] = contexts, by_target  # held: no other list may get its identity
+        return self._scored[key][1]
 
 
 @dataclass
@@ -194,13 +190,7 @@ class Case:
     @property
     def deep_rank(self) -> int | None:
         """The rank in what the retriever returns when it is asked for more, if it is there."""
-        contexts = self.examined.deeper()
-        return None if contexts is None else self.find(contexts)
-
-    @property
-    def exact_rank(self) -> int | None:
-        """The rank in what an exact search returns, if it is there."""
-        contexts = self.examined.exactly()
+        contexts = self.examined.deeper
         return None if contexts is None else self.find(contexts)
 
     @cached_property

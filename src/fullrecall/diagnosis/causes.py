@@ -34,8 +34,6 @@ class Cause(StrEnum):
     """A text that says the same, nearly word for word, was retrieved in its place."""
     SPLIT_ACROSS_CHUNKS = "split_across_chunks"
     """No chunk holds it whole: its parts stand in several."""
-    LOST_BY_INDEX = "lost_by_index"
-    """An exact search ranks it within k, and the retriever does not return it there."""
     BEYOND_K = "beyond_k"
     """It can be retrieved, at a known rank beyond k."""
     FAILED_CALL = "failed_call"
@@ -75,8 +73,6 @@ FIXES: Mapping[Cause, str] = {
     "the duplicates from the corpus.",
     Cause.SPLIT_ACROSS_CHUNKS: "Use larger chunks, more overlap, or split at the borders of "
     "sections; score by SpanRecall, which is blind to them.",
-    Cause.LOST_BY_INDEX: "Check the filters and the settings of the approximate index (ef, nprobe, "
-    "quantization), or build it again: an exact search with the same embedding finds it.",
     Cause.BEYOND_K: "Raise k, or retrieve more and rerank.",
     Cause.FAILED_CALL: "Retry or mend the call that failed, then measure again.",
     Cause.NOTHING_RETRIEVED: "Check filters, score thresholds, and the index that is asked.",

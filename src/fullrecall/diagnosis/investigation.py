@@ -7,7 +7,7 @@ from functools import partial
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.bounds import Miss, bounds
-from fullrecall.diagnosis.case import RETRIEVER, Case, Examined, Item, Search
+from fullrecall.diagnosis.case import Case, Examined, Item, Search
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
 from fullrecall.diagnosis.diagnosis import Diagnosis
@@ -36,7 +36,6 @@ def diagnose(
     k: Cut | None = None,
     corpus: CorpusLike | None = None,
     retriever: RetrieverLike | None = None,
-    exact: RetrieverLike | None = None,
     deep_k: int = 100,
     scorers: Sequence[Scorer] | Scorer = (),
 ) -> Diagnosis:
@@ -55,8 +54,6 @@ def diagnose(
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
     - `retriever`: whatever `evaluate` takes, asked once for each sample that misses something; for
       `deep_k` contexts where it takes a `k`. Where it fails, that is the cause that is named.
-    - `exact`: a second search, without an approximate index or a filter, asked in the same way. It
-      splits what was never retrieved into what is ranked low and what the index or a filter lost.
     - `scorers`: those that made the report. What they call found is then found in deeper lists
       and stages too, judged ones are asked again there, and first of all which reference contexts
       support a claim. Without them an item is known by its ID, or by all of its characters.
@@ -80,18 +77,16 @@ def diagnose(
     search = Search(
         indexed,
         None if retriever is None else Inquiry(retriever, deep_k),
-        None if exact is None else Inquiry(exact, deep_k),
         deep_k,
         by_name,
         id_evidence(report, indexed),
     )
     baseline = Baseline(report, k, rescoring(report, by_name))
-    misses, deeper = _misses(baseline, search)
-    for inquiry in (search.retriever, search.exact):
-        if inquiry is not None:
-            inquiry.close()
+    misses = _misses(baseline, search)
+    if search.retriever is not None:
+        search.retriever.close()
     proposals = [
-        *Proposer(baseline, deeper).proposals(),
+        *Proposer(baseline, search.deep_lists).proposals(),
         *id_proposals(baseline, search.ids),
         *bounds(baseline, misses, corpus_known=indexed is not None),
     ]
@@ -116,10 +111,9 @@ def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Sc
     return by_name
 
 
-def _misses(baseline: Baseline, search: Search) -> tuple[list[Miss], dict[int, Sequence[Context]]]:
-    """Return all misses, and what the retriever returned by the positions of the rows."""
+def _misses(baseline: Baseline, search: Search) -> list[Miss]:
+    """Return all misses, row by row."""
     misses: list[Miss] = []
-    deeper: dict[int, Sequence[Context]] = {}
     labels = {nth: baseline.label(nth) for nth in baseline.score_indices}
     measure = recall_at(baseline.k)
     for position, row in enumerate(baseline.rows):
@@ -131,10 +125,7 @@ def _misses(baseline: Baseline, search: Search) -> tuple[list[Miss], dict[int, S
                 question = row.sample.user_input
                 miss = Diagnosed(row.label, question, labels[score_index], label, *explanation)
                 misses.append(Miss(position, score_index, nth, miss))
-        contexts = examined.lists.get(RETRIEVER)
-        if contexts:
-            deeper[position] = contexts
-    return misses, deeper
+    return misses
 
 
 def _explained(

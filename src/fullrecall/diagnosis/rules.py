@@ -314,20 +314,12 @@ def nothing_retrieved(case: Case) -> Explained | None:
 
 
 def searched(case: Case) -> Explained | None:
-    """A search tells its rank: the index or a filter lost it, or it is ranked low; or it failed."""
-    examined, exact = case.examined, case.exact_rank
-    deeper, problem = case.deep_rank, case.examined.problem
-    counts = len(examined.retrieved) if case.k is None else case.k
-    if exact is not None and exact <= counts and not problem:
-        where = "does not return it" if deeper is None else f"has it at rank {deeper}"
-        detail = f"exact search has it at rank {exact}; the retriever {where}"
-        return Explained(Cause.LOST_BY_INDEX, detail, deeper)
-    if deeper is not None:
-        detail = f"at rank {deeper} when retrieving {examined.search.deep_k}"
-        return Explained(Cause.BEYOND_K, detail, deeper)
-    if exact is not None:
-        detail = f"exact search ranks it low, too: at rank {exact}"
-        return Explained(Cause.BEYOND_K, detail, exact)
+    """The retriever, asked for more, tells its rank; or it failed."""
+    rank = case.deep_rank
+    if rank is not None:
+        detail = f"at rank {rank} when retrieving {case.examined.search.deep_k}"
+        return Explained(Cause.BEYOND_K, detail, rank)
+    problem = case.examined.problem
     return Explained(Cause.FAILED_CALL, problem) if problem else None
 
 
@@ -335,17 +327,15 @@ def in_the_corpus(case: Case) -> Explained | None:
     """The corpus has it, and the retriever did not return it."""
     if case.corpus is None or not case.is_in_corpus:
         return None
-    search, deep = case.examined.search, case.examined.deeper()
+    deep, k = case.examined.deeper, case.examined.search.deep_k
     if deep is None:
         return Explained(
             Cause.NEVER_RETRIEVED,
             f"in the corpus, and not among the {len(case.examined.retrieved)} retrieved; retrieve "
             "deeper to learn its rank: retriever=",
         )
-    k = search.deep_k
     top = f"in the top {k}" if len(deep) >= k else f"among the {len(deep)} returned of {k}"
-    by_exact = "" if search.exact is None else ", nor in that of exact search"
-    return Explained(Cause.NEVER_RETRIEVED, f"in the corpus, but not {top}{by_exact}")
+    return Explained(Cause.NEVER_RETRIEVED, f"in the corpus, but not {top}")
 
 
 def unknown(case: Case) -> Explained:
