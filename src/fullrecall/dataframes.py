@@ -62,7 +62,7 @@ def frame_rows(frame: Any, *, keep_errors: bool = False) -> Iterator[dict[Any, o
 
     Raises `InputError` for a cell that cannot be read; with `keep_errors` it stands in its place.
     """
-    read = _decoded(eager(frame))
+    read = eager(frame)
     maps = _map_columns(read)
     # Not `rows()`: it builds every row before the first is scored.
     for number, row in enumerate(read.iter_rows(named=True), start=1):
@@ -130,22 +130,6 @@ def map_cell(
 
 def _package(value: object) -> str:
     return type(value).__module__.partition(".")[0]
-
-
-def _decoded(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a frame whose lists have no dictionaries, which Arrow looks up value by value."""
-    table = frame.to_native()
-    if _package(table) != "pyarrow":
-        return frame
-    import narwhals as nw
-    import pyarrow as pa
-
-    for position, field in enumerate(table.schema):
-        if pa.types.is_list(field.type) and pa.types.is_dictionary(field.type.value_type):
-            unpacked = pa.list_(field.type.value_type.value_type)
-            table = table.set_column(position, field.name, table.column(position).cast(unpacked))
-    decoded: nw.DataFrame[Any] = nw.from_native(table)
-    return decoded
 
 
 def _map_columns(frame: nw.DataFrame[Any]) -> list[str]:

@@ -384,10 +384,16 @@ def as_kept(value: Any, where: str, default: Default = None) -> Any:
 
     Raises `ReportError`, naming the place, without `default`, and where that makes nothing plain.
     """
-    if type(value) in _KEPT:
+    if type(value) in _KEPT or (type(value) is int and abs(value) < _MOST):
         return value
     if isinstance(value, dict) or (default is not None and isinstance(value, Mapping)):
-        return _kept_mapping(value, where, default)
+        fields = {
+            _kept_key(key, where, default): as_kept(item, f"{where}.{key}".lstrip("."), default)
+            for key, item in value.items()
+        }
+        if len(fields) < len(value):
+            raise ReportError(f"{where} must have keys that differ as text, got {_shown(value)}")
+        return fields
     if isinstance(value, list):
         return [as_kept(item, f"{where}[{n}]", default) for n, item in enumerate(value)]
     if isinstance(value, tuple) and default is not None:
@@ -403,19 +409,12 @@ def as_kept(value: Any, where: str, default: Default = None) -> Any:
     return _made_by(default, value, where)
 
 
-def _kept_mapping(value: Mapping[Any, Any], where: str, default: Default) -> dict[str, Any]:
-    fields = {}
-    for key, item in value.items():
-        name = key
-        if not isinstance(key, str):
-            if default is None:
-                raise ReportError(f"{where} must have keys that are str, got {_shown(key)}")
-            name = _made_by(default, key, where)
-        kept = type(item) in _KEPT or (type(item) is int and abs(item) < _MOST)
-        fields[name] = item if kept else as_kept(item, f"{where}.{name}".lstrip("."), default)
-    if len(fields) < len(value):
-        raise ReportError(f"{where} must have keys that differ as text, got {_shown(value)}")
-    return fields
+def _kept_key(key: object, where: str, default: Default) -> str:
+    if isinstance(key, str):
+        return key
+    if default is None:
+        raise ReportError(f"{where} must have keys that are str, got {_shown(key)}")
+    return str(_made_by(default, key, where))
 
 
 def _made_by(default: Callable[[Any], Any], value: object, where: str) -> Any:
