@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 from fullrecall.calibration.estimation import Agreement, Estimate
 from fullrecall.counts import counted
-from fullrecall.parameters import check_share
 from fullrecall.results.bounds import Interval
-from fullrecall.results.special import t_quantile
 from fullrecall.views.sheet import Section, Sheet, Shown, lines_of
 from fullrecall.views.text import NOTHING, shown
 
 FEWEST = 10
 """Samples with labels below which a large-sample interval is not worth its name."""
-
-
-class Confusion(NamedTuple):
-    """Labeled claims by the judge's verdict and the label; where raters differ, in parts.
-
-    Plain counts: claims were drawn with different chances, so no rate follows from them.
-    """
-
-    both_supported: float
-    judge_alone: float
-    people_alone: float
-    neither: float
-
-
-class RaterAgreement(NamedTuple):
-    """Cohen's κ of two raters over the claims that both have labeled; None where it has none.
-
-    κ is over the three labels, each claim counting the same.
-    """
-
-    raters: tuple[str, str]
-    claims: int
-    agreed: int
-    kappa: float | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,8 +34,6 @@ class Calibration(Shown):
     corrected: Estimate
     power: float
     agreement: Agreement
-    confusion: Confusion
-    raters: tuple[RaterAgreement, ...]
     samples: int
     groups: int
     claims: int
@@ -85,28 +55,6 @@ class Calibration(Shown):
         total = self.samples + self.unscored
         earned = self.corrected.value * self.samples
         return earned / total, (earned + self.unscored) / total
-
-    def labels_needed(self, width: float) -> int | None:
-        """Return how many labels would make the corrected mean's interval `width` wide at most.
-
-        Drawn as these were, in all, these included; None if all claims labeled would not do,
-        since the samples are too few. Raises `ParameterError` for a width out of (0, 1).
-        """
-        check_share(width, "width", whole=False)
-        corrected, claims = self.corrected, self.claims
-        # What is due to the labels shrinks as 1/labels - 1/claims, the rest is the samples' own.
-        fixed = max(0.0, corrected.variance - corrected.sampling)
-        left = 1 / self.labeled - 1 / claims
-        per_label = corrected.sampling / left if left > 0 else 0.0
-
-        def is_narrow(n: int) -> bool:
-            variance = fixed + per_label * (1 / n - 1 / claims)
-            df = max(1.0, corrected.df / self.labeled * n)
-            return 2 * t_quantile(df, self.confidence) * sqrt(variance) <= width
-
-        numbers = range(min(FEWEST, claims), claims + 1)
-        at = bisect_left(numbers, x=True, key=is_narrow)
-        return numbers[at] if at < len(numbers) else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -141,36 +89,24 @@ class Calibration(Shown):
             )
         if self.unmeasured:
             yield f"{counted(self.unmeasured, 'claim')} without a verdict, in neither mean"
-        for pair in self.raters:
-            figure = "undefined: both gave one label" if pair.kappa is None else f"{pair.kappa:.3f}"
-            first_rater, other = (rater or "someone unnamed" for rater in pair.raters)
-            yield (
-                f"{first_rater} and {other} agree on {pair.agreed:,} of {pair.claims:,} claims, "
-                f"Cohen's κ {figure}"
-            )
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The means with the agreement, the confusion of judge and people, and notes."""
+        """The means with the agreement, and notes."""
         means = [
             ("judged", _cells(self.judged, self.judged_interval)),
             ("corrected (prediction-powered)", _estimate(self.corrected)),
         ]
-        names = {"kappa": "Cohen's κ", "balanced_accuracy": "balanced accuracy"}
         figures = [
-            (names.get(name, name), _estimate(figure))
+            (name.replace("_", " "), _estimate(figure))
             for name, figure in vars(self.agreement).items()
         ]
         sections = [
             Section(f"mean recall, {self.score}", lines_of(means)),
             Section("judge against people", lines_of(figures)),
         ]
-        both, judge, people, neither = (f"{count:,g}" for count in self.confusion)
-        verdicts = [("supported", [both, judge]), ("not supported", [people, neither])]
-        confusion = [Section("claims, judge:", lines_of(verdicts))]
         return [
             Sheet(["", f"{100 * self.confidence:g}% interval"], sections),
-            Sheet(["people:\nsupported", "people:\nnot supported"], confusion),
             Sheet([], [], list(self.notes())),
         ]
 
@@ -194,11 +130,9 @@ def _cells(value: float, interval: Interval | None) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a figure as JSON values; of an estimate not the variances, which may be infinite."""
+    """Return a figure as JSON values; of an estimate not the variance, which may be infinite."""
     if isinstance(value, Estimate):
         return {name: _plain(getattr(value, name)) for name in ("value", "interval", "clipped")}
     if isinstance(value, Agreement):
         return {name: _plain(part) for name, part in vars(value).items()}
-    if isinstance(value, (Confusion, Interval, RaterAgreement)):
-        return {name: _plain(part) for name, part in value._asdict().items()}
-    return list(map(_plain, value)) if isinstance(value, tuple) else value
+    return value._asdict() if isinstance(value, Interval) else value

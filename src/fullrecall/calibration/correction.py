@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from math import fsum
 
-from fullrecall.calibration.calibration import FEWEST, Calibration, Confusion, RaterAgreement
+from fullrecall.calibration.calibration import FEWEST, Calibration
 from fullrecall.calibration.estimation import (
     Design,
     Labeled,
@@ -75,8 +73,6 @@ def calibrate(
         corrected=corrected,
         power=power,
         agreement=agreement(in_full, confidence),
-        confusion=_confusion(in_full),
-        raters=_rater_agreements(by_item),
         samples=len(judged.rows),
         groups=len(set(judged.cluster)),
         claims=len(judged.claims),
@@ -158,31 +154,3 @@ def _check_enough(design: Design) -> None:
         problems.append(f"labels in {counted(fewest, 'sample')}, got {have}")
     if problems:
         raise InputError(f"too few labels to calibrate: expected {'; '.join(problems)}")
-
-
-def _confusion(design: Design) -> Confusion:
-    both = fsum(labeled.label for labeled in design.labeled if labeled.claim.is_supported)
-    supported = sum(labeled.claim.is_supported for labeled in design.labeled)
-    missed = fsum(labeled.label for labeled in design.labeled if not labeled.claim.is_supported)
-    return Confusion(both, supported - both, missed, len(design.labeled) - supported - missed)
-
-
-def _rater_agreements(labels: Mapping[str, Sequence[Label]]) -> tuple[RaterAgreement, ...]:
-    """Return the agreement of each two raters who have both labeled a claim; labels by item."""
-    words_of: dict[str, dict[str, str]] = {}
-    for item, group in labels.items():
-        for label in group:
-            if label.label is not None:
-                words_of.setdefault(label.rater, {})[item] = label.label
-    agreements = []
-    for raters in combinations(sorted(words_of), 2):
-        ours, theirs = (words_of[rater] for rater in raters)
-        both = [item for item in ours if item in theirs]
-        if not both:
-            continue
-        agreed, count = sum(ours[item] == theirs[item] for item in both), len(both)
-        first, second = (Counter(words[item] for item in both) for words in (ours, theirs))
-        chance = sum(first[word] * second[word] for word in first) / count**2
-        kappa = None if chance >= 1 else (agreed / count - chance) / (1 - chance)
-        agreements.append(RaterAgreement(raters, count, agreed, kappa))
-    return tuple(agreements)

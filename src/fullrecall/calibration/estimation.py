@@ -64,18 +64,14 @@ class Linear(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval, None where there is none, and the spread that it comes from.
+    """A figure with its interval, None where there is none, and the variance that it comes from.
 
-    `sampling` is what of the variance is due to which claims were labeled: more labels make it
-    smaller, the rest takes more samples. `clipped` says that the figure or an end of its interval
-    lay outside the range of what it estimates.
+    `clipped` says that the figure or an end of its interval lay outside of 0 to 1.
     """
 
     value: float
     interval: Interval | None
     variance: float
-    sampling: float
-    df: float
     clipped: bool = False
 
 
@@ -87,13 +83,12 @@ class Agreement:
 
     `sensitivity` is the share found of what people call supported, `specificity` the share not
     found of what they do not, `balanced_accuracy` the mean of both; all three are None where the
-    labels are of one kind. `kappa` is Cohen's κ, None where chance alone makes both agree.
+    labels are of one kind.
     """
 
     sensitivity: Estimate | None
     specificity: Estimate | None
     balanced_accuracy: Estimate | None
-    kappa: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -112,11 +107,6 @@ class Design:
         """What each stratum has of the mean."""
         rows = len(self.judged.rows)
         return {stratum: fsum(of.values()) / rows for stratum, of in self.shares.items()}
-
-    @cached_property
-    def whole(self) -> float:
-        """What all claims that can be labeled have of the mean; the rest is known to be 0."""
-        return fsum(self.sizes.values())
 
     @cached_property
     def weights(self) -> Sequence[float]:
@@ -178,14 +168,6 @@ class Design:
             parts[labeled.claim.row].append(residual * len(self.judged.rows))
         return [fsum(part) for part in parts]
 
-    def sampling(self, values: Sequence[float]) -> float:
-        """Return the variance of their mean that is due to which claims were labeled."""
-        by_group = _sums(
-            (self.judged.cluster[labeled.claim.row], residual * sqrt(1 - labeled.probability))
-            for labeled, residual in zip(self.labeled, self._residuals(values), strict=True)
-        )
-        return fsum(value * value for value in by_group.values())
-
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
         """Return the variance that few labels may hide, of a mean of `parts`.
 
@@ -220,13 +202,12 @@ def estimate(
     *,
     rows: Sequence[float] | None = None,
     value: float | None = None,
-    least: float = 0.0,
     of_judge: bool = False,
 ) -> Estimate:
     """Return the estimate whose line is `rows` (else 0) for each row, `parts` for each label.
 
     Its value is their mean, or `value` where the line only tells how it varies. The interval is
-    Student's, clipped to the range from `least` to 1; with all claims labeled it is that of any
+    Student's, clipped to the range from 0 to 1; with all claims labeled it is that of any
     mean. `of_judge` says that the estimate is not of the mean, but of who judged.
     """
     lines = [
@@ -238,24 +219,17 @@ def estimate(
         values = [row + more for row, more in zip(rows, values, strict=True)]
     spread = spread_of(values, design.judged.cluster)
     shown = spread.mean if value is None else value
-    hidden = design.unseen(parts, of_judge=of_judge)
-    variance = spread.variance + hidden
-    sampling = design.sampling(lines) + hidden
-    if spread.groups < 2:  # noqa: PLR2004 - one group has no spread
-        return Estimate(min(1.0, max(least, shown)), None, variance, sampling, 0.0)
+    variance = spread.variance + design.unseen(parts, of_judge=of_judge)
+    if spread.groups < _ENOUGH:
+        return Estimate(min(1.0, max(0.0, shown)), None, variance)
     if not of_judge and all(labeled.probability >= 1 for labeled in design.labeled):
-        return Estimate(shown, mean_interval(spread, confidence), variance, sampling, spread.df)
+        return Estimate(shown, mean_interval(spread, confidence), variance)
     df = min(spread.df, design.df)
     half = t_quantile(df, confidence) * sqrt(variance)
-    clipped = [min(1.0, max(least, end)) for end in (shown, shown - half, shown + half)]
-    return Estimate(
-        clipped[0],
-        Interval(clipped[1], clipped[2], confidence),
-        variance,
-        sampling,
-        df,
-        clipped != [shown, shown - half, shown + half],
-    )
+    ends = [shown, shown - half, shown + half]
+    mean, low, high = (min(1.0, max(0.0, end)) for end in ends)
+    is_clipped = [mean, low, high] != ends
+    return Estimate(mean, Interval(low, high, confidence), variance, is_clipped)
 
 
 def prediction_powered(design: Design, confidence: float) -> tuple[Estimate, float]:
@@ -281,12 +255,11 @@ def prediction_powered(design: Design, confidence: float) -> tuple[Estimate, flo
 
 
 def agreement(design: Design, confidence: float) -> Agreement:
-    """Return the judge's sensitivity, specificity and balanced accuracy, and κ."""
-    by_chance = kappa(design, confidence)
+    """Return the judge's sensitivity, specificity and balanced accuracy."""
     yes = design.mean(labeled.label for labeled in design.labeled)
     no = design.mean(1 - labeled.label for labeled in design.labeled)
     if yes <= 0 or no <= 0:
-        return Agreement(None, None, None, by_chance)
+        return Agreement(None, None, None)
     hits = design.mean(labeled.label * labeled.claim.is_supported for labeled in design.labeled)
     missed = design.mean(
         (1 - labeled.label) * (not labeled.claim.is_supported) for labeled in design.labeled
@@ -302,38 +275,7 @@ def agreement(design: Design, confidence: float) -> Agreement:
         value = of_yes * sense + of_no * spec
         return estimate(design, parts, confidence, value=value, of_judge=True)
 
-    return Agreement(estimated(1, 0), estimated(0, 1), estimated(0.5, 0.5), by_chance)
-
-
-def kappa(design: Design, confidence: float) -> Estimate | None:
-    """Return Cohen's κ of judge and labels; None where chance alone makes both agree always.
-
-    Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
-    Measurement 20(1), 1960; its large-sample variance is that of Fleiss, Cohen and Everitt,
-    Psychological Bulletin 72(5), 1969, here between groups of samples.
-    """
-    whole = design.whole
-    yes = design.mean(labeled.label for labeled in design.labeled) / whole
-    supported = design.mean(labeled.claim.is_supported for labeled in design.labeled) / whole
-    alike = (
-        labeled.label if labeled.claim.is_supported else 1 - labeled.label
-        for labeled in design.labeled
-    )
-    agreed = design.mean(alike) / whole
-    chance = yes * supported + (1 - yes) * (1 - supported)
-    if chance >= 1:
-        return None
-    value = (agreed - chance) / (1 - chance)
-    parts = []
-    for labeled in design.labeled:
-        judged = float(labeled.claim.is_supported)
-        # d agreed · (1 - chance) - (1 - agreed) · d chance, over (1 - chance)²
-        base = (1 - judged - agreed) * (1 - chance)
-        base -= (1 - agreed) * ((2 * yes - 1) * (judged - supported) - (2 * supported - 1) * yes)
-        slope = (2 * judged - 1) * (1 - chance) - (1 - agreed) * (2 * supported - 1)
-        scale = (1 - chance) ** 2 * whole
-        parts.append(Linear(base / scale, slope / scale))
-    return estimate(design, parts, confidence, value=value, least=-1.0, of_judge=True)
+    return Agreement(estimated(1, 0), estimated(0, 1), estimated(0.5, 0.5))
 
 
 def _power(labels: Sequence[float], gaps: Sequence[float]) -> float:

@@ -10,7 +10,7 @@ from fullrecall.calibration import ToLabel
 from fullrecall.calibration import calibrate as calibration_of
 from fullrecall.calibration.calibration import FEWEST
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.options import Positive, Share
+from fullrecall.cli.options import Positive
 from fullrecall.cli.outputs import check_output
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
@@ -78,7 +78,6 @@ def calibrate(
     report: Path,
     labels: list[Path],
     *,
-    width: Share | None = None,
     as_json: bool = False,
     **settings: Any,
 ) -> None:
@@ -89,25 +88,16 @@ def calibrate(
     Examples:
       fullrecall judge label report.jsonl -n 100 --output labels.csv
       fullrecall judge calibrate report.jsonl labels.csv
-      fullrecall judge calibrate report.jsonl ann.csv bob.csv --width 0.05
+      fullrecall judge calibrate report.jsonl ann.csv bob.csv
 
     - `labels LABELS…`: Files of `fullrecall judge label`, filled in.
-    - `width`: Also estimate the labels for an interval of the corrected mean this wide.
     """
     loaded = Report.load(report)
     try:
         calibration = calibration_of(loaded, read_labels(*labels), **settings)
     except InputError as error:
         raise error.at(path=", ".join(map(str, labels))) from None
-    needed = None if width is None else calibration.labels_needed(width)
     if as_json:
-        as_values = calibration.to_dict()
-        if width is not None:
-            as_values["labels_needed"] = {"width": width, "labels": needed}
-        write_json(as_values)
-        return
-    show(*terminal.parts(*calibration.sheets))
-    if width is not None:
-        enough = f"{counted(needed, 'label')} in all" if needed else ""
-        more = "more samples: more labels do not help"
-        show(f"an interval {width:g} wide needs {enough or more}")
+        write_json(calibration.to_dict())
+    else:
+        show(*terminal.parts(*calibration.sheets))
