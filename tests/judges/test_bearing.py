@@ -19,10 +19,11 @@ def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:
 @pytest.mark.parametrize(
     ("claim", "quote", "reason"),
     [
-        ("The bridge is 512 miles long.", "The bridge is 512 km long.", "another unit"),
-        ("The fund holds 5 million dollars.", "The fund holds 5 billion dollars.", "another unit"),
-        ("The mill has 12 floors.", "The mill has 9 floors in all.", "counts another number"),
-        ("The mill closed before the war.", "The mill closed after the war.", "order in time"),
+        ("The bridge is 512 miles long.", "The bridge is 512 km long.", "another number"),
+        ("The fund holds 5 million dollars.", "The fund holds 5 billion dollars.", "another number"),
+        ("The mill has 12 floors.", "The mill has 9 floors in all.", "another number"),
+        ("The mill closed before the war.", "The mill closed after the war.", "the opposite"),
+        ("Ann was mayor until 1950.", "Ann was mayor since 1950.", "the opposite"),
         ("The price of grain rose in Lund.", "The price of grain fell in Lund.", "the opposite"),
         ("The mill failed to burn in Lund.", "The mill burned in Lund.", "denies nothing"),
         ("It is a myth that the mill burned.", "The mill burned in Lund.", "denies nothing"),
@@ -43,7 +44,7 @@ def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:
     ],
 )  # fmt: skip
 def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> None:
-    """Each of the thirteen rules, and the words that it says to the model."""
+    """Each of the nine rules, and the words that it says to the model."""
     assert reason in refused(claim, quote)
 
 
@@ -55,7 +56,6 @@ def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> Non
         ("The mill has twelve floors.", "The mill has 12 floors."),
         ("About 1,000 people live in Lund.", "980 people live in Lund."),
         ("The mill was built in the 1930s.", "The mill was built in 1934."),
-        ("The war of Lund lasted four years.", "The war of Lund lasted from 1914 to 1918."),
         ("The mill was never sold to Lund.", "The mill was not sold to Lund."),
         ("The mill of Lund stayed open.", "The mill of Lund was not closed."),
         ("Only members may enter the mill.", "Entry to the mill is for members alone."),
@@ -65,7 +65,7 @@ def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> Non
     ],
 )
 def test_what_says_the_same_otherwise_passes(claim: str, quote: str) -> None:
-    """Units written out, number words, rough numbers, decades, spans, opposites denied, voices."""
+    """Units written out, number words, rough numbers, decades, opposites denied, voices."""
     assert refused(claim, quote) == ""
 
 

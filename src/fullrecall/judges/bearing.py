@@ -1,8 +1,8 @@
 """Does a quote that stands there bear on its claim? What a machine can refuse without a model.
 
 A located quote proves nothing by being there: "of the" stands everywhere, and "opened in 1889"
-proves no claim about 1989. Twelve rules compare the sentences that a quote stands in with the
-claim: numbers, units, months, negation, "only", order and roles. They refuse what they can show
+proves no claim about 1989. Nine rules compare the sentences that a quote stands in with the
+claim: numbers with their units, months, negation, opposites, "only" and roles. They refuse what they can show
 to differ; that a quote passes them does not say that it proves its claim. How much of what
 contradicts they refuse, by kind, is measured by `bench/quote_rules.py`. They are
 English; of other languages numbers and negation are compared.
@@ -23,9 +23,7 @@ from fullrecall.judges.words.languages import function_words, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import (
-    Number,
     excludes,
-    follows_from,
     may_stand_for,
     months,
     numbers,
@@ -49,9 +47,7 @@ _MOST_NAMES = 8
 
 _SENTENCE_END = re.compile(r"[!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
 _CLAUSE_END = re.compile(r"[;,，、；!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
-_ORDER = {"before": "after", "after": "before", "until": "since", "since": "until"}
 _BEGINNING = 4  # letters by which a word is looked for before a text is read
-_DIGITS = re.compile(r"\d[\d.,]*")
 
 
 def objection(
@@ -116,40 +112,10 @@ class _Pair:
 _NONE: frozenset[str] = frozenset()
 
 
-def _other_unit(pair: _Pair) -> bool:
-    """Whether a number of the claim stands in the quote with another unit or scale of its sort."""
-    return any(
-        not may_stand_for(number, pair.said_near)
-        and any(
-            _digits(number) == _digits(other)
-            and (number.scale != other.scale or number.unit != other.unit)
-            and (number.sort == other.sort or not (number.unit and other.unit))
-            for other in pair.quoted
-        )
-        for number in pair.claimed
-    )
-
-
-def _other_count(pair: _Pair) -> bool:
-    """Whether what the claim counts is counted in the quote by other numbers alone."""
-    for number in pair.claimed:
-        if (
-            not number.nouns
-            or number.sort in ("year", "code")
-            or may_stand_for(number, pair.quoted)
-        ):
-            continue
-        counting = [other for other in pair.quoted if number.nouns[0] in other.nouns[:2]]
-        counting = [other for other in counting if other.sort == number.sort]
-        if counting and not follows_from(number, counting):
-            return True
-    return False
-
-
 def _lacks_number(pair: _Pair) -> bool:
     """Whether a number of the claim is neither there nor near, and another of its sort is."""
     return any(
-        not follows_from(number, pair.said_near)
+        not may_stand_for(number, pair.said_near)
         and any(excludes(number, other) for other in pair.quoted)
         for number in pair.claimed
     )
@@ -160,27 +126,6 @@ def _other_month(pair: _Pair) -> bool:
         of(pair.claim) - of(pair.quote) - of(pair.near) and of(pair.quote) - of(pair.claim)
         for of in (months, weekdays)
     )
-
-
-def _other_order(pair: _Pair) -> bool:
-    """Whether the claim is before what the quote is after, or until what it is since."""
-    claim_words, quote_words = _read(pair.claim), _read(pair.quote)
-    turned = {word.written for word in claim_words} & _ORDER.keys()
-    return any(
-        not (_following(claim_words, word) & _following(quote_words, word))
-        and _following(claim_words, word) & _following(quote_words, _ORDER[word])
-        for word in turned
-    )
-
-
-def _following(words: Sequence[Word], written: str) -> set[str]:
-    return {
-        word.key
-        for at, marker in enumerate(words)
-        if marker.written == written
-        for word in words[at + 1 : at + 1 + _AFTER_REPORT]
-        if word.tells
-    }
 
 
 def _opposite(pair: _Pair) -> bool:
@@ -277,9 +222,6 @@ def _turns(pair: _Pair, claimed: tuple[Name, Name], quoted: tuple[Name, Name]) -
 
 
 RULES: Mapping[Callable[[_Pair], bool], str] = {
-    _other_unit: "gives a number in another unit",
-    _other_count: "counts another number of them",
-    _other_order: "has another order in time",
     _opposite: "states the opposite",
     _denies_more: "denies nothing, and it does",
     _is_reported: "calls false what it states",
@@ -305,11 +247,6 @@ def _objection_elsewhere(pair: _Pair, language: str, *, is_alike: bool) -> str:
     sharing = [clause for clause in clauses if content_keys(clause) & pair.claim_keys]
     denied = [clause for clause in sharing if denies(clause, language, kinds)]
     return "negates what it states" if sharing and len(denied) == len(sharing) else ""
-
-
-def _digits(number: Number) -> str:
-    written = _DIGITS.search(number.text)
-    return written[0].rstrip(".,") if written else number.text.split()[0].lower()
 
 
 def _around(context: str, part: Location) -> str:

@@ -18,7 +18,7 @@ from fullrecall.judges.local.matching import Match
 from fullrecall.judges.local.passages import Passage
 from fullrecall.judges.words.names import names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
-from fullrecall.judges.words.numbers import follows_from, months, numbers
+from fullrecall.judges.words.numbers import may_stand_for, months, numbers
 
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
 _PLACES = 12  # of a word, when distances are taken
@@ -97,13 +97,13 @@ def differing_detail(claim: Passage, contexts: Sequence[Passage], match: Match) 
 def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
     """Whether a number in digits, with its unit and scale, or a month stands in no context.
 
-    A number may stand there for another: rounded, within bounds, or the years between two others.
+    A number may stand there for another: rounded, or of a decade.
     """
     if not months(claim) <= {month for context in contexts for month in months(context)}:
         return True
     own = [number for number in numbers(claim) if number.in_digits]
     present = [number for context in contexts for number in numbers(context)] if own else []
-    return not all(follows_from(number, present) for number in own)
+    return not all(may_stand_for(number, present) for number in own)
 
 
 def _is_denied(claim: Passage, sentence: str) -> bool:

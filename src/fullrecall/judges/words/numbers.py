@@ -7,14 +7,12 @@ Numbers are found in digits and in words ("twenty-five", "two hundred thousand")
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.caches import remembered
 from fullrecall.judges.words.data import table
-from fullrecall.judges.words.frequencies import weight
-from fullrecall.judges.words.tokens import TELLING, stem
 
 Bound: TypeAlias = Literal["", "about", "at least", "at most"]
 
@@ -56,9 +54,9 @@ _TOKEN = re.compile(
 _MARKER = re.compile(r"(?:^|(?<=\n))[ \t]*+\(?\d{1,3}+[.)](?=\s)")
 _GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
 _YEARS = range(1000, 2101)
-_NOUNS = 3  # words after a number of which one is what it counts
 _BEFORE = 3  # words before a number that may bound it
 _ROUGHLY = 0.1  # how far "about" reaches, of the number
+_ROUNDED = 0.05  # the same between two scales: 1.3 million for 1,312,000
 _DECADE, _CENTURY = 10, 100
 
 
@@ -66,14 +64,13 @@ class Number(NamedTuple):
     """A number of a text.
 
     - `text`, `start`, `end`: as written, with its scale and unit, and its half-open offsets.
-    - `value`, `high`: the number, its scale counted; in a range or a decade the lowest and the
+    - `value`, `high`: the number, its scale counted; in a decade or a century the lowest and the
       highest, else equal. A version ("1.2.3"), a time or a date in digits has value None.
     - `unit`: canonical ("km", "dollar", "percent"), "" without one; `scale` the word that
       multiplied it ("million"), "" without one.
     - `sort`: "year", "ordinal", "code" (value None), the unit's sort ("length", "money", "time",
       "share" …), else "count". Only numbers of one sort exclude each other.
     - `bound`: "about", "at least" (more than, over), "at most" (under, up to), or "".
-    - `nouns`: keys of the content words after it, up to three, of which one is what it counts.
     - `in_digits`: False for a number in words.
     """
 
@@ -86,7 +83,6 @@ class Number(NamedTuple):
     scale: str = ""
     sort: str = "count"
     bound: Bound = ""
-    nouns: tuple[str, ...] = ()
     in_digits: bool = True
 
 
@@ -111,24 +107,12 @@ def numbers(text: str) -> tuple[Number, ...]:
 
 
 def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
-    """Whether one of the numbers said may be the one claimed.
+    """Whether one of the numbers stated may be the one claimed.
 
-    Equal, of the same decade, within the bounds that either states, about it (10%) where one of
-    them is rough, or one end of a range. Units must not differ within their sort.
+    Equal, of the decade claimed, about it (10%) where one of them is rough, or rounded to another
+    scale (5%). Units must not differ within their sort.
     """
     return any(_may_be(claimed, other) for other in stated)
-
-
-def follows_from(claimed: Number, stated: Sequence[Number]) -> bool:
-    """Whether a claimed number is one that is stated, or the years between two stated ones."""
-    if may_stand_for(claimed, stated):
-        return True
-    years = sorted({other.value for other in stated if other.sort == "year" and other.value})
-    return claimed.value is not None and any(
-        abs(later - earlier - claimed.value) <= 1
-        for nth, earlier in enumerate(years)
-        for later in years[nth + 1 :]
-    )
 
 
 def excludes(claimed: Number, stated: Number) -> bool:
@@ -165,29 +149,12 @@ def _may_be(claimed: Number, stated: Number) -> bool:
         return claimed.text.casefold() == stated.text.casefold()
     if claimed.unit != stated.unit and claimed.sort == stated.sort and claimed.unit and stated.unit:
         return False
-    low, high = claimed.value, claimed.high or claimed.value
-    other_low, other_high = stated.value, stated.high or stated.value
-    if low <= other_low and other_high <= high:  # equal, or what a decade or a range holds
+    low, other_low = claimed.value, stated.value
+    if low <= other_low and (stated.high or other_low) <= (claimed.high or low):
         return True
-    if other_low != other_high and (low == high) and low in (other_low, other_high):
-        return True
-    if "about" in (claimed.bound, stated.bound) or claimed.scale or stated.scale:
-        # 1.3 million may stand for 1,312,000.
-        near = 0.05 if claimed.scale != stated.scale else 0.0
-        near = _ROUGHLY if "about" in (claimed.bound, stated.bound) else near
-        if abs(other_low - low) <= near * max(abs(low), abs(other_low)):
-            return True
-    return (
-        (claimed.bound == "at least" and other_low >= low and _of_a_size(low, other_low))
-        or (claimed.bound == "at most" and other_high <= high and _of_a_size(low, other_low))
-        or (stated.bound == "at least" and low >= other_low and _of_a_size(low, other_low))
-        or (stated.bound == "at most" and high <= other_high and _of_a_size(low, other_low))
-    )
-
-
-def _of_a_size(value: float, other: float) -> bool:
-    """Whether a bound speaks of about the same: "over 40" of 45, not of 4,000."""
-    return max(abs(value), abs(other)) <= 1.5 * min(abs(value), abs(other))
+    near = _ROUNDED if claimed.scale != stated.scale else 0.0
+    near = _ROUGHLY if "about" in (claimed.bound, stated.bound) else near
+    return abs(other_low - low) <= near * max(abs(low), abs(other_low))
 
 
 def _unit(word: str) -> tuple[str, str] | None:
@@ -234,8 +201,7 @@ class _Reader:
         token = self._tokens[at]
         value = _value(token.text)
         if value is None:
-            nouns = self._nouns(at + 1)
-            return Number(*token[1:], None, None, sort="code", nouns=nouns), at + 1
+            return Number(*token[1:], None, None, sort="code"), at + 1
         end, high, sort = at + 1, value, ""
         after = self._get(at + 1)
         ending = after.lower if after.kind == "word" and after.start == token.end else ""
@@ -248,21 +214,18 @@ class _Reader:
             end, high = end + 1, value + width - 1
         elif ending and ending not in _MONEY_SCALES and _unit(ending) is None:
             return None, end + 1  # 3D, 4x4
-        else:
-            end, high = self._range(at, value)
+        elif century := self._century_left_out(at):
+            value = high = value + century
+            sort = "year"
         return self._measured(at, end, value, high, sort, in_digits=True)
 
-    def _range(self, at: int, value: float) -> tuple[int, float]:
-        """Return where a range ends, and its higher end: 10-15, 2018-19, 10 to 15."""
-        joint, last = self._get(at + 1), self._get(at + 2)
-        tight = joint.kind == "dash" and last.start - self._tokens[at].end == 1
-        is_range = tight or (joint.lower == "to" and value < _YEARS.start)
-        high = _value(last.text) if is_range and last.kind == "digits" else None
-        if high is None:
-            return at + 1, value
-        if value in _YEARS and tight and len(last.text) == 2:  # noqa: PLR2004 - 2018-19
-            high += value - value % _CENTURY
-        return (at + 3, high) if high > value else (at + 1, value)
+    def _century_left_out(self, at: int) -> float:
+        """Return the century that two digits leave out: 2000 of the 19 in "2018-19"; else 0."""
+        first, dash, last = self._get(at - 2), self._get(at - 1), self._tokens[at]
+        year = _value(first.text) if first.kind == "digits" else None
+        if year is None or year not in _YEARS or dash.kind != "dash" or len(last.text) != 2:  # noqa: PLR2004
+            return 0.0
+        return year - year % _CENTURY if last.start - first.end == 1 else 0.0
 
     def _in_words(self, at: int) -> tuple[Number | None, int]:
         token = self._tokens[at]
@@ -332,7 +295,6 @@ class _Reader:
             scale,
             sort,
             self._bound(at),
-            self._nouns(end),
             in_digits,
         )
         return number, end
@@ -365,15 +327,6 @@ class _Reader:
         words = [token.lower for token in self._tokens[max(0, at - _BEFORE) : at]]
         phrases = [*map(" ".join, pairwise(words)), *words]
         return next((_BOUNDS[phrase] for phrase in phrases if phrase in _BOUNDS), "")
-
-    def _nouns(self, at: int) -> tuple[str, ...]:
-        nouns: list[str] = []
-        for token in self._tokens[at : at + 2 * _NOUNS]:
-            if token.kind in ("stop", "digits", "citation") or len(nouns) == _NOUNS:
-                break
-            if token.kind == "word" and weight(token.lower) >= TELLING:
-                nouns.append(stem(token.lower))
-        return tuple(nouns)
 
     def _before(self, at: int) -> str:
         return self._get(at - 1).lower
