@@ -266,6 +266,7 @@ class TestRaters:
         assert found.labeled == 52
         assert found.corrected.value == pytest.approx(sum(means) / 2)
 
+
 class TestShown:
     """As a table, as JSON."""
 

@@ -49,9 +49,7 @@ def test_from_report_to_corrected_mean(saved: Path) -> None:
     assert "corrected (prediction-powered) 1.000" in shown
     assert "30 of 52 claims labeled" in shown
     plain = json.loads(
-        CliRunner()
-        .invoke(app, ["judge", "calibrate", str(saved), "labels.csv", "--json"])
-        .stdout
+        CliRunner().invoke(app, ["judge", "calibrate", str(saved), "labels.csv", "--json"]).stdout
     )
     assert plain["corrected"]["value"] == pytest.approx(1)
 

@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fullrecall import Label, Report, Sample
-from fullrecall.calibration import calibrate
+from fullrecall import Label, Sample
 from fullrecall.calibration.correction import design_of
 from fullrecall.calibration.draw import draw
 from fullrecall.calibration.estimation import (
@@ -31,9 +30,9 @@ from fullrecall.calibration.estimation import (
     spread_of,
 )
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.findings import Finding, Step, Target
+from fullrecall.findings import Finding, Target
 from fullrecall.report import Row
-from fullrecall.result import Method, Result, Status
+from fullrecall.result import Method
 
 METHOD = Method("claim_recall", parameters={"judge": "a judge"})
 FINDING = Finding(Target(("a claim",)), verdict="supported")

@@ -2,10 +2,10 @@
 
 A located quote proves nothing by being there: "of the" stands everywhere, and "opened in 1889"
 proves no claim about 1989. Nine rules compare the sentences that a quote stands in with the
-claim: numbers with their units, months, negation, opposites, "only" and roles. They refuse what they can show
-to differ; that a quote passes them does not say that it proves its claim. How much of what
-contradicts they refuse, by kind, is measured by `bench/quote_rules.py`. They are
-English; of other languages numbers and negation are compared.
+claim: numbers with their units, months, negation, opposites, "only" and roles. They refuse what
+they can show to differ; that a quote passes them does not say that it proves its claim. How much of
+what contradicts they refuse, by kind, is measured by `bench/quote_rules.py`. They are English; of
+other languages numbers and negation are compared.
 """
 
 from __future__ import annotations
@@ -22,13 +22,7 @@ from fullrecall.judges.words.data import word_set
 from fullrecall.judges.words.languages import function_words, language_of
 from fullrecall.judges.words.names import Name, names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
-from fullrecall.judges.words.numbers import (
-    excludes,
-    may_stand_for,
-    months,
-    numbers,
-    weekdays,
-)
+from fullrecall.judges.words.numbers import excludes, may_stand_for, months, numbers, weekdays
 from fullrecall.judges.words.opposites import opposites
 from fullrecall.judges.words.tokens import Word, alike, read_words
 
