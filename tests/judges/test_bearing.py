@@ -20,7 +20,8 @@ def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:
     ("claim", "quote", "reason"),
     [
         ("The bridge is 512 miles long.", "The bridge is 512 km long.", "another number"),
-        ("The fund holds 5 million dollars.", "The fund holds 5 billion dollars.", "another number"),
+        ("The fund holds 5 million dollars.", "The fund holds 5 billion dollars.",
+         "another number"),
         ("The mill has 12 floors.", "The mill has 9 floors in all.", "another number"),
         ("The mill closed before the war.", "The mill closed after the war.", "the opposite"),
         ("Ann was mayor until 1950.", "Ann was mayor since 1950.", "the opposite"),
