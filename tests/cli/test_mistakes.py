@@ -170,7 +170,10 @@ WRONG_USAGE = {
     "one to compare": (["compare", "{file}"], "at least 2 reports, got 1"),
     "gate of samples": (["gate", "{file}", "--min-recall", "0.9"], "is not a saved report"),
     "gate of nothing": (["gate", "{file}"], "expected --min-recall or --require, or --baseline"),
-    "gate in percent": (["gate", "{file}", "--min-recall", "90"], "must be from 0 to 1, got 90"),
+    "gate in percent": (
+        ["gate", "{file}", "--min-recall", "90"],
+        "must be from 0 to 1, got 90",
+    ),
     "gate's k": (["gate", "{file}", "--k", "5"], "--k: needs --min-recall or --baseline"),
     "gate's rule": (["gate", "{file}", "--require", "recall@5"], "such as recall@10>=0.9, got 're"),
     "gate's baseline": (["gate", "{file}", "--baseline", "b"], "--baseline and --margin together"),

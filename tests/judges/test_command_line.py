@@ -93,7 +93,7 @@ def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     path = file_of(tmp_path, ROW)
     for arguments, message in (
-        (["--judge", "gpt"], "lexical, nli:MODEL"),
+        (["--judge", "gpt"], "lexical, nli:FOLDER"),
         (["--scorer", "claim_recall", "--base-url", "http://127.0.0.1:1"], "--base-url"),
         (["--scorer", "span_recall", "--judge", "lexical"], "--judge"),
         (["--judge", "openai:m"], "OPENAI_API_KEY"),

@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
 
 from fullrecall.cli.exits import reader_may_leave
-from fullrecall.cli.layout import Command, Group
+from fullrecall.cli.layout import Command, laid_out
 
 
 class Entry(NamedTuple):
@@ -86,7 +87,7 @@ class Deferred(Command):
         own = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )
-        text = f"{self.help}\n\n{help_of(function)}"
+        text = laid_out(f"{self.help}\n\n{help_of(function)}")
         own.command(self.name, cls=Command, help=text)(command_of(function))
         return typer.main.get_command(own)
 
@@ -95,16 +96,16 @@ def _command(name: str, entry: Entry) -> Any:
     """Return a command, or a group of them."""
     if isinstance(entry.source, str):
         return Deferred(name, entry.summary, entry.source)
-    return Group(
+    return TyperGroup(
         name=name,
         commands={below: _command(below, subcommand) for below, subcommand in entry.source.items()},
-        help=f"{entry.summary}\n\n{entry.examples}",
+        help=laid_out(f"{entry.summary}\n\n{entry.examples}"),
         no_args_is_help=True,
         rich_markup_mode=None,
     )
 
 
-class Commands(Group):
+class Commands(TyperGroup):
     """The group of all commands."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -122,7 +123,7 @@ class Commands(Group):
             return super().invoke(ctx)
 
 
-_HELP = """\
+_HELP = laid_out("""\
 How much of what a question needs does your retriever find?
 
 Measures context recall: by document ID, text, characters, entities, and claims.
@@ -131,7 +132,7 @@ Start here:
   fullrecall demo
   fullrecall evaluate answers.jsonl --k 5 --missed 20
   fullrecall gate report.jsonl --min-recall 0.9 --k 10
-"""
+""")
 
 app = typer.Typer(
     name="fullrecall",

@@ -31,12 +31,9 @@ if TYPE_CHECKING:
 
     from fullrecall.read.traces import Joined
 
-_JUDGING = "Judging claims"
 
-
-@taking(Options, "max_concurrency timeout deadline store", heading=_JUDGING)
-@taking(Budget, "calls tokens", prefix="budget_", heading=_JUDGING)
-@taking(Options, "view", heading="What to measure")
+@taking(Options, "max_concurrency timeout deadline store view")
+@taking(Budget, "calls tokens", prefix="budget_")
 def evaluate(
     files: list[Path],
     *,
@@ -83,7 +80,7 @@ def evaluate(
       fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
       fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
       fullrecall evaluate traces.json --references labels.jsonl
-      fullrecall evaluate questions.jsonl --retriever app.py:search --corpus pages/
+      fullrecall evaluate questions.jsonl --retriever app.py:search --corpus docs/
 
     - `files FILE`: Samples, in one file or several: .jsonl, .ndjson, .json, .csv, .tsv, or
       .parquet; all but the last also as .gz; - is standard input. With --run: TREC relevance
@@ -104,7 +101,7 @@ def evaluate(
       levenshtein.
 
     Judging claims:
-    - `judge`: claim_recall: lexical, nli:MODEL, openai:MODEL or anthropic:MODEL. Default: lexical,
+    - `judge`: claim_recall: lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: lexical,
       which needs no model.
     - `base_url`: Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.
     - `require_evidence`: claim_recall: require a verified quote for credit.
@@ -136,6 +133,7 @@ def evaluate(
     files = list(dict.fromkeys(files))
     _check_files(files, corpus, output, sign, inputs=(run, references), replace=replace)
     bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens")}
+    budget = _budget(bounds, judge)
     to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rename": rename or (), "format": format}
     reading["id_key"] = id_key if to_ask is None else None
@@ -165,7 +163,7 @@ def evaluate(
     measures = cut(ks, measure)
     options: RunOptions = {
         "corpus": corpus,
-        "budget": _budget(bounds, judge),
+        "budget": budget,
         "retriever": to_ask,
         "progress": not (quiet or as_json),
         "id_key": None if to_ask is None else id_key,

@@ -48,7 +48,7 @@ def examine(
       fullrecall judge examine openai:gpt-4o-mini --labels labels.jsonl
       fullrecall judge examine lexical --labels labels.jsonl --output judged.jsonl
 
-    - `judge`: lexical, nli:MODEL, openai:MODEL or anthropic:MODEL.
+    - `judge`: lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL.
     - `labels`: Labeled claims: .jsonl. Default: the demo's questions.
     - `details`: Make false claims from the true ones.
     - `per_kind`: Make at most N false claims of each kind.

@@ -23,8 +23,7 @@ CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
 """What each outcome exits with; 2 is wrong usage or input."""
 
 
-@taking(Gate, "margin scores slices", heading="Thresholds")
-@taking(Gate, "confidence point", heading="Decision")
+@taking(Gate, "margin scores slices confidence point")
 def gate(
     report: Path,
     *,

@@ -9,7 +9,7 @@ from fullrecall.cli.exits import wrong
 if TYPE_CHECKING:
     from fullrecall.judges import Judge
 
-KINDS = "lexical, nli:MODEL, openai:MODEL or anthropic:MODEL"
+KINDS = "lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL"
 
 _GRADING = ("lexical", "nli")
 
@@ -52,7 +52,7 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
 
 
 def _with_threshold(kind: str, model: str) -> tuple[str, str, float | None]:
-    """Return kind, model and threshold of `lexical@0.6` or `nli:MODEL@0.6`."""
+    """Return kind, model and threshold of `lexical@0.6` or `nli:FOLDER@0.6`."""
     name, marked, text = (model or kind).rpartition("@")
     if not marked:
         return kind, model, None

@@ -32,6 +32,7 @@ class Kind(NamedTuple):
 def within(least: int, most: float = inf) -> Callable[[float | None], float | None]:
     """Return a check that refuses other numbers than these; None is no number."""
 
+    # typer's own check of a range does not name the value.
     def checked(value: float | None) -> float | None:
         if value is not None and not least <= value <= most:
             limits = f"from {least} to {most}" if most < inf else f"at least {least}"

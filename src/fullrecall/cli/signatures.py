@@ -41,31 +41,26 @@ class Description(NamedTuple):
     heading: str | None = None
 
 
-class Taken(NamedTuple):
-    """A parameter that a command takes over from a Python function or class."""
-
-    kind: Any
-    default: Any
-    heading: str | None
-
-
 def taking(
-    source: Any, names: str, *, prefix: str = "", heading: str | None = None
+    source: Any, names: str, *, prefix: str = ""
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add parameters of `source`, by their names, to a command's own.
 
-    `prefix` stands before their names on the command line, `heading` over them in the help.
+    `prefix` stands before their names on the command line.
     """
     parameters = inspect.signature(source).parameters
-    taken = {
-        f"{prefix}{name}": Taken(
-            _type_of(str(parameters[name].annotation)), parameters[name].default, heading
+    taken = [
+        Parameter(
+            f"{prefix}{name}",
+            Parameter.KEYWORD_ONLY,
+            default=parameters[name].default,
+            annotation=_type_of(str(parameters[name].annotation)),
         )
         for name in names.split()
-    }
+    ]
 
     def added(function: Callable[..., None]) -> Callable[..., None]:
-        function.__dict__["takes"] = {**taken, **getattr(function, "takes", {})}
+        function.__dict__["takes"] = [*taken, *getattr(function, "takes", ())]
         return function
 
     return added
@@ -74,17 +69,10 @@ def taking(
 def command_of(function: Callable[..., None]) -> Callable[..., None]:
     """Return a function for typer, which declares the options and prints what goes wrong."""
     described, _ = descriptions(inspect.getdoc(function) or "")
-    order = list(described)
-
-    def place(parameter: Parameter) -> tuple[int, int]:
-        """Return where the help lists it: options in the order of its headings."""
-        is_listed = parameter.kind is Parameter.KEYWORD_ONLY and parameter.name in order
-        return parameter.kind, order.index(parameter.name) if is_listed else len(order)
-
     for name, common in _COMMON.items():
         own = described.get(name, common)
         described[name] = own._replace(metavar=own.metavar or common.metavar)
-    parameters = sorted(_parameters(function, described), key=place)
+    parameters = list(_parameters(function, described))
 
     def run(**values: Any) -> None:
         try:
@@ -126,17 +114,16 @@ def _parameters(
 ) -> Iterator[Parameter]:
     """Yield the parameters of a command: its own, then those that it takes over."""
     hints = get_type_hints(function, include_extras=True)
-    takes: Mapping[str, Taken] = getattr(function, "takes", {})
-    nothing = Description("")
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
-            yield _argument(parameter, hints[name], described.get(name, nothing))
-        elif parameter.kind is Parameter.KEYWORD_ONLY and name not in takes:
-            yield _option(name, hints[name], parameter.default, described.get(name, nothing))
-    for name, taken in takes.items():
-        description = described.get(name, nothing)
-        heading = description.heading or taken.heading
-        yield _option(name, taken.kind, taken.default, description._replace(heading=heading))
+    taken = {parameter.name: parameter for parameter in getattr(function, "takes", ())}
+    own = [
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is not Parameter.VAR_KEYWORD and parameter.name not in taken
+    ]
+    for parameter in (*own, *taken.values()):
+        is_option = parameter.kind is Parameter.KEYWORD_ONLY
+        description = described.get(parameter.name, Description(""))
+        yield (_option if is_option else _argument)(parameter, description)
 
 
 def _type_of(annotation: str) -> Any:
@@ -148,8 +135,8 @@ def _type_of(annotation: str) -> Any:
     return list[kind] if several else kind  # type: ignore[valid-type]
 
 
-def _argument(parameter: Parameter, kind: Any, described: Description) -> Parameter:
-    kind, read = _parts(kind)
+def _argument(parameter: Parameter, described: Description) -> Parameter:
+    kind, read = _parts(parameter.annotation)
     metavar = described.metavar or parameter.name.upper()
     info = typer.Argument(
         metavar=metavar, show_default=False, help=described.text, **read.settings()
@@ -157,12 +144,12 @@ def _argument(parameter: Parameter, kind: Any, described: Description) -> Parame
     return parameter.replace(annotation=Annotated[kind, info])
 
 
-def _option(name: str, kind: Any, default: Any, described: Description) -> Parameter:
-    kind, read = _parts(kind)
+def _option(parameter: Parameter, described: Description) -> Parameter:
+    kind, read = _parts(parameter.annotation)
     kind = kind if read.parser is None or get_origin(kind) is list else Any
-    default = None if default == () else default
+    default = None if parameter.default == () else parameter.default
     metavar = described.metavar or read.metavar or _metavar(kind)
-    flags = flags_of(name)
+    flags = flags_of(parameter.name)
     if kind is bool:
         flags = (f"{flags[0]}/--no-{flags[0][2:]}",) if default else flags
         default = bool(default)
@@ -175,8 +162,7 @@ def _option(name: str, kind: Any, default: Any, described: Description) -> Param
         **read.settings(),
     )
     read_as: Any = kind if default is not None else kind | None
-    annotation = Annotated[read_as, info]
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return parameter.replace(default=default, annotation=Annotated[read_as, info])
 
 
 def _parts(kind: Any) -> tuple[Any, Kind]:

@@ -18,7 +18,7 @@ from fullrecall.views import terminal
 from fullrecall.views.summaries import summary_sheet
 
 
-@taking(Report.smallest_k, "confidence", heading="Smallest k")
+@taking(Report.smallest_k, "confidence")
 def summary(
     report: Path,
     *,

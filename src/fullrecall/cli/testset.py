@@ -178,7 +178,7 @@ def complete(
           --labels labels.csv -o completed.jsonl
 
     - `retrieved`: What one retriever returned for these questions; repeatable.
-    - `judge`: lexical, nli:MODEL, openai:MODEL or anthropic:MODEL. Default: lexical.
+    - `judge`: lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL. Default: lexical.
     - `depth K`: Judge the first K contexts of each retriever.
     - `to_label`: Draw contexts to label (.csv or .jsonl).
     - `n`: Contexts to draw with --to-label.
