@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from unittest.mock import patch
+from collections.abc import Sequence
 
 import text_recall
 from figures import OURS
@@ -13,7 +12,6 @@ from task import Task, installed
 
 from fullrecall import Sample, evaluate
 from fullrecall.measures import Recall
-from fullrecall.scorers.similarity import BoundedSimilarity
 
 
 def text_tasks(samples: int, *, peers: bool) -> list[Task]:
@@ -24,7 +22,6 @@ def text_tasks(samples: int, *, peers: bool) -> list[Task]:
     cut = Contender("bare loop, cut at the threshold", lambda: _cut_decisions(texts))
     others = installed("ragas", lambda: [_ragas_texts(texts)]) if peers else []
     summary = Contender(OURS, lambda: _text_summary(texts))
-    pairs = _pairs_alone(texts)
     return [
         Task(
             "recall by text; bare RapidFuzz = 1",
@@ -36,7 +33,7 @@ def text_tasks(samples: int, *, peers: bool) -> list[Task]:
             "recall by text at 4 k and over all, evaluate().summary(); bare RapidFuzz = 1",
             bare,
             [summary, *others],
-            [cut, pairs],
+            [cut],
         ),
         Task(
             "the same by the wall, on all cores; bare RapidFuzz = 1",
@@ -61,34 +58,6 @@ def _text_mean(texts: Sequence[text_recall.Texts]) -> float | None:
 
 def _text_summary(texts: Sequence[text_recall.Texts]) -> str:
     return str(evaluate(_samples(texts), text_recall.SCORER, progress=False).summary().to_dict())
-
-
-def _pairs_alone(texts: Sequence[text_recall.Texts]) -> Contender:
-    """Compare the pairs that a summary at 4 k and over all needs, in one call of RapidFuzz."""
-    from rapidfuzz.distance import Levenshtein
-    from rapidfuzz.process import cpdist
-
-    left: list[str] = []
-    right: list[str] = []
-    of_pairs = BoundedSimilarity.of_pairs
-
-    def watched(
-        similarity: BoundedSimilarity, references: Sequence[str], chunks: Sequence[str]
-    ) -> Iterator[list[float]]:
-        left.extend(references)
-        right.extend(chunks)
-        return of_pairs(similarity, references, chunks)
-
-    with (
-        patch.object(BoundedSimilarity, "of_pairs", watched),
-        patch("fullrecall.scorers.similarity._cores", return_value=1),  # so that pairs stay pairs
-    ):
-        _text_summary(texts)
-    scorer = Levenshtein.normalized_similarity
-    least = text_recall.THRESHOLD
-    return Contender(
-        "its pairs in one call", lambda: cpdist(left, right, scorer=scorer, score_cutoff=least)
-    )
 
 
 def _cut_decisions(texts: Sequence[text_recall.Texts]) -> list[list[bool]]:

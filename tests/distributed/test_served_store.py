@@ -49,9 +49,7 @@ def batch(first: int, count: int, texts: int = 10_000) -> Any:
 def scorer(endpoint: Endpoint, url: str, **options: Any) -> BatchScorer:
     """Return a scorer whose workers share a store on the server."""
     model = OpenAIChatModel("m", base_url=endpoint.base_url)
-    return BatchScorer(
-        ClaimRecall(judge=LLMJudge(model)), position="place", store=url, tries=1, **options
-    )
+    return BatchScorer(ClaimRecall(judge=LLMJudge(model)), position="place", store=url, **options)
 
 
 class TestStore:

@@ -8,19 +8,17 @@ Parquet, wherever it writes, and `Report.open` reads it.
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.batches.frame import Frame, ddl
-from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import CorpusLike, check_scorers, corpus_index, evaluate
 from fullrecall.extras import pyarrow
-from fullrecall.measures.measure import check_choice
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import View, as_view
 from fullrecall.run.address import SCHEMES, Address
@@ -34,14 +32,6 @@ if TYPE_CHECKING:
     from fullrecall.read.rows import Columns, Rename
     from fullrecall.run.budget import Budget
     from fullrecall.usage import Spent
-
-_PAUSE_SECONDS = 1.0
-"""Between two tries of a batch that raised."""
-
-_MISTAKES = (InputError, ParameterError, MissingExtraError)
-"""What is wrong with the job, and no matter of one batch."""
-
-Failures: TypeAlias = Literal["report", "raise"]
 
 
 @dataclass(frozen=True)
@@ -59,8 +49,6 @@ class BatchScorer(Limits):
       rows in its order, counts one that comes twice once, and with `rows=` says which are missing.
       Without it the order is that of the files, and nobody knows.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.read.read`.
-    - `failed_batches`: a batch that raises is scored again, `tries` times in all, and then its
-      rows are missing, with the error; "raise" raises it, for the engine to try again.
     - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`: all
       are of one batch, so that as many requests may be on their way as there are workers times
       `max_concurrency`.
@@ -83,8 +71,6 @@ class BatchScorer(Limits):
     scorers: Sequence[Scorer] | Scorer
     position: str | None = field(default=None, kw_only=True)
     rename: Rename | None = field(default=None, kw_only=True)
-    failed_batches: Failures = field(default="report", kw_only=True)
-    tries: int = field(default=2, kw_only=True)
     store: str | Path | None = field(default=None, kw_only=True)
     rate: float | None = field(default=None, kw_only=True)
     view: View = field(default="contexts", kw_only=True)
@@ -100,9 +86,6 @@ class BatchScorer(Limits):
         pyarrow("scoring batches")
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
         object.__setattr__(self, "corpus", corpus_index(self.corpus))
-        check_choice(self.failed_batches, "failed_batches", get_args(Failures))
-        if type(self.tries) is not int or self.tries < 1:
-            raise ParameterError(f"tries must be a whole number >= 1, got {self.tries!r}")
         if self.store is not None:
             if not isinstance(self.store, (str, Path)):
                 raise ParameterError(
@@ -123,26 +106,13 @@ class BatchScorer(Limits):
                 ledger.open_account(budget.owner)
 
     def __call__(self, batch: Any) -> Any:
-        """Return a batch with its scores, as a table of the same kind."""
+        """Return a batch with its scores, as a table of the same kind.
+
+        What a store or a model raises that ends the run is raised: engines try a batch again.
+        """
         table = Frame(batch)
         kept = self._passed_through(table)
-        positions = self._positions(table)
-        for tried in range(1, self.tries + 1):
-            try:
-                return table.beside(kept, self._scored(table, positions))
-            except _MISTAKES:
-                raise
-            except Exception as error:
-                if tried < self.tries:
-                    time.sleep(_PAUSE_SECONDS)
-                elif self.failed_batches == "raise":
-                    raise
-                else:
-                    from fullrecall.models.redaction import redacted
-
-                    why = redacted(f"{type(error).__name__}: {error}")
-                    return table.beside(kept, self._failed(table, positions, why))
-        raise AssertionError  # tries >= 1
+        return table.beside(kept, self._scored(table, self._positions(table)))
 
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield the scores of each batch: what Spark's `mapInArrow` calls."""
@@ -282,17 +252,6 @@ class BatchScorer(Limits):
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
         return whole.take(order) if bad else whole
 
-    def _failed(self, table: Frame, positions: Sequence[int | None], why: str) -> pa.Table:
-        """Return columns that say that the rows of a batch are missing, and why."""
-        from fullrecall.results.files import columns
-
-        cells: dict[str, Any] = {
-            columns.HEAD: [columns.head(self._methods)] * len(table),
-            columns.ROW: positions,
-            f"{self._methods[0].name}_reason": [why] * len(table),
-        }
-        return columns.filled(cells, self._schema, len(table))
-
     def _samples(self, table: Frame, bad: dict[int, tuple[Sample, str]]) -> Iterator[Sample]:
         """Yield the samples; put what is left of a row that is none, and why, among `bad`."""
         from fullrecall.read.rows import sample_of
@@ -309,20 +268,12 @@ class BatchScorer(Limits):
             reading.check_all_met()
 
     def _left_of(self, cells: dict[Any, Any]) -> Sample:
-        """Return what can be read of a row that is no sample."""
+        """Return the ID, question and group of a row that is no sample, if they are texts."""
         from fullrecall.read.formats import FIELDS
-        from fullrecall.read.rows import sample_of
 
-        sample = Sample()
-        left: dict[Any, Any] = {}
-        for column, value in cells.items():
-            if FIELDS.get(self._columns.field(column)) in _LEFT:
-                left[column] = value
-                try:
-                    sample = sample_of(left, self._columns, _readable)
-                except InputError:
-                    del left[column]
-        return sample
+        values = {FIELDS.get(self._columns.field(column)): cells[column] for column in cells}
+        left = {name: values.get(name) for name in _LEFT}
+        return Sample(**{n: str(each) for n, each in left.items() if isinstance(each, (str, int))})
 
 
 def unscored(scorers: Sequence[Scorer], problem: str) -> tuple[Result, ...]:

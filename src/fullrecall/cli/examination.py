@@ -101,9 +101,9 @@ def _lines(examination: Examination) -> list[Any]:
         table.add_row(marked, f"{count:,}", _share(errors, count - silent), f"{silent:,}")
     lines = [f"judge: {examination.judge}"]
     lines += [
-        f"balanced accuracy {examination.balanced_accuracy:.3f}, AUC {examination.auc:.3f} "
+        f"balanced accuracy {examination.balanced_accuracy:.3f} "
         f"({len(examination.labeled):,} labeled claims)"
-        if examination.balanced_accuracy is not None and examination.auc is not None
+        if examination.balanced_accuracy is not None
         else "balanced accuracy: needs supported and unsupported labels"
     ]
     lines += [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,13 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from fullrecall.run.work import score_one
 from fullrecall.sample import Sample
 from fullrecall.scorers.ids import IdRecall, id_columns
-from fullrecall.scorers.scorer import Scorer, is_special
+from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
-    from fullrecall.scorers.text import TextRecall
-    from fullrecall.table.part import MemoryPart, Rescored, ScoreColumns
+    from fullrecall.table.part import MemoryPart, Rescored
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 
@@ -38,13 +36,7 @@ _PLAIN = {"id", "user_input", "retrieved_context_ids", "reference_context_ids", 
 
 def takes_chunks(scorers: Sequence[Scorer]) -> bool:
     """Return whether all of these fill columns, and none of them may raise."""
-    return all(type(scorer) is IdRecall or _is_pure_text(scorer) for scorer in scorers)
-
-
-def _is_pure_text(scorer: Scorer) -> TypeIs[TextRecall]:
-    from fullrecall.scorers.text import TextRecall
-
-    return type(scorer) is TextRecall and scorer.bounded.pure
+    return all(type(scorer) is IdRecall for scorer in scorers)
 
 
 def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
@@ -80,38 +72,25 @@ def part_of(
 
     Raises `InputError`, naming the position, for an item that is not a sample.
     """
-    from fullrecall.table.part import MemoryPart
+    from fullrecall.table.part import MemoryPart, ScoreColumns
 
-    by_id = [type(scorer) is IdRecall for scorer in scorers]
-    if all(by_id):
-        part = _of_mappings(chunk, scorers)
-        if part is not None:
-            return part
+    part = _of_mappings(chunk, scorers)
+    if part is not None:
+        return part
     samples = [as_sample(item, first + nth) for nth, item in enumerate(chunk)]
-    ids = id_columns(samples) if any(by_id) else None
-    columns, later = [], []
-    for scorer, is_by_id in zip(scorers, by_id, strict=True):
-        own = ids if is_by_id else None
-        columns.append(_scored(scorer, samples) if own is None else own)
-        later.append(_later(scorer, follows=own is not None))
-    return MemoryPart(samples, columns, later)
+    columns = id_columns(samples)
+    scores = [
+        columns or ScoreColumns.of([score_one(scorer, sample) for sample in samples])
+        for scorer in scorers
+    ]
+    return MemoryPart(samples, scores, _later(scorers, follows=columns is not None))
 
 
-def _later(scorer: Scorer, *, follows: bool) -> Rescored:
+def _later(scorers: Sequence[Scorer], *, follows: bool) -> list[Rescored]:
+    """Return what scores a sample again for whoever looks at its results."""
     from fullrecall.table.part import Rescored
 
-    return Rescored(lambda sample: score_one(scorer, sample), follows)
-
-
-def _scored(scorer: Scorer, samples: Sequence[Sample]) -> ScoreColumns:
-    from fullrecall.table.part import ScoreColumns
-
-    if _is_pure_text(scorer) and not any(
-        is_special(sample) or (sample.reference_contexts is None and sample.forbids)
-        for sample in samples
-    ):
-        return scorer.columns(samples)
-    return ScoreColumns.of([score_one(scorer, sample) for sample in samples])
+    return [Rescored(partial(score_one, scorer), follows) for scorer in scorers]
 
 
 def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> MemoryPart | None:
@@ -134,8 +113,7 @@ def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> Memo
         fields.get("user_input", ()),
         fields.get("group", ()),
     )
-    later = [_later(scorer, follows=True) for scorer in scorers]
-    return IdPart(samples, [scores] * len(scorers), later)
+    return IdPart(samples, [scores] * len(scorers), _later(scorers, follows=True))
 
 
 def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:

@@ -32,7 +32,6 @@ LABELED = "labeled"
 """The kind of pairs that people labeled; the others are made from these."""
 
 _TEXTS = ("claim", "question")
-_ORDER = {"supported": 1.0, "partial": 0.5, "not_supported": 0.0, "contradicted": -0.5}
 
 
 class Pair(NamedTuple):
@@ -118,15 +117,6 @@ class Examination:
         )
 
     @property
-    def auc(self) -> float | None:
-        """The chance that a supported claim is graded above an unsupported one, ties as half.
-
-        The area under the ROC curve, as the Mann-Whitney statistic over the number of pairs; by
-        the judge's own score, else by its labels in order. None unless there are both kinds.
-        """
-        return _auc([(judgment.pair.supported, _grade(judgment)) for judgment in self.labeled])
-
-    @property
     def threshold(self) -> float | None:
         """The score from which on balanced accuracy is highest; None for a judge without scores.
 
@@ -178,7 +168,6 @@ class Examination:
             "labeled": len(self.labeled),
             "unscored": self.unscored,
             "balanced_accuracy": self.balanced_accuracy,
-            "auc": self.auc,
             "threshold": self.threshold,
             "false_claims": {
                 kind: {
@@ -333,12 +322,6 @@ def _scores(judge: Judge, pairs: Sequence[Pair]) -> list[float | None]:
     return [grades[0] for grades in answers]
 
 
-def _grade(judgment: Judgment) -> float:
-    if judgment.score is not None:
-        return judgment.score
-    return _ORDER[judgment.label or "not_supported"]
-
-
 def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float | None:
     right = {
         label: [verdict == label for is_so, verdict in outcomes if is_so == label]
@@ -347,22 +330,6 @@ def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float | None:
     if not all(right.values()):
         return None
     return sum(sum(matches) / len(matches) for matches in right.values()) / 2
-
-
-def _auc(graded: Sequence[tuple[bool, float]]) -> float | None:
-    positive = sum(supported for supported, _ in graded)
-    negative = len(graded) - positive
-    if not positive or not negative:
-        return None
-    by_grade: defaultdict[float, list[int]] = defaultdict(lambda: [0, 0])
-    for supported, grade in graded:
-        by_grade[grade][supported] += 1
-    below, wins = 0, 0.0
-    for grade in sorted(by_grade):
-        lost, won = by_grade[grade]
-        wins += won * (below + lost / 2)
-        below += lost
-    return wins / (positive * negative)
 
 
 def write_labels(examination: Examination, path: Path) -> None:

@@ -102,7 +102,8 @@ class AllFoundMeasure(GradedMeasure):
 
     def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether no target is left."""
-        return (outcomes.found_within(self.top) == outcomes.targets).astype(float)
+        all_found: Floats = (outcomes.found_within(self.top) == outcomes.targets).astype(float)
+        return all_found
 
 
 def recall(outcomes: FoundColumns, k: int | None, weight: Weight = "equal") -> Floats:

@@ -13,7 +13,6 @@ from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
     Unmeasured,
-    is_special,
     require,
     require_retrieval,
 )
@@ -73,7 +72,7 @@ def id_columns(samples: Sequence[Sample]) -> ScoreColumns | None:
 
     from fullrecall.table.ids import score_ids
 
-    if any(map(is_special, samples)):
+    if any(each.retrieval is not None or each.answerable is False for each in samples):
         return None
     retrieved = [ids for sample in samples if (ids := sample.retrieved_context_ids) is not None]
     single = [names for sample in samples if (names := sample.single_ids) is not None]

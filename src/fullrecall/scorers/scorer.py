@@ -210,11 +210,6 @@ def require_answerable(sample: Sample) -> None:
         raise Unanswerable("answerable=False: nothing answers the question")
 
 
-def is_special(sample: Sample) -> bool:
-    """Whether a row is scored by itself: its retrieval was recorded, or nothing answers."""
-    return sample.retrieval is not None or sample.answerable is False
-
-
 def recorded(outcome: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
     """Return the note on what was found, with the record's line, and the ranks of the contexts.
 

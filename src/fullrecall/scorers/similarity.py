@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
-from itertools import chain
-from operator import mul
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 from fullrecall.errors import ParameterError
@@ -28,11 +26,8 @@ _COUNTED = ("levenshtein", "indel", "damerau_levenshtein", "osa", "lcs", "hammin
 """What counts edits in whole numbers: many at once are then the same to the last bit as one."""
 
 _LENGTHY = 5_000_000
-"""Products of lengths, summed over pairs, from which on they are compared in one call: it takes
-some 0.1 ms."""
-
-_ONE_CALL = 1_000_000_000
-"""How many are compared in one call, which nothing can interrupt."""
+"""Products of lengths, summed over pairs, from which on several cores compare: starting their
+threads takes some 0.1 ms."""
 
 # A cut-off lets RapidFuzz stop early, but one equal to the threshold moves decisions at the
 # border by rounding: cut a little lower, and compare the exact value.
@@ -43,20 +38,19 @@ class BoundedSimilarity:
     """A similarity that is exact from `threshold` up and may be 0 below it.
 
     RapidFuzz's scorers are taken by name or as functions, those of `rapidfuzz.fuzz` divided by
-    their 100; they are `pure`: they never raise on texts, and when they are asked does not matter.
+    their 100.
     Raises `ParameterError` for a name that RapidFuzz does not have and for a distance; a call
     raises it for a callable's value outside [0, 1].
     """
 
-    __slots__ = ("_cutoff", "_function", "_many", "best", "pure")
+    __slots__ = ("_best", "_cutoff", "_function", "_in_one_call")
 
     def __init__(self, similarity: str | Similarity, threshold: float) -> None:
         function: Any = _named(similarity) if isinstance(similarity, str) else similarity
         scorer = getattr(function, "_RF_ScorerPy", None)
-        self.pure = scorer is not None
-        self._many = self.pure and function in [_named(name) for name in _COUNTED]
-        self.best = 1.0
-        """The value of equal texts, before it is divided by itself."""
+        self._in_one_call = scorer is not None and function in map(_named, _COUNTED)
+        self._best: float | None = None
+        """RapidFuzz's value of equal texts; None for any other callable."""
         self._cutoff = 0.0
         if scorer is None:
             if not callable(function):
@@ -70,70 +64,32 @@ class BoundedSimilarity:
                 "normalized_similarity of the same module"
             )
         self._function = function
-        self.best = flags["optimal_score"]
-        self._cutoff = max(0.0, threshold - _SLACK) * self.best
+        self._best = flags["optimal_score"]
+        self._cutoff = max(0.0, threshold - _SLACK) * flags["optimal_score"]
 
     def __call__(self, reference: str, text: str) -> float:
         """Return how similar a retrieved text is to a reference."""
-        if not self.pure:
+        if self._best is None:
             return float(self._function(reference, text))
-        return float(self._function(reference, text, score_cutoff=self._cutoff)) / self.best
+        return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
 
-    def highest(self, group: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return how similar each text is to the reference that it is most similar to.
-
-        A text that is one of the references is as similar as can be.
-        """
-        if self.pure:
-            rows = [list(self.of_pairs([own] * len(texts), texts)) for own in group]
-        else:
-            rows = [[self(own, text) for text in texts] for own in group]
-        return [
-            1.0 if text in group else max(values)
-            for text, values in zip(texts, zip(*rows, strict=True), strict=True)
-        ]
-
-    def of_pairs(self, references: Sequence[str], texts: Sequence[str]) -> Iterable[float]:
-        """Return how similar each text is to the reference of the same index, for what is pure.
-
-        The same numbers as of calls; where it takes long, on several cores.
-        """
-        work = list(map(mul, map(len, references), map(len, texts)))
-        if not self._many or sum(work) < _LENGTHY:
-            function, best = self._function, self.best
-            cut = partial(function, score_cutoff=self._cutoff)
-            values = map(cut, references, texts)
-            return values if best == 1 else [value / best for value in values]
-        return chain.from_iterable(
-            self._compared(references[part], texts[part]) for part in _parts(work)
-        )
-
-    def _compared(self, references: Sequence[str], texts: Sequence[str]) -> list[float]:
+    def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
+        """Return for each reference how similar each text is to it: the numbers of calls."""
+        if not self._in_one_call:
+            return [[self(reference, text) for text in texts] for reference in references]
         import numpy as np
-        from rapidfuzz.process import cpdist
+        from rapidfuzz.process import cdist
 
-        compared: Any = cpdist(
+        work = sum(map(len, references)) * sum(map(len, texts))
+        compared: list[list[float]] = cdist(
             references,
             texts,
             scorer=self._function,
             score_cutoff=self._cutoff,
             dtype=np.float64,
-            workers=_cores(),
-        )
-        values: list[float] = (compared if self.best == 1 else compared / self.best).tolist()
-        return values
-
-
-def _parts(work: Sequence[int]) -> Iterator[slice]:
-    """Yield slices of pairs that take some ten milliseconds each, or are a single one."""
-    start = work_done = 0
-    for end, product in enumerate(work, start=1):
-        work_done += product
-        if work_done > _ONE_CALL:
-            yield slice(start, end)
-            start, work_done = end, 0
-    if start < len(work):
-        yield slice(start, len(work))
+            workers=_cores() if work >= _LENGTHY else 1,
+        ).tolist()
+        return compared
 
 
 @cache

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, nextafter
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from itertools import chain
+from typing import ClassVar, Literal, get_args
 
 from fullrecall.context import Context
 from fullrecall.errors import ParameterError
@@ -22,10 +21,6 @@ from fullrecall.scorers.scorer import (
     retrieved_texts,
 )
 from fullrecall.scorers.similarity import BoundedSimilarity, Similarity
-
-if TYPE_CHECKING:
-    from fullrecall.table.lists import Lists
-    from fullrecall.table.part import ScoreColumns
 
 Comparison = Literal["ge", "gt"]
 
@@ -64,122 +59,45 @@ class TextRecall(DeterministicScorer):
 
     def __getstate__(self) -> dict[str, object]:
         # What is cached has functions that may not pickle: workers make their own.
-        return {name: value for name, value in self.__dict__.items() if name != "bounded"}
+        return {name: value for name, value in self.__dict__.items() if name != "_bounded"}
 
     @cached_property
-    def bounded(self) -> BoundedSimilarity:
+    def _bounded(self) -> BoundedSimilarity:
         """The similarity, exact from the threshold up."""
         return BoundedSimilarity(self.similarity, self.threshold)
-
-    @cached_property
-    def least(self) -> float:
-        """The least similarity that finds a reference."""
-        return nextafter(self.threshold, inf) if self.comparison == "gt" else self.threshold
-
-    def columns(self, samples: Sequence[Sample]) -> ScoreColumns:
-        """Return the scores of samples as columns; for a similarity that is `pure`.
-
-        No more texts are compared than tell where each reference is found first. The others that
-        are similar, which precision reads, are looked for when it is read.
-        """
-        import numpy as np
-
-        from fullrecall.table.found import FoundColumns
-        from fullrecall.table.lists import Lists, offsets_of
-        from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED, ScoreColumns
-
-        status, retrieved, counts = [], [], []
-        searches: list[_Search] = []
-        for sample in samples:
-            try:
-                texts, groups = retrieved_texts(sample), reference_texts(sample)
-            except Unmeasured:
-                texts, groups, code = [], [], UNSCORED
-            else:
-                code = SCORED if groups else UNDEFINED
-            positions = first_ranks(texts)
-            searches += [_Search.of(group, positions, exact=self.least <= 1.0) for group in groups]
-            status.append(code)
-            retrieved.append(len(texts))
-            counts.append(len(groups))
-        self._search(searches)
-        first = np.fromiter((search.first for search in searches), np.int32)
-        first[first == _NOWHERE] = 0
-
-        def support() -> Lists:
-            results = [self.score(sample) for sample in samples]
-            return Lists.of([finding.ranks for row in results for finding in row.findings])
-
-        outcomes = FoundColumns(
-            np.array(retrieved, np.int64),
-            Lists(first, offsets_of(np.array(counts, np.int64))),
-            support,
-        )
-        return ScoreColumns(np.array(status, np.int8), outcomes)
-
-    def _search(self, searches: Sequence[_Search]) -> None:
-        """Find where each target is first: whatever is found takes no part in the next pairs."""
-        start = 0
-        while searches := [search for search in searches if len(search.texts) > start]:
-            end = start + max(1, _TOGETHER // len(searches))
-            pairs = [pair for search in searches for pair in search.pairs(start, end)]
-            values = self.bounded.of_pairs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
-            for (_, _, position, search), value in zip(pairs, values, strict=True):
-                if value >= self.least:
-                    search.first = min(search.first, position)
-            searches = [search for search in searches if search.first > search.positions[-1]]
-            start = end
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         groups = reference_texts(sample)
-        positions = first_ranks(texts)
-        return Found([self._finding(group, positions) for group in groups], len(texts))
+        rank_of = first_ranks(texts)
+        references = list(dict.fromkeys(chain.from_iterable(groups)))
+        rows = self._bounded.rows(references, list(rank_of))
+        row_of = dict(zip(references, rows, strict=True))
+        return Found([self._finding(group, rank_of, row_of) for group in groups], len(texts))
 
-    def _finding(self, group: tuple[str, ...], positions: dict[str, int]) -> Finding:
+    def _finding(
+        self,
+        group: tuple[str, ...],
+        rank_of: Mapping[str, int],
+        row_of: Mapping[str, Sequence[float]],
+    ) -> Finding:
         """Return the finding of an any-of group, with each text that is similar enough."""
-        highest = self.bounded.highest(group, list(positions))
+        highest = [
+            1.0 if text in group else max(row_of[reference][nth] for reference in group)
+            for nth, text in enumerate(rank_of)
+        ]
         evidence = tuple(
-            [
-                Evidence(position, similarity=similarity)
-                for position, similarity in zip(positions.values(), highest, strict=True)
-                if similarity >= self.least
-            ]
+            Evidence(rank, similarity=similarity)
+            for rank, similarity in zip(rank_of.values(), highest, strict=True)
+            if self._finds(similarity)
         )
-        ranks = tuple([item.rank for item in evidence])
-        return Finding(Target(group), (Step(ranks[0], 1.0),) if ranks else (), ranks, evidence)
+        ranks = tuple(item.rank for item in evidence)
+        steps = (Step(ranks[0], 1.0),) if ranks else ()
+        return Finding(Target(group), steps, ranks, evidence)
 
-
-_TOGETHER = 256
-"""Pairs of texts that are compared before it is asked again which are still needed."""
-
-_NOWHERE = 2**31 - 1
-"""The position of a text that is not there."""
-
-
-@dataclass
-class _Search:
-    """Where a target is first: `texts` and their `positions` are those that may find it earlier."""
-
-    group: tuple[str, ...]
-    texts: Sequence[str]
-    positions: Sequence[int]
-    first: int
-
-    @classmethod
-    def of(cls, group: tuple[str, ...], positions: dict[str, int], *, exact: bool) -> _Search:
-        """Return the search for an any-of group; word by word it stands at `first`."""
-        equal = [positions[text] for text in group if text in positions] if exact else []
-        first = min(equal, default=_NOWHERE)
-        count = bisect_left(ranks := list(positions.values()), first)
-        return cls(group, list(positions)[:count], ranks[:count], first)
-
-    def pairs(self, start: int, end: int) -> Iterator[tuple[str, str, int, _Search]]:
-        """Yield each reference with each of some texts, and its position."""
-        some = slice(start, end)
-        for text, position in zip(self.texts[some], self.positions[some], strict=True):
-            for reference in self.group:
-                yield reference, text, position, self
+    def _finds(self, similarity: float) -> bool:
+        is_above = similarity > self.threshold
+        return is_above or (self.comparison == "ge" and similarity == self.threshold)
 
 
 def first_ranks(texts: Sequence[str]) -> dict[str, int]:

@@ -80,8 +80,6 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("options", "problem"),
         [
-            ({"failed_batches": "drop"}, "failed_batches must be 'report' or 'raise'"),
-            ({"tries": 0}, "tries must be"),
             ({"max_concurrency": 0}, "max_concurrency"),
             ({"timeout": -1}, "timeout"),
             ({"retries": -1}, "a whole number >= 0"),

@@ -73,37 +73,6 @@ def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
     assert report[1].sample.id == "b"
 
 
-class FaultError(RuntimeError):
-    """What goes wrong on purpose."""
-
-
-class Failing(BatchScorer):
-    """A scorer of which every batch fails."""
-
-    def _scored(self, table: Any, positions: Any) -> Any:
-        raise FaultError("on purpose")
-
-
-def test_a_batch_that_fails_is_missing_by_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the error; once another try has its rows, they are there."""
-    monkeypatch.setattr("fullrecall.batches.scorer._PAUSE_SECONDS", 0)
-    every = rows()
-    good = BatchScorer(SCORERS, position="place")
-    bad = Failing(SCORERS, position="place")
-    pq.write_table(good(KINDS["table"](every[:12])), tmp_path / "a.parquet")
-    pq.write_table(bad(KINDS["table"](every[12:])), tmp_path / "b.parquet")
-    report = Report.open(tmp_path, rows=24)
-    assert len(report) == 12
-    assert (report.stopped or "").startswith("12 of 24 rows are missing: 12 to 23; 12 rows failed")
-    pq.write_table(good(KINDS["table"](every[12:])), tmp_path / "c.parquet")
-    assert Report.open(tmp_path, rows=24).complete
-    raising = Failing(SCORERS, position="place", failed_batches="raise")
-    with pytest.raises(FaultError):
-        raising(KINDS["table"](every[12:]))
-
-
 def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
     """In the workers, which have the scorer from a pickle."""
     corpus = [Context("Paris.", id="a")]
