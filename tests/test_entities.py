@@ -1,39 +1,17 @@
-"""Entity recall and the rule that finds entities."""
+"""Entity recall: which names, dates and numbers occur."""
 
 from __future__ import annotations
 
 import pytest
 
-from fullrecall import EntityRecall
+from fullrecall import EntityRecall, LLMJudge
 from fullrecall.errors import ParameterError
-from fullrecall.scorers.entity_rule import find_entities
+from fullrecall.result import Status
+from fullrecall.testing import ContainmentJudge, ScriptedChatModel
 
 
-@pytest.mark.parametrize(
-    ("text", "entities"),
-    [
-        ("The Eiffel Tower is in Paris.", ["Eiffel Tower", "Paris"]),
-        ("It was built by Gustave Eiffel in 1889.", ["Gustave Eiffel", "1889"]),
-        ("The Bank of England, Ludwig van Gogh.", ["Bank of England", "Ludwig van Gogh"]),
-        ("In Germany and France.", ["Germany", "France"]),
-        ("Berlin is large. We like Berlin.", ["Berlin"]),
-        ("Run it twice. Then stop.", []),
-        ("NATO and the EU use os.path and snake_case.", ["NATO", "EU", "os.path", "snake_case"]),
-        ("It costs $1,234.50, or 12%, from 2024-05-01.", ["$1,234.50", "12%", "2024-05-01"]),
-        ('He hummed "moonlight sonata" and `ls -l`.', ["moonlight sonata", "ls -l"]),
-        ("iPhone, B12 and COVID-19.", ["iPhone", "B12", "COVID-19"]),
-        ("Émile Zola wurde in Zürich gesehen.", ["Émile Zola", "Zürich"]),
-        ("東京は大きい。2020年", ["2020年"]),
-        ("", []),
-    ],
-)  # fmt: skip
-def test_the_rule(text: str, entities: list[str]) -> None:
-    """Each kind of the stated rule, and what is none."""
-    assert sorted(find_entities(text)) == sorted(entities)
-
-
-def test_given_entities_come_before_the_rule() -> None:
-    """`reference_entities` are the targets; nothing is looked for."""
+def test_named_entities_are_the_targets() -> None:
+    """Each once, whatever its letter case; the reference is not looked at."""
     result = EntityRecall().score(
         retrieved_contexts=["paris in spring"],
         reference="The Louvre is in Paris.",
@@ -69,9 +47,22 @@ def test_options_of_a_judge_need_one() -> None:
         EntityRecall(depth=3)
 
 
-def test_contexts_stand_in_for_a_missing_answer() -> None:
-    """Without a reference answer the entities of the reference contexts count."""
-    result = EntityRecall().score(
-        retrieved_contexts=["made in Turin"], reference_contexts=["The car is from Turin in Italy."]
+def test_entities_are_named_or_listed_by_a_judge() -> None:
+    """No rule guesses them: without names and without a judge the sample is unscored."""
+    told = EntityRecall().score(retrieved_contexts=["made in Turin"], reference="In Turin.")
+    assert (told.status, told.reason) == (
+        Status.UNSCORED,
+        "reference_entities (or a judge that lists them) is missing",
     )
-    assert result.missed == ("Italy",)
+    texts = {
+        "retrieved_contexts": ["Made in Turin."],
+        "reference_contexts": ["Made in Turin.", "Italy."],
+    }
+    assert EntityRecall(judge=ContainmentJudge()).score(**texts).missed == ("Italy.",)
+
+
+def test_nothing_retrieved_asks_nobody() -> None:
+    """The score is 0.0 with a judge too, if the reference has a text."""
+    scorer = EntityRecall(judge=LLMJudge(ScriptedChatModel([])))
+    assert scorer.score(retrieved_contexts=[], reference="In Turin.").score == 0.0
+    assert scorer.score(retrieved_contexts=[], reference=" ").status is Status.UNDEFINED

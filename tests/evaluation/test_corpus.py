@@ -149,6 +149,7 @@ def test_only_scores_that_read_a_stale_label_are_left_out() -> None:
         reference_context_ids=["old"],
         reference_contexts=[text],
         reference_claims=[text],
+        reference_entities=["Paris", "France"],
         reference=text,
     )
     scorers = [

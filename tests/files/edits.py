@@ -50,6 +50,7 @@ SAMPLES: list[dict[str, Any]] = [
         "reference_context_ids": references,
         "reference_contexts": [FIRST, "No context has any of these words."],
         "reference_claims": claims,
+        "reference_entities": ["Eiffel Tower", "1889", "Oslo"],
         "reference": "The Eiffel Tower is in Paris, France.",
         "response": "The Eiffel Tower is in Paris, France",
     }

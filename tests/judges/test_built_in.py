@@ -84,7 +84,7 @@ def test_what_it_cannot_tell_is_unscored() -> None:
     for result in (asked, entities, relevant):
         assert result.status is Status.UNSCORED
     assert "LLMJudge" in asked.reason
-    assert "EntityRecall() without a judge" in entities.reason
+    assert "name them as reference_entities" in entities.reason
 
 
 def test_relevance_by_the_reference() -> None:

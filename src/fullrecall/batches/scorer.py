@@ -272,8 +272,10 @@ class BatchScorer(Limits):
         from fullrecall.read.formats import FIELDS
 
         values = {FIELDS.get(self._columns.field(column)): cells[column] for column in cells}
-        left = {name: values.get(name) for name in _LEFT}
-        return Sample(**{n: str(each) for n, each in left.items() if isinstance(each, (str, int))})
+        texts: dict[str, Any] = {
+            name: str(values[name]) for name in _LEFT if isinstance(values.get(name), (str, int))
+        }
+        return Sample(**texts)
 
 
 def unscored(scorers: Sequence[Scorer], problem: str) -> tuple[Result, ...]:

@@ -46,7 +46,7 @@ _REFERENCES: Mapping[ScorerName, tuple[str, ...]] = {
     ScorerName.SPAN: ("reference_contexts",),
     ScorerName.TEXT: ("reference_contexts",),
     ScorerName.CLAIM: ("reference_claims", "reference"),
-    ScorerName.ENTITY: ("reference_entities", "reference"),
+    ScorerName.ENTITY: ("reference_entities",),
 }
 """The fields of which each scorer needs one."""
 

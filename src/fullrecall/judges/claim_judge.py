@@ -109,8 +109,8 @@ class ClaimJudge:
         yield from ()
         if kind == "entities":
             raise JudgeError(
-                f"{self.called} lists no entities: EntityRecall() without a judge finds them "
-                "by rule, and a sample's reference_entities come first"
+                f"{self.called} lists no entities: name them as reference_entities, or pass an "
+                "LLMJudge"
             )
         return facts_of(text) if kind == "claims" else sentences(text)
 

@@ -10,9 +10,8 @@ from typing import ClassVar
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.judges.judge import Flow
 from fullrecall.sample import Sample
-from fullrecall.scorers.entity_rule import find_entities
 from fullrecall.scorers.judged import JudgedScorer
-from fullrecall.scorers.scorer import Found, Unmeasured, retrieved_texts
+from fullrecall.scorers.scorer import Found, Unmeasured, require, retrieved_texts
 from fullrecall.scorers.text import first_ranks
 
 
@@ -20,13 +19,12 @@ from fullrecall.scorers.text import first_ranks
 class EntityRecall(JudgedScorer):
     """Of the entities that the reference names, how many occur in the retrieved contexts?
 
-    Targets are `reference_entities` where the sample has them; otherwise they are found in
-    `reference`, or in `reference_contexts` where that is missing.
+    Targets are `reference_entities`. Where the sample has none, a `judge` lists those of
+    `reference`, or of `reference_contexts` where that is missing, too.
 
-    Without a judge, they are found by the rule that `fullrecall.scorers.entity_rule` states, and
-    occur where they stand in a context as whole words, letter case and white space aside; other
-    names of the same thing ("NYC") do not count. With a `judge`, it lists the entities of the
-    reference, once, and tells which the contexts mention under whatever name.
+    Without a judge, an entity occurs where it stands in a context as whole words, letter case and
+    white space aside; other names of the same thing ("NYC") do not count. A `judge` tells which
+    entities the contexts mention under whatever name.
     """
 
     kind: ClassVar[str] = "entity_recall"
@@ -39,26 +37,34 @@ class EntityRecall(JudgedScorer):
     def labels_read(self, sample: Sample) -> Collection[str]:
         """Return "reference_contexts" where the entities are those of its texts."""
         is_named = sample.reference_entities is not None or sample.reference is not None
-        return () if is_named else ("reference_contexts",)
+        return () if self.judge is None or is_named else ("reference_contexts",)
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         texts = retrieved_texts(sample)
         if self.judge is None:
+            named = require(
+                sample.reference_entities, "reference_entities (or a judge that lists them)"
+            )
             ranks = first_ranks(texts)
-            return Found([_finding(entity, ranks) for entity in _entities(sample)], len(texts))
-        is_named = sample.reference_entities is not None or not _source(sample).strip()
-        if is_named or not any(text.strip() for text in texts):
-            entities: Sequence[str] = _entities(sample)
+            return Found([_finding(entity, ranks) for entity in _each_once(named)], len(texts))
+        if sample.reference_entities is not None:
+            entities: Sequence[str] = _each_once(sample.reference_entities)
         else:
-            entities = yield from self.judge.split(_source(sample), kind="entities")
+            entities = yield from self._listed(_source(sample), texts)
         targets = [Target((entity,)) for entity in entities]
         return (yield from self._attributed(targets, sample, relation="entity"))
 
+    def _listed(self, source: str, texts: Sequence[str]) -> Flow[Sequence[str]]:
+        """Return the entities that the judge lists; with nothing retrieved, the text for them."""
+        if not source.strip():
+            return ()
+        if self.judge is None or not any(text.strip() for text in texts):
+            return (source,)
+        return (yield from self.judge.split(source, kind="entities"))
 
-def _entities(sample: Sample) -> Sequence[str]:
-    if sample.reference_entities is not None:
-        return list({entity.casefold(): entity for entity in sample.reference_entities}.values())
-    return find_entities(_source(sample))
+
+def _each_once(entities: Sequence[str]) -> Sequence[str]:
+    return list({entity.casefold(): entity for entity in entities}.values())
 
 
 def _source(sample: Sample) -> str:

@@ -55,7 +55,7 @@ ADAPTER_CASES: tuple[AdapterCase, ...] = (
         {"reference_contexts": [WORDS["a"]]},
     ),
     AdapterCase("spans", SpanRecall(), (_A,), {"reference_contexts": [WORDS["a"] + " " * 9]}),
-    AdapterCase("entities", EntityRecall(), (_A,), {"reference": "It is in Arles near Cork."}),
+    AdapterCase("entities", EntityRecall(), (_A,), {"reference_entities": ["Arles", "Cork"]}),
     AdapterCase("precision", ContextPrecision(), (_X, _A), {"reference_context_ids": ["a"]}),
     AdapterCase("nothing retrieved", IdRecall(), (), {"reference_context_ids": ["a"]}),
     AdapterCase("no references", IdRecall(), (_A,), {"reference_context_ids": []}),
