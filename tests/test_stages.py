@@ -1,4 +1,4 @@
-"""Recall after each stage: what each stage had, and which one lost what."""
+"""Recall after each stage: what each stage had."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 import pytest
 from tests.pipelines import calls_of
 
-from fullrecall import ClaimRecall, Context, ContextPrecision, IdRecall, Sample, SpanRecall
-from fullrecall.calls import Call, Stage
+from fullrecall import ClaimRecall, Context, IdRecall, Sample
+from fullrecall.calls import Stage
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.stages import (
-    Lost,
     StageReports,
     aevaluate_stages,
     evaluate_stages,
     stage_names,
 )
-from fullrecall.measures import Recall
 from fullrecall.retrieval import Retrieval
 
 
@@ -65,55 +63,7 @@ def test_each_stage_is_scored_as_if_it_were_the_last() -> None:
         "fused": [pytest.approx(2 / 3)],
         "final": [third],
     }
-    assert reports.final is reports["final"]
-    assert reports.final.rows[0].sample == TWO_BRANCHES
-
-
-def test_a_loss_is_blamed_on_the_stage_that_handed_it_on_no_more() -> None:
-    """`c` fell out of the fusion, `b` at the last step, and `d` was never there to lose."""
-    wanted = Sample(**{**TWO_BRANCHES.to_dict(), "reference_context_ids": list("abcd")})
-    assert evaluate_stages([wanted], IdRecall(), progress=False).lost() == [
-        Lost("#1", "q", "id_recall", "b", "fused", 3, "final"),
-        Lost("#1", "q", "id_recall", "c", "dense", 3, "fused"),
-    ]
-
-
-def test_what_stands_beyond_k_was_not_lost() -> None:
-    """The score is cut at k; losing is about the whole lists."""
-    low = sample("xya", ("first", "axy", None), wanted="a")
-    reports = evaluate_stages([low], IdRecall(), progress=False)
-    assert scored(reports) == {"first": [1.0], "final": [1.0]}
-    assert reports["final"].rows[0].results[0][Recall @ 1] == 0.0
-    assert reports.lost() == []
-
-
-def test_what_a_sibling_brought_is_not_lost() -> None:
-    """One branch dropping what another one kept costs nothing."""
-    kept = sample(
-        "a", ("one", "a", "filter"), ("filter", "x", None), ("other", "a", None), wanted="a"
-    )
-    assert evaluate_stages([kept], IdRecall(), progress=False).lost() == []
-
-
-def test_partial_credit_can_be_lost_too() -> None:
-    """A compressor that keeps half of a passage has lost the other half."""
-    text = "The Seine flows through Paris and on to the sea."
-    cut = Sample(
-        retrieved_contexts=[text[:20]],
-        reference_contexts=[text],
-        retrieval={
-            "calls": [
-                {"source": "before", "contexts": [text]},
-                {"source": "same", "contexts": [text[:20]]},
-            ]
-        },
-    )
-    (lost,) = evaluate_stages([cut], SpanRecall(), progress=False).lost()
-    assert (lost.had, lost.rank, lost.by) == ("before", 1, "final")
-    calls = [Call("a", contexts=(Context(text[:30]),))]
-    shorter = cut.with_retrieval(Retrieval([text[:20]], calls=calls))
-    (lost,) = evaluate_stages([shorter], SpanRecall(), progress=False).lost()
-    assert (lost.had, lost.rank) == ("a", None)
+    assert reports["final"].rows[0].sample == TWO_BRANCHES
 
 
 def test_a_sample_without_a_stage_is_unscored_there() -> None:
@@ -129,41 +79,6 @@ def test_a_sample_without_a_stage_is_unscored_there() -> None:
     assert [row.position for row in reports["query 2"]] == [1, 2]
 
 
-def test_an_unmeasured_stage_is_not_blamed() -> None:
-    """Between the last stage that had it and the next that was measured: no guess in between."""
-    texts = Sample(
-        retrieved_contexts=["x"],
-        reference_contexts=["The Seine flows through Paris."],
-        retrieval=Retrieval(
-            calls=calls_of(
-                [
-                    Stage("first", (Context("The Seine flows through Paris."),), "ids only"),
-                    Stage("ids only", of_ids("a")),
-                ]
-            )
-        ),
-    )
-    reports = evaluate_stages([texts], SpanRecall(), progress=False)
-    assert reports["ids only"].rows[0].results[0].score is None
-    (lost,) = reports.lost()
-    assert (lost.had, lost.by) == ("first", "final")
-
-
-def test_only_measured_recall_can_be_lost() -> None:
-    """Precision has no targets that a stage could drop; an unscored end has no misses."""
-    failed = sample("a", ("first", "abc", None)).with_retrieval(
-        Retrieval(error="down", calls=[Call("first", contexts=of_ids("a"))])
-    )
-    reports = evaluate_stages(
-        [failed], [IdRecall(), ContextPrecision(by=IdRecall())], progress=False
-    )
-    assert reports.lost() == []
-    precise = evaluate_stages(
-        [sample("xa", ("first", "abc", None))], ContextPrecision(by=IdRecall()), progress=False
-    )
-    assert precise.lost() == []
-
-
 def test_judged_claims_are_followed_through_the_stages() -> None:
     """The built-in judge, which needs no key, reads each stage's texts."""
     told = Sample(
@@ -174,7 +89,6 @@ def test_judged_claims_are_followed_through_the_stages() -> None:
     )
     reports = evaluate_stages([told], ClaimRecall(), progress=False)
     assert scored(reports) == {"first": [1.0], "final": [0.0]}
-    assert [(lost.had, lost.by) for lost in reports.lost()] == [("first", "final")]
 
 
 def test_async_agrees() -> None:
@@ -206,44 +120,22 @@ def test_names_stand_in_the_order_of_the_pipeline(orders: list[str], names: str)
     assert stage_names(samples) == list(names)
 
 
-def test_the_table_tells_where_recall_was_lost() -> None:
-    """One line for each stage: recall at each k and of the whole list, what was lost there."""
+def test_the_table_has_each_stage() -> None:
+    """One line for each stage: recall at each k and of the whole list."""
     lines = str(evaluate_stages([TWO_BRANCHES], IdRecall(), progress=False)).splitlines()
     cells = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("  ")}
-    # At 1, 3, 5, 10 and in all, then the targets lost there, then the samples.
-    assert cells["sparse"] == ["0.333"] * 5 + ["0", "1"]
-    assert cells["dense"] == ["0.333", *["0.667"] * 4, "0", "1"]
-    assert cells["fused"] == ["0.333", "0.667", "0.667", "0.667", "0.667", "1", "1"]
-    assert cells["final"] == ["0.000", *["0.333"] * 4, "1", "1"]
+    # At 1, 3, 5, 10 and in all, then the samples.
+    assert cells["sparse"] == ["0.333"] * 5 + ["1"]
+    assert cells["dense"] == ["0.333", *["0.667"] * 4, "1"]
+    assert cells["fused"] == ["0.333", "0.667", "0.667", "0.667", "0.667", "1"]
+    assert cells["final"] == ["0.000", *["0.333"] * 4, "1"]
     assert any("id_recall" in line for line in lines)
 
 
 def test_mistakes_are_named() -> None:
-    """A stage that is called as the end is, an unknown stage, and rows that are not kept."""
+    """A stage that is called as the end is, and another view."""
     with pytest.raises(InputError, match="a stage must not be named 'final'"):
         evaluate_stages([sample("a", ("final", "a", None))], IdRecall(), progress=False)
-    reports = evaluate_stages([TWO_BRANCHES], IdRecall(), progress=False)
-    with pytest.raises(
-        KeyError, match="no stage 'densely': choose one of sparse, dense, fused, final"
-    ):
-        reports["densely"]
     options: dict[str, Any] = {"view": "read"}
     with pytest.raises(ParameterError, match="takes no view="):
         evaluate_stages([TWO_BRANCHES], IdRecall(), **options)
-
-
-def test_the_prompt_is_the_last_stage() -> None:
-    """What the model's prompt had whole, with its ranks; what it had not is lost there."""
-    read = Retrieval(
-        [Context("one", id="a"), Context("two", id="b"), Context("three", id="c")],
-        read=["yes", "no", "partly"],
-    )
-    wanted = Sample(user_input="q", reference_context_ids=["a", "b"], retrieval=read)
-    unseen = Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])
-    reports = evaluate_stages([wanted, unseen], IdRecall(), progress=False)
-    assert scored(reports) == {"final": [1.0, 1.0], "prompt": [0.5, None]}
-    assert "no prompt of a model was seen" in reports["prompt"].rows[1].results[0].reason
-    assert [(lost.target, lost.had, lost.by) for lost in reports.lost()] == [
-        ("b", "final", "prompt")
-    ]
-    assert "prompt" in str(reports)

@@ -46,7 +46,7 @@ def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> Non
 
     stages = notebook.shown_by("evaluate_stages")
     rows = [line.split() for line in stages.splitlines() if line.startswith("  ")]
-    means = {row[0]: float(row[4]) for row in rows if len(row) == 8 and row[0] != "@1"}
+    means = {row[0]: float(row[4]) for row in rows if len(row) == 7 and row[0] != "@1"}
     assert list(means) == ["BM25", "vectors", "EnsembleRetriever", "final"]
     assert means["BM25"] == pytest.approx(before)
     assert means["final"] == pytest.approx(after)

@@ -33,14 +33,13 @@ def test_one_question_shows_what_the_reranker_lost(notebook: Any) -> None:
 
 
 def test_recall_is_seen_before_and_after_the_reranker(notebook: Any) -> None:
-    """The table has each stage; what the reranker lost is in the list, with its ranks."""
+    """The table has each stage; what the reranker dropped is in the list, with its ranks."""
     table = notebook.shown_by("print(stages)")
     before, after = row(table, "VectorIndexRetriever"), row(table, "final")
-    assert before[-3] > after[-3] > 0.0
-    dropped, scored = after[-2:]
-    assert (before[-2], scored) == (0, 141)
-    listed = notebook.shown_by("stages.lost()")
-    assert listed.startswith(f"{dropped:.0f} targets lost by the reranker")
+    assert before[-2] > after[-2] > 0.0
+    assert before[-1] == after[-1] == 141
+    listed = notebook.shown_by("dropped_by_stage")
+    assert "targets dropped by the reranker" in listed
     ranks = [int(rank) for rank in re.findall(r"rank +(\d+)", listed)]
     assert ranks
     assert all(1 <= rank <= 20 for rank in ranks)
@@ -53,7 +52,7 @@ def test_every_miss_has_a_cause(notebook: Any) -> None:
         name: int(count)
         for name, count in re.findall(r"^  ([a-z][a-z ]*?) +(\d+) \(", text, re.MULTILINE)
     }
-    lost = int(notebook.shown_by("stages.lost()").split()[0])
+    lost = int(notebook.shown_by("dropped_by_stage").split()[0])
     assert causes["dropped by stage"] == lost
     farther = sum(causes.values()) - lost
     assert farther > lost

@@ -206,20 +206,17 @@ def slices_sheet(slices: Slices) -> Sheet:
     return Sheet(heads, [Section(one_line(slices.by, 60), lines)], notes)
 
 
-def stages_sheet(
-    stages: Mapping[str, Report], dropped: Mapping[tuple[str, str], int], final: Report
-) -> Sheet:
-    """Return the means at each stage, and how many targets of each score a stage `dropped`."""
+def stages_sheet(stages: Mapping[str, Report]) -> Sheet:
+    """Return the means of each score at each stage."""
     sections = []
-    for nth, method in enumerate(final.methods):
+    for nth, method in enumerate(next(iter(stages.values())).methods):
         lines = []
         for name, report in stages.items():
             score = report.summary()[nth]
             means = [*(shown(estimate.mean) for estimate in score.at.values()), shown(score.mean)]
-            counts = [str(dropped.get((method.name, name), 0)), f"{score.scored:,}"]
-            lines.append(Line(name, [*means, *counts]))
+            lines.append(Line(name, [*means, f"{score.scored:,}"]))
         sections.append(Section(method.name, lines))
-    heads = [*(f"@{k}" for k in DEFAULT_KS), "all", "targets\nlost here", "samples\nscored"]
+    heads = [*(f"@{k}" for k in DEFAULT_KS), "all", "samples\nscored"]
     return Sheet(heads, sections)
 
 
