@@ -264,7 +264,6 @@ ORDER = (
 """Modules may import from their own row and from the rows above."""
 
 FACADES = {
-    "result": "_repr_html_ draws a result",
     "report.report": "methods show, save, export, plot, and search a report, and draw claims of it",
     "views.sheet": "what is shown as sheets prints and draws itself",
     "results.summary": "__str__ and _repr_html_ draw a summary",

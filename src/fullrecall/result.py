@@ -207,12 +207,6 @@ class Result:
         lost = f"; missed: {', '.join(named)}" if named else ""
         return f"{score} {self.method.name}: {_short(self.reason)}{lost}"
 
-    def _repr_html_(self) -> str:
-        from fullrecall.views import html
-        from fullrecall.views.summaries import result_sheet
-
-        return html.text_of(result_sheet(self))
-
 
 def _short(text: str) -> str:
     """Return a text as one line of printable characters that is not too long."""

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import ClaimRecall, Context, IdRecall, Report, Sample, evaluate
+from fullrecall import Context, IdRecall, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
 from fullrecall.errors import InputError
-from fullrecall.judges import LexicalJudge
 from fullrecall.read import read_contexts
 
 
@@ -55,7 +54,7 @@ def test_options_are_named_and_not_parameters(report: Path) -> None:
     """What would tell more is an option of the command line, not a parameter of Python's."""
     code, output = run(report)
     assert code == 0
-    assert "Add --corpus, --retriever, or --judge to find more causes." in output
+    assert "Add --corpus or --retriever to find more causes." in output
     assert "to find the cause, pass --corpus and --retriever" in output
     assert not re.search(r"\w=", output)
 
@@ -83,29 +82,6 @@ def test_a_retriever_of_a_python_file(report: Path, tmp_path: Path) -> None:
         code, output = run(report, "--retriever", wrong)
         assert code == 2
         assert "--retriever" in output
-
-
-def test_the_judge_of_the_report(tmp_path: Path) -> None:
-    """--judge asks which reference context supports a claim: then the corpus tells."""
-    claim = "The bridge was opened to traffic in 1894."
-    sample = Sample(
-        id="s",
-        query="When?",
-        reference_claims=[claim],
-        retrieved_contexts=["Rome is old."],
-        reference_contexts=[f"As is known, {claim} It is 240 metres long."],
-    )
-    path, corpus = tmp_path / "claims.jsonl", tmp_path / "corpus.jsonl"
-    judge = LexicalJudge()
-    evaluate([sample], ClaimRecall(judge=judge), progress=False).save(path)
-    corpus.write_text(json.dumps({"id": "a", "text": "Rome is old."}) + "\n")
-    alone = run(path, "--corpus", corpus, "--json")
-    assert json.loads(alone[1])["causes"] == {"unknown": 1}
-    code, output = run(path, "--corpus", corpus, "--judge", "lexical", "--json")
-    assert code == 0
-    assert json.loads(output)["causes"] == {"not_in_corpus": 1}
-    assert run(path, "--judge", "embedded")[0] == 2  # no such judge
-    assert run(path, "--base-url", "http://localhost")[0] == 2
 
 
 def test_exports(report: Path, corpus: Path, tmp_path: Path) -> None:

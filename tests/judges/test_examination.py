@@ -147,27 +147,27 @@ class TestCommand:
         """A table of true and false claims by kind, and the figures."""
         result = self.run("lexical", "--labels", str(labels))
         assert result.exit_code == 0, result.output
-        for told in ("false number", "false language", "balanced accuracy", "0 calls"):
+        for told in ("number", "language", "balanced accuracy", "0 calls"):
             assert told in result.stdout
 
     def test_json_and_output(self, labels: Path, tmp_path: Path) -> None:
         """Figures as JSON; the report and the labels for `calibrate`."""
         output = tmp_path / "judged.jsonl"
-        result = self.run("lexical@0.4", "--labels", str(labels), "--json", "--output", str(output))
+        result = self.run("lexical", "--labels", str(labels), "--json", "--output", str(output))
         figures = json.loads(result.stdout)
-        assert figures["judge"] == "lexical:0.4"
+        assert figures["judge"].startswith("lexical")
         calibrated = CliRunner().invoke(
             app, ["judge", "calibrate", str(output), str(output.with_suffix(".labels.jsonl"))]
         )
         assert calibrated.exit_code == 0, calibrated.output
 
     def test_a_cross_encoder(self, labels: Path, tmp_path: Path) -> None:
-        """`nli:FOLDER@THRESHOLD` names a model and its threshold."""
+        """`nli:FOLDER` names a model."""
         texts = [text for claim, contexts in FACTS for text in (claim, *contexts)]
         folder = build(tmp_path / "m", texts)
-        result = self.run(f"nli:{folder}@0.6", "--labels", str(labels), "--no-details", "--json")
+        result = self.run(f"nli:{folder}", "--labels", str(labels), "--no-details", "--json")
         figures = json.loads(result.stdout)
-        assert figures["judge"].endswith(":0.6/3")
+        assert figures["judge"].endswith(":0.5/3")
         assert figures["labeled"] == len(PAIRS)
 
     @pytest.mark.parametrize("judge", ["nothing", "lexical:x", "nli:", "openai:", "anthropic:"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,6 @@ from fullrecall.views.text import shown
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fullrecall.report import Report, Row
 
 _THROUGH = {
     "FTS5": "SQLite",
@@ -69,7 +67,7 @@ def demo(
     show(*_page(demonstration, k, depth))
     *_, (last, report) = demonstration.reports.items()
     if missed:
-        show("", *_missed(report, k, missed))
+        show("", *missed_samples(report, missed, k))
     why = f"Why {last} missed {counted(len(demonstration.diagnosis), 'document')} at {k}"
     show("", Text(why, style="bold"), "", *terminal.parts(*demonstration.diagnosis.sheets), "")
     show(*_next_steps(output, last))
@@ -118,28 +116,13 @@ def _page(demonstration: Demonstration, k: int, depth: int) -> Iterator[Renderab
     yield terminal.Grid(Sheet(heads, [*sections, coverage(by_id)]))
 
 
-def _missed(report: Report, k: int, limit: int) -> Iterator[RenderableType]:
-    """Yield questions that miss a document, the nearest miss first: a larger k would find it."""
-
-    def nearest_miss(row: Row) -> float:
-        missed = [f.rank for r in row.results for f in r.findings if not f.found_at(k)]
-        return min((rank for rank in missed if rank is not None), default=inf)
-
-    yield from missed_samples(report, limit, k, nearest_miss)
-
-
 def _next_steps(output: Path | None, last: str) -> Iterator[RenderableType]:
-    commands = {
-        "fullrecall demo --output reports": "save reports and web pages",
-        "fullrecall demo --k 5 --missed 20": "smaller k, more misses",
-        "fullrecall evaluate FILE": "your own retriever",
-    }
-    if output is not None:
+    if output is None:
+        command, why = "fullrecall demo --output reports", "save reports and web pages"
+    else:
         yield f"Saved in {output}: open {last}.html; compared.html compares FTS5 with {last}."
         yield ""
-        commands.pop("fullrecall demo --output reports")
-        gate = "fullrecall gate REPORT --min-recall 0.4"
-        commands = {gate: "is it good enough?", **commands}
+        command, why = "fullrecall gate REPORT --min-recall 0.4", "is it good enough?"
     yield Text("Next", style="bold")
-    for command, why in commands.items():
-        yield terminal.indented(Text.assemble((f"{command:<41}", "cyan"), why))
+    for each, does in ((command, why), ("fullrecall evaluate FILE", "your own retriever")):
+        yield terminal.indented(Text.assemble((f"{each:<41}", "cyan"), does))

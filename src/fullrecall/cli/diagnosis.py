@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import wrong
-from fullrecall.cli.judge import judge_of
 from fullrecall.cli.options import Count, CutText
 from fullrecall.cli.outputs import append, check_output
 from fullrecall.cli.problems import as_options
@@ -18,7 +15,6 @@ from fullrecall.diagnosis import Diagnosed, Diagnosis
 from fullrecall.diagnosis import diagnose as diagnosis_of
 from fullrecall.read import read_contexts
 from fullrecall.report import Report
-from fullrecall.scorers import ClaimRecall, Scorer
 from fullrecall.views import terminal
 from fullrecall.views.text import one_line
 
@@ -30,8 +26,6 @@ def diagnose(
     k: CutText | None = None,
     corpus: Path | None = None,
     retriever: str | None = None,
-    judge: str | None = None,
-    base_url: str | None = None,
     misses: Count = 3,
     html: Path | None = None,
     markdown: Path | None = None,
@@ -40,8 +34,8 @@ def diagnose(
 ) -> None:
     """Diagnose a saved report, print what to change and the causes.
 
-    Add --corpus, one indexed context per line, --retriever, as `evaluate` takes it, and
-    --judge, the judge of the report, to find more causes and changes.
+    Add --corpus, one indexed context per line, and --retriever, as `evaluate` takes it, to find
+    more causes and changes.
 
     A line of the corpus:
       {"id": "doc_7", "text": "The Eiffel Tower is in Paris."}
@@ -49,7 +43,6 @@ def diagnose(
     Examples:
       fullrecall diagnose report.jsonl --k 5
       fullrecall diagnose report.jsonl --corpus c.jsonl --retriever app.py:search
-      fullrecall diagnose claims.jsonl --judge lexical
       fullrecall diagnose report.jsonl --markdown "$GITHUB_STEP_SUMMARY"
 
     - `k`: Diagnose what the first K contexts miss, or a budget such as 3calls. Default: all
@@ -58,8 +51,6 @@ def diagnose(
     - `retriever`: What `evaluate --retriever` takes, such as app:search or path/app.py:search;
       asked for more wherever something was missed.
     - `deep_k K`: Contexts to ask the --retriever for.
-    - `judge`: Judge that made the report's claim_recall, as `evaluate --judge` takes it: asked
-      which reference context supports a missed claim.
     - `misses`: List N misses of each cause.
     - `html`: Write the report's page with the causes.
     """
@@ -71,7 +62,6 @@ def diagnose(
         k=k,
         corpus=None if corpus is None else read_contexts(corpus),
         retriever=None if retriever is None else retriever_of(retriever),
-        scorers=_scorers(loaded, judge, base_url),
         **settings,
     )
     if html is not None:
@@ -91,25 +81,6 @@ def _print(diagnosis: Diagnosis, misses: int) -> None:
     for cause in diagnosis.counts() if misses else ():
         examples = [miss for miss in diagnosis if miss.cause == cause][:misses]
         show("", *map(_line, examples))
-
-
-def _scorers(report: Report, judge: str | None, base_url: str | None) -> Sequence[Scorer]:
-    """Return the scorer of claims that made the report, with its judge; none without one.
-
-    Raises `typer.BadParameter` where the report was judged by another.
-    """
-    named = judge_of(judge, base_url)
-    if named is None:
-        return ()
-    scorers = []
-    judges = dict.fromkeys(str(method.parameters.get("judge")) for method in report.methods)
-    for method in report.methods:
-        parameters = dict(method.parameters)
-        if "split" in parameters and parameters.pop("judge", None) == named.name:
-            scorers.append(ClaimRecall(name=method.name, judge=named, **parameters))
-    if not scorers:
-        raise wrong("--judge", f"this report was judged by {', '.join(judges)}, got {judge!r}")
-    return scorers
 
 
 def _line(miss: Diagnosed) -> str:

@@ -6,14 +6,11 @@ import platform
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
-from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution
 from itertools import groupby, starmap
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
 
 import typer
@@ -38,8 +35,6 @@ _MODULES = {
     "opentelemetry-sdk": "opentelemetry.sdk",
 }
 """Modules that are not called as their distributions are."""
-
-_STATEMENT = "The Eiffel Tower is in Paris."
 
 
 class Check(NamedTuple):
@@ -73,7 +68,7 @@ def doctor(*, as_json: bool = False) -> None:
 
 
 def _checks() -> Iterator[Check]:
-    """Yield every check: of Python, our distributions with their packages, the judge, a store."""
+    """Yield every check: of Python, and of our distributions with their packages."""
     yield Check("core", "Python", "ok", platform.python_version())
     for name, group in {"fullrecall": "core", **dict.fromkeys(_ADAPTERS, "adapters")}.items():
         repair = "install it from fullrecall's repository, as its README says"
@@ -81,9 +76,6 @@ def _checks() -> Iterator[Check]:
         yield own
         if own.state != "not installed":
             yield from starmap(_package, _requirements(name, group))
-    again = "pip install --force-reinstall fullrecall"
-    yield _tried(Check("works here", "built-in judge", "ok", "", again), _judge)
-    yield _tried(Check("works here", "store", "ok", "", "free the temporary directory"), _store)
 
 
 def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
@@ -112,48 +104,14 @@ def _package(group: str, package: Requirement, repair: str = "") -> Check:
     if not package.specifier.contains(version, prereleases=True):
         advice = f"{package.specifier} is supported: {install}"
         return Check(group, package.name, "broken", version, advice)
-    module = _MODULES.get(package.name, package.name.replace("-", "_"))
-    return _tried(
-        Check(group, package.name, "ok", version, install), partial(import_module, module)
-    )
-
-
-def _tried(check: Check, action: Callable[[], object]) -> Check:
-    """Return a check without its advice if an action succeeds, else as broken with its error."""
     try:
         with redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            action()
+            import_module(_MODULES.get(package.name, package.name.replace("-", "_")))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a damaged package fails in any way
         problem = " ".join(f"{type(error).__name__}: {error}".split())
-        return check._replace(state="broken", advice=f"{problem}: {check.advice}")
-    return check._replace(advice="")
-
-
-def _judge() -> None:
-    """Have the built-in judge decide the plainest case."""
-    from fullrecall.judges.local import LexicalJudge
-    from fullrecall.scorers import ClaimRecall
-
-    result = ClaimRecall(judge=LexicalJudge()).score(
-        retrieved_contexts=[_STATEMENT], reference_claims=[_STATEMENT]
-    )
-    if result.score != 1.0:
-        raise ValueError(result.reason)
-
-
-def _store() -> None:
-    """Keep something in a store, and read it back."""
-    from fullrecall.run.sqlite import SQLiteLedger
-
-    with (
-        TemporaryDirectory(prefix="fullrecall-doctor-") as folder,
-        SQLiteLedger(Path(folder) / "runs.sqlite") as store,
-    ):
-        if not store.problem:
-            store.put("answer:doctor", "kept", "doctor").result()
-        if store.problem or store.get("answer:doctor").value != "kept":
-            raise ValueError(store.problem or "does not return what was written")
+        return Check(group, package.name, "broken", version, f"{problem}: {install}")
+    return Check(group, package.name, "ok", version)
 
 
 def _print(checks: Sequence[Check]) -> None:

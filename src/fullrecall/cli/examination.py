@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-from rich.table import Table
 
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.exits import wrong
@@ -14,9 +13,18 @@ from fullrecall.cli.options import Positive
 from fullrecall.cli.signatures import taking
 from fullrecall.counts import counted
 from fullrecall.errors import InputError
-from fullrecall.evaluation.examination import Examination, demo_pairs, read_pairs, write_labels
+from fullrecall.evaluation.examination import (
+    Examination,
+    Judgment,
+    demo_pairs,
+    read_pairs,
+    write_labels,
+)
 from fullrecall.evaluation.examination import examine as examination_of
 from fullrecall.evaluation.run import Options
+from fullrecall.views import terminal
+from fullrecall.views.sheet import Line, Section, Sheet
+from fullrecall.views.text import shown
 
 
 @taking(examination_of, "details seed")
@@ -67,57 +75,54 @@ def examine(
     except InputError as error:
         raise error.at(path=None if labels is None else str(labels)) from None
     if output is not None:
-        _save(examination, output)
+        examination.report.save(output)
+        write_labels(examination, output.with_suffix(".labels.jsonl"))
     if as_json:
         write_json(examination.to_dict())
     else:
-        show(*_lines(examination))
+        show(*terminal.parts(_sheet(examination)))
 
 
-def _save(examination: Examination, output: Path) -> None:
-    examination.report.save(output)
-    write_labels(examination, output.with_suffix(".labels.jsonl"))
+def _sheet(examination: Examination) -> Sheet:
+    """Return how many claims of each kind are found supported, and what that comes to."""
+    parts = {"true": 0, "false": 1, "false, of a kind that the judge has a rule for": 2}
+    by_kind: dict[tuple[int, str], list[Judgment]] = {}
+    for judgment in examination.judgments:
+        pair = judgment.pair
+        part = 0 if pair.supported else 2 if pair.kind in examination.rules else 1
+        by_kind.setdefault((part, pair.kind), []).append(judgment)
+    sections = [
+        Section(title, [_line(kind, of) for (part, kind), of in by_kind.items() if part == nth])
+        for title, nth in parts.items()
+    ]
+    heads = ["claims", "supported", "unscored"]
+    return Sheet(heads, [part for part in sections if part.lines], list(_notes(examination)))
 
 
-def _lines(examination: Examination) -> list[Any]:
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in ("claims", "number", "supported", "unscored"):
-        table.add_column(column, justify="left" if column == "claims" else "right")
-    true = [judgment for judgment in examination.judgments if judgment.pair.supported]
-    for kind in dict.fromkeys(judgment.pair.kind for judgment in true):
-        of_kind = [judgment for judgment in true if judgment.pair.kind == kind]
-        silent = sum(judgment.supported is None for judgment in of_kind)
-        right = sum(judgment.supported is True for judgment in of_kind)
-        name = "true" if kind == "labeled" else kind
-        table.add_row(
-            name, f"{len(of_kind):,}", _share(right, len(of_kind) - silent), f"{silent:,}"
+def _line(kind: str, judgments: Sequence[Judgment]) -> Line:
+    silent = sum(judgment.supported is None for judgment in judgments)
+    supported = sum(judgment.supported is True for judgment in judgments)
+    share = shown(supported / (len(judgments) - silent) if silent < len(judgments) else None)
+    return Line(kind, [f"{len(judgments):,}", share, f"{silent:,}"])
+
+
+def _notes(examination: Examination) -> Iterator[str]:
+    yield f"judge: {examination.judge}"
+    if examination.balanced_accuracy is None:
+        yield "balanced accuracy: needs supported and unsupported labels"
+    else:
+        yield (
+            f"balanced accuracy {examination.balanced_accuracy:.3f} "
+            f"({len(examination.labeled):,} labeled claims)"
         )
-    # Kinds that the judge has a rule for come last, and say so.
-    for kind, (count, errors, silent) in sorted(
-        examination.errors.items(), key=lambda error: error[0] in examination.rules
-    ):
-        name = "false" if kind == "labeled" else f"false {kind}"
-        marked = f"{name} (has a rule)" if kind in examination.rules else name
-        table.add_row(marked, f"{count:,}", _share(errors, count - silent), f"{silent:,}")
-    lines = [f"judge: {examination.judge}"]
-    lines += [
-        f"balanced accuracy {examination.balanced_accuracy:.3f} "
-        f"({len(examination.labeled):,} labeled claims)"
-        if examination.balanced_accuracy is not None
-        else "balanced accuracy: needs supported and unsupported labels"
-    ]
-    lines += [
-        f"false claims supported: {credit[0]:.3f}, mean of {counted(credit[1], 'kind')} {which}"
-        for ruled, which in ((False, "without a rule of its own"), (True, "that it has a rule for"))
-        if (credit := examination.false_credit(ruled=ruled)) is not None
-    ]
+    for ruled, which in ((False, "without a rule of its own"), (True, "that it has a rule for")):
+        credit = examination.false_credit(ruled=ruled)
+        if credit is not None:
+            mean, kinds = credit
+            yield f"false claims supported: {mean:.3f}, mean of {counted(kinds, 'kind')} {which}"
     if examination.threshold is not None:
-        lines.append(f"threshold that fits these labels: {examination.threshold:.3f}")
+        yield f"threshold that fits these labels: {examination.threshold:.3f}"
     usage = examination.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
-    cost = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}, "
-    return [lines[0], table, *lines[1:], f"{cost}{examination.seconds:.1f} s"]
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.3f}" if whole else "-"
+    cost = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}"
+    yield f"{cost}, {examination.seconds:.1f} s"

@@ -11,11 +11,9 @@ if TYPE_CHECKING:
 
 KINDS = "lexical, nli:FOLDER, openai:MODEL or anthropic:MODEL"
 
-_GRADING = ("lexical", "nli")
-
 
 def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
-    """Return the judge named, None for the default; `@0.6` behind its name sets its threshold.
+    """Return the judge named, None for the default.
 
     Raises `typer.BadParameter` for another kind, and what the judge raises where it lacks a
     package or a key.
@@ -27,18 +25,15 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
         raise wrong("--base-url", "needs --judge openai:MODEL")
     if name is None:
         return None
-    threshold: float | None = None
-    if kind.partition("@")[0] in _GRADING:
-        kind, model, threshold = _with_threshold(kind, model)
     match kind:
         case "lexical" if not model:
             from fullrecall.judges.local import LexicalJudge
 
-            return LexicalJudge(threshold)
+            return LexicalJudge()
         case "nli" if model:
             from fullrecall.judges.cross_encoder import CrossEncoderJudge
 
-            return CrossEncoderJudge(model, 0.5 if threshold is None else threshold)
+            return CrossEncoderJudge(model)
         case "openai" if model:
             from fullrecall.models.openai import OpenAIChatModel
 
@@ -49,15 +44,3 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
             return LLMJudge(AnthropicChatModel(model, base_url=base_url))
     meant = "" if ":" in name else f": did you mean openai:{name}?"
     raise wrong("--judge", f"must be {KINDS}, got {name!r}{meant}")
-
-
-def _with_threshold(kind: str, model: str) -> tuple[str, str, float | None]:
-    """Return kind, model and threshold of `lexical@0.6` or `nli:FOLDER@0.6`."""
-    name, marked, text = (model or kind).rpartition("@")
-    if not marked:
-        return kind, model, None
-    try:
-        threshold = float(text)
-    except ValueError:
-        return kind, model, None  # an @ of the model's own name
-    return (kind, name, threshold) if model else (name, "", threshold)

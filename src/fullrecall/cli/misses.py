@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,15 +22,10 @@ if TYPE_CHECKING:
 _TARGETS_SHOWN = 10
 
 
-def missed_samples(
-    report: Report,
-    limit: int,
-    k: int | None = None,
-    order: Callable[[Row], float] | None = None,
-) -> Iterator[RenderableType]:
+def missed_samples(report: Report, limit: int, k: int | None = None) -> Iterator[RenderableType]:
     """Yield the first `limit` samples that miss a target in the first `k`, and how many do.
 
-    `k` is None for all that was retrieved; `order` sorts the samples.
+    `k` is None for all that was retrieved.
     """
     measure = AllFound if k is None else AllFound @ k
     # Read from columns: of a million rows only those that are shown become objects.
@@ -42,14 +37,11 @@ def missed_samples(
         return
     if not limit:
         return
-    rows = [report.rows[nth] for nth in (missing[:limit] if order is None else missing)]
-    if order is not None:
-        rows.sort(key=order)
     first = f", the first {limit}" if len(missing) > limit else ""
     verb = "samples miss" if len(missing) > 1 else "sample misses"
     yield Text(f"{len(missing):,} {verb} something{first}:", style="bold")
-    for row in rows[:limit]:
-        yield from _described(row, k)
+    for nth in missing[:limit]:
+        yield from _described(report.rows[nth], k)
 
 
 def _described(row: Row, k: int | None) -> Iterator[RenderableType]:

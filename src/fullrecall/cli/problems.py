@@ -20,7 +20,7 @@ _SENTENCES = (
     (", or pass a callable", ""),
     (
         "Pass more to diagnose: corpus=, retriever=, scorers=.",
-        "Add --corpus, --retriever, or --judge to find more causes.",
+        "Add --corpus or --retriever to find more causes.",
     ),
     (
         "pass id_key= a function that returns IDs as the references do",

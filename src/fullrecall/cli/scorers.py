@@ -98,18 +98,11 @@ def possible(first: Sample) -> list[ScorerName]:
 def _scorer(name: ScorerName, options: dict[str, Any]) -> FindingScorer:
     from fullrecall import scorers  # of which each is loaded when it is named
 
-    match name:
-        case ScorerName.ID:
-            return scorers.IdRecall()
-        case ScorerName.TEXT:
-            return scorers.TextRecall(**options)
-        case ScorerName.SPAN:
-            return scorers.SpanRecall()
-        case ScorerName.ENTITY:
-            return scorers.EntityRecall()
-        case ScorerName.CLAIM:
-            judge = judge_of(options.pop("judge", None), options.pop("base_url", None))
-            return scorers.ClaimRecall(judge=judge, **options)
+    if name is ScorerName.CLAIM:
+        options["judge"] = judge_of(options.get("judge"), options.pop("base_url", None))
+    kind = getattr(scorers, name.title().replace("_", ""))
+    scorer: FindingScorer = kind(**options)
+    return scorer
 
 
 def _none_allowed(first: Sample) -> str:

@@ -1,4 +1,4 @@
-"""What a report says, as sheets: its summary, slices, stages, one result, the smallest k."""
+"""What a report says, as sheets: its summary, slices, stages, the smallest k."""
 
 from __future__ import annotations
 
@@ -15,20 +15,13 @@ from fullrecall.views.sheet import Cell, Line, Section, Sheet
 from fullrecall.views.text import NOTHING, between, chance, first_of, one_line, shown
 
 if TYPE_CHECKING:
-    from fullrecall.findings import Finding
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
-    from fullrecall.result import Result
     from fullrecall.results.comparison import ScoreComparison
     from fullrecall.results.missed import Leaked
     from fullrecall.results.slices import Slices
     from fullrecall.results.smallest_k import SmallestK
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
-
-TARGETS_SHOWN = 50
-"""Targets of one result that its sheet lists."""
-
-_LONGEST_TARGET = 400
 
 _Score = TypeVar("_Score", "ScoreSummary", "ScoreComparison")
 
@@ -231,50 +224,6 @@ def smallest_k_sheet(smallest: SmallestK) -> Sheet:
     heads = ["mean", f"p of below {smallest.target:g}"]
     corner = smallest.largest.unit if isinstance(smallest.largest, Budget) else "k"
     return Sheet(heads, [Section("", lines)], [smallest.reason], f"{corner} = {best}", corner)
-
-
-def result_sheet(result: Result) -> Sheet:
-    """Return one result: its score, its reason, and each target with its evidence."""
-    score = str(result.status) if result.score is None else shown(result.score)
-    lines = [line for each in result.findings[:TARGETS_SHOWN] for line in _target_lines(each)]
-    lines += [
-        Line(_cut(target), ["not judged", NOTHING, NOTHING, why, ""])
-        for target, why in result.unmeasured
-    ]
-    more = len(result.findings) - TARGETS_SHOWN
-    return Sheet(
-        ["outcome", "rank", "credit", "evidence", "quote"],
-        [Section("", lines)],
-        [f"and {more:,} more targets"] if more > 0 else [],
-        f"{result.method.name} {score}: {result.reason}",
-        "target",
-        "ltrrtt",
-    )
-
-
-def _target_lines(finding: Finding) -> Iterator[Line]:
-    """Yield a row for a target, and one for each further piece of its evidence."""
-    credit = finding.credit_at()
-    outcome = "found" if finding.found_at() else "found in part" if credit else "missed"
-    verdict = f", judged {finding.verdict}" if finding.verdict else ""
-    rank = NOTHING if finding.rank is None else str(finding.rank)
-    label = _cut(finding.target.label)
-    cells = [f"{outcome}{verdict}", rank, shown(credit)]
-    for item in finding.evidence:
-        where, quote = f"rank {item.rank}", Cell("")
-        if item.quote is not None:
-            where += "" if item.verified else ", not in the context"
-            quote = Cell(_cut(item.quote), "mark" if item.verified else "void")
-        elif item.similarity is not None:
-            where += f", similarity {item.similarity:.2f}"
-        yield Line(label, [*cells, where, quote])
-        label, cells = "", ["", "", ""]
-    if not finding.evidence:
-        yield Line(label, [*cells, NOTHING, ""])
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_TARGET else f"{text[: _LONGEST_TARGET - 1]}…"
 
 
 def summary_markdown(summary: Summary) -> str:
