@@ -28,7 +28,8 @@ def test_what_is_written_is_read(report: Report, tmp_path: Path, ending: str) ->
     )
 
 
-def test_as_excel_saves_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_as_excel_saves_it(tmp_path: Path, encoding: str) -> None:
     """A byte order mark, semicolons, decimal commas, other case, blank and shortened rows."""
     text = (
         "\ufeffLabel;Claim;item ;probability;rater\r\n"
@@ -41,7 +42,7 @@ def test_as_excel_saves_it(tmp_path: Path) -> None:
         "no;A fifth;c5;0,5;\r\n"
         "TRUE;A sixth;c6;0,5;\r\n"
     )
-    labels = read_labels(written(tmp_path / "labels.csv", text))
+    labels = read_labels(written(tmp_path / "labels.csv", text, encoding))
     assert [label.label for label in labels] == [
         "supported",
         "not_supported",

@@ -68,7 +68,7 @@ UNREADABLE: dict[str, tuple[Any, str, str]] = {
     "empty": ("", "samples.jsonl", "holds no samples"),
     "blank lines": ("\n\n", "samples.jsonl", "holds no samples"),
     "not UTF-8": (b'{"user_input": "caf\xe9"}\n', "samples.jsonl", "save the file as UTF-8"),
-    "UTF-16": ('{"id": "x"}\n'.encode("utf-16"), "samples.jsonl", "save the file as UTF-8"),
+    "half of UTF-16": ('{"id": "x"}\n'.encode("utf-16")[:-1], "samples.jsonl", "utf-16"),
     "binary": (bytes(range(256)), "samples.jsonl", "line 1"),
     "cut gzip": (b"\x1f\x8b\x08\x00", "samples.jsonl.gz", "truncated"),
     "no ending": ("{}\n", "samples", "--format"),

@@ -160,6 +160,7 @@ def test_of_a_conversation_the_last_question_is_retrieved_for(name: str) -> None
     messages = [{"type" if r == "human" else "role": r, "content": c} for r, c in said]
     sample = one({name: messages, "reference": "1502"})
     assert sample.user_input == "And when?"
+    assert [m["content"] for m in sample.metadata["history"]] == ["Who built it?", "Barn."]
     with pytest.raises(InputError, match=name):
         one({name: [{"role": "ai", "content": "x"}]})
 

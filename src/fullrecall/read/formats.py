@@ -130,13 +130,18 @@ _QUESTIONS = ("user_input", "question", "query", "input", "messages", "turns")
 
 
 def _with_question(row: Row) -> Row:
-    """Return a row of a conversation with its last question."""
+    """Return a row of a conversation with its last question; the history goes into metadata."""
     name = next((name for name in _QUESTIONS if isinstance(row.get(name), list)), None)
     if name is None:
         return row
-    from fullrecall.messages import turn_of  # which loads what a file of samples never needs
+    from fullrecall.messages import messages_of  # which loads what a file of samples never needs
 
-    turn = turn_of(row[name])
-    if turn is None or turn.question is None:
+    messages = messages_of(row[name]) or []
+    last = max((n for n, each in enumerate(messages) if each.role == "human"), default=None)
+    if last is None:
         return row
-    return {**row, name: None, "user_input": turn.question}
+    history = [{"role": each.role, "content": each.text} for each in messages[:last]]
+    metadata = row.get("metadata") or {}
+    if history and isinstance(metadata, Mapping):
+        metadata = {**metadata, "history": history}
+    return {**row, name: None, "metadata": metadata, "user_input": messages[last].text}

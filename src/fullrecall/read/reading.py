@@ -34,7 +34,7 @@ def read(
     or one object a line. Rows of ragas, LangSmith and deepeval are
     known by their columns. A cell of CSV that holds a list is JSON, a list as Python prints it, or
     IDs separated by one of `;`, `|`, a comma or a line break; an empty one is not given. Text is
-    UTF-8.
+    UTF-8, or UTF-16 with a byte order mark, as Excel's "Unicode text" is.
 
     A folder is BEIR's: `queries.jsonl` and `qrels` (`format="dev"` names another split than
     "test"). `id_key` is where a retrieved context has its ID: a dotted path or a function of it.

@@ -1,4 +1,4 @@
-"""Text files as checked lines: gzip, UTF-8, over-long lines, and where each error stands."""
+"""Text files as checked lines: gzip, encodings, over-long lines, and where each error stands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader, TextIOWrapper
@@ -103,7 +104,7 @@ def _guarded(read: Callable[[int], T], size: int, line: int) -> T:
     except EOFError as error:
         problem = "the gzip data end in the middle: the file is truncated, fetch it again"
         raise InputError(problem, line=line) from error
-    except (OSError, zlib.error) as error:
+    except (OSError, zlib.error, UnicodeDecodeError) as error:  # the last of damaged UTF-16
         raise InputError(f"cannot be read: {error}", line=line) from error
 
 
@@ -115,8 +116,10 @@ def _opened(path: str) -> Iterator[TextIO]:
         if _guarded(raw.peek, 2, 1)[:2] == _GZIP_MARK:
             unpacked: Any = gzip.GzipFile(fileobj=raw)
             buffered = BufferedReader(unpacked)
+        is_wide = _guarded(buffered.peek, 2, 1)[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
+        encoding = "utf-16" if is_wide else "utf-8-sig"
         # A line ends at a line feed alone: what else Python splits at stays in a text.
-        file = TextIOWrapper(buffered, "utf-8-sig", "surrogateescape", newline="\n")
+        file = TextIOWrapper(buffered, encoding, "surrogateescape", newline="\n")
         try:
             yield file
         finally:
