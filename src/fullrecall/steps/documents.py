@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from fullrecall.steps.step import DocumentCopy, Step
@@ -46,16 +47,18 @@ class Document:
             self.id = copy.id
 
 
+@dataclass(slots=True, eq=False)
 class Passage:
     """A document with the text that one or several copies of it have."""
 
-    __slots__ = ("copy", "document", "number", "text")
+    document: Document
+    copy: DocumentCopy
+    number: int
 
-    def __init__(self, document: Document, copy: DocumentCopy, number: int) -> None:
-        self.document = document
-        self.copy = copy
-        self.text = copy.text
-        self.number = number
+    @property
+    def text(self) -> str:
+        """The text of these copies."""
+        return self.copy.text
 
 
 class Documents:
@@ -127,12 +130,17 @@ class Documents:
 class View:
     """The documents that a step was given, or that steps inside or before it returned.
 
-    `passages` is gone through when it is first needed: most copies are known without it.
+    `passages` is gone through when it is first needed: most copies are known without it. A view
+    that is `certain` is for copies that have an ID of their own and were made by nobody known.
+    Such a copy may be of another document that shares a text: it is the one that alone overlaps it.
     """
 
-    def __init__(self, passages: Iterable[Passage] = (), wider: View | None = None) -> None:
+    def __init__(
+        self, passages: Iterable[Passage] = (), wider: View | None = None, *, certain: bool = False
+    ) -> None:
         self._source = passages
         self._wider = wider
+        self._certain = certain
         self._listed: list[Passage] | None = None
         self._texts: dict[str, list[Document]] | None = None
         self._ids: dict[str, Passage] | None = None
@@ -157,7 +165,7 @@ class View:
 
     def with_text(self, text: str, nth: int = 0) -> Document | None:
         """Return the nth document in view that has this text, the last one if there are fewer."""
-        documents = self.of_text(text)
+        documents = () if self._certain else self.of_text(text)  # equal texts alone prove nothing
         return documents[min(nth, len(documents) - 1)] if documents else None
 
     def with_id(self, own_id: str | None) -> Passage | None:
@@ -169,7 +177,8 @@ class View:
 
     def overlapping(self, text: str) -> Document | None:
         """Return the first document in view whose text contains this one, or stands in it."""
-        near = next(self._all_overlapping(text), None)
+        documents = list(islice(self._all_overlapping(text), 2))
+        near = documents[0] if documents and not (self._certain and len(documents) > 1) else None
         return near if near or self._wider is None else self._wider.overlapping(text)
 
     def _all_overlapping(self, text: str) -> Iterator[Document]:
@@ -178,29 +187,6 @@ class View:
         words = plain(text)
         documents = dict.fromkeys(passage.document for passage in self.passages)
         return (document for document in documents if _contains(words, document.plain))
-
-
-class CertainView(View):
-    """The same documents, for a copy that has an ID of its own and was made by nobody known.
-
-    It may be another document that shares a text, so only one that overlaps it alone is it.
-    """
-
-    def __init__(self, view: View) -> None:
-        super().__init__(_lazily(view))
-
-    def with_text(self, text: str, nth: int = 0) -> Document | None:  # noqa: ARG002
-        """Return None: equal texts prove nothing by themselves."""
-        return None
-
-    def overlapping(self, text: str) -> Document | None:
-        """Return the document in view whose text overlaps this one, if no other one's does."""
-        documents = list(islice(self._all_overlapping(text), 2))
-        return documents[0] if len(documents) == 1 else None
-
-
-def _lazily(view: View) -> Iterator[Passage]:
-    yield from view.passages
 
 
 NOTHING_IN_VIEW = View()

@@ -6,14 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fullrecall.steps.documents import (
-    NOTHING_IN_VIEW,
-    CertainView,
-    Document,
-    Documents,
-    Passage,
-    View,
-)
+from fullrecall.steps.documents import NOTHING_IN_VIEW, Document, Documents, Passage, View
 from fullrecall.steps.handed import Bucket, HandedList, Scope, Signature, signature_of
 from fullrecall.steps.step import ITEM, ROWS, DocumentCopy, DocumentList, Path, Step
 from fullrecall.steps.tree import Tree
@@ -102,7 +95,7 @@ class Flow:
         every = View(passage for handed in scope.lists() for passage in handed.passages)
         in_use = (handed for handed in scope.lists() if not handed.replaced)
         before = View((passage for handed in in_use for passage in handed.passages), every)
-        certain = CertainView(every)
+        certain = View((p for handed in scope.lists() for p in handed.passages), certain=True)
         answers = step.answers and not any(over.answers for over in self._tree.above(step))
         groups = [
             _Group(each.path, passages, each.certain)
@@ -212,16 +205,16 @@ class Flow:
                     break
                 handed.read = True
         replaced = [d for d in shown if not scope.nearest(d)]
-        candidates = {
-            handed: bucket
+        candidates = dict.fromkeys(
+            handed
             for bucket in scope.buckets
             for document in replaced
-            for handed in bucket.replaced(document)
-        }
+            for handed in bucket.with_document(document, replaced=True)
+        )
         missing = set(replaced)
         for handed in sorted(candidates, key=lambda each: -_share(each, shown)):
             if not missing.isdisjoint(handed.documents):
-                candidates[handed].revive(handed)
+                handed.revive()
                 handed.read = True
                 missing -= handed.documents
 
@@ -275,7 +268,7 @@ class Flow:
         """Note what a retriever returned to a step that failed: nobody else has it."""
         for listed in step.returned:
             passages = [self._documents.passage(c, NOTHING_IN_VIEW) for c in listed.documents]
-            self.lost.append(HandedList(passages, step, listed.path))
+            self.lost.append(HandedList(tuple(passages), step, listed.path))
 
     def _returned(self, step: Step, opened: _Opened) -> list[_Group]:
         if not step.returned:
@@ -531,7 +524,7 @@ class _HandingOn:
             if not left and handed not in self._inside:
                 handed.replaced = handed.set_aside = True
                 continue
-            rest = HandedList(left, self._step, ())
+            rest = HandedList(tuple(left), self._step, ())
             rest.take([handed])
             if left:
                 self._put(rest)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from fullrecall.steps.documents import Document, Passage
 from fullrecall.steps.step import Path, Step
@@ -16,44 +17,36 @@ def signature_of(passages: Iterable[Passage]) -> Signature:
     return tuple(passage.number for passage in passages)
 
 
+@dataclass(slots=True, eq=False)
 class HandedList:
     """A list that a step returned, until another list takes its place.
 
-    `taken` are the lists whose place it took: the stages before it. `beside` is the ID of the last
-    step that returned it, maybe beside others. It is `answered` if a step is known to have answered
-    from it. It is `set_aside` if a step that was given it returned others, and nothing of it. It is
-    `unexplained` if it took no place, though its step retrieves nothing: what it was made of went
-    past the record.
+    - `replaced`: another list took its place; `taken` are those whose place it took.
+    - `read`: a model was sent some of it.
+    - `answered`: a step is known to have answered from it.
+    - `set_aside`: a step that was given it returned others, and nothing of it.
+    - `unexplained`: it took no place, though its step retrieves nothing: what it was made of went
+      past the record.
+    - `beside`: the ID of the last step that returned it, maybe beside others.
     """
 
-    __slots__ = (
-        "answered",
-        "beside",
-        "documents",
-        "passages",
-        "path",
-        "read",
-        "replaced",
-        "set_aside",
-        "signature",
-        "step",
-        "taken",
-        "unexplained",
-    )
+    passages: tuple[Passage, ...]
+    step: Step
+    path: Path
+    replaced: bool = False
+    read: bool = False
+    answered: bool = False
+    set_aside: bool = False
+    unexplained: bool = False
+    taken: list[HandedList] = field(default_factory=list)
+    beside: Hashable = None
+    documents: frozenset[Document] = field(init=False)
+    signature: Signature = field(init=False)
 
-    def __init__(self, passages: Sequence[Passage], step: Step, path: Path) -> None:
-        self.passages = tuple(passages)
-        self.documents = frozenset(passage.document for passage in passages)
-        self.signature = signature_of(passages)
-        self.step = step
-        self.path = path
-        self.replaced = False
-        self.read = False
-        self.answered = False
-        self.set_aside = False
-        self.unexplained = False
-        self.taken: list[HandedList] = []
-        self.beside = step.id
+    def __post_init__(self) -> None:
+        self.documents = frozenset(passage.document for passage in self.passages)
+        self.signature = signature_of(self.passages)
+        self.beside = self.step.id
 
     def take(self, others: Iterable[HandedList]) -> None:
         """Take the place of other lists."""
@@ -62,55 +55,37 @@ class HandedList:
                 other.replaced = True
                 self.taken.append(other)
 
+    def revive(self) -> None:
+        """Come back into use."""
+        self.replaced = self.set_aside = False
+
 
 class Bucket:
     """The lists made at or below one step that is still open, in the order of their making."""
 
     def __init__(self) -> None:
         self.lists: list[HandedList] = []
-        self._in_use: dict[Document, list[HandedList]] = {}
-        self._replaced: dict[Document, list[HandedList]] = {}
+        self._by_document: dict[Document, list[HandedList]] = {}
 
     def put(self, handed: HandedList) -> None:
         """Lay down a list."""
         self.lists.append(handed)
-        self._note(handed)
-
-    def _note(self, handed: HandedList) -> None:
         for document in handed.documents:
-            self._in_use.setdefault(document, []).append(handed)
+            self._by_document.setdefault(document, []).append(handed)
 
     def take_over(self, other: Bucket) -> None:
         """Lay down all that lies in the bucket of a step that has ended."""
         if not self.lists:
-            self.lists, self._in_use, self._replaced = other.lists, other._in_use, other._replaced
+            self.lists, self._by_document = other.lists, other._by_document
             return
         self.lists.extend(other.lists)
-        for own, new in ((self._in_use, other._in_use), (self._replaced, other._replaced)):
-            for document, lists in new.items():
-                own.setdefault(document, []).extend(lists)
+        for document, lists in other._by_document.items():
+            self._by_document.setdefault(document, []).extend(lists)
 
-    def in_use(self, document: Document) -> list[HandedList]:
-        """Return the lists with this document that nothing has replaced."""
-        lists = self._in_use.get(document)
-        if not lists:
-            return []
-        if any(handed.replaced for handed in lists):
-            gone = [handed for handed in lists if handed.replaced]
-            lists = [handed for handed in lists if not handed.replaced]
-            self._in_use[document] = lists
-            self._replaced.setdefault(document, []).extend(gone)
-        return lists
-
-    def replaced(self, document: Document) -> list[HandedList]:
-        """Return the lists with this document that another one replaced."""
-        self.in_use(document)
-        return [handed for handed in self._replaced.get(document, ()) if handed.replaced]
-
-    def revive(self, handed: HandedList) -> None:
-        """Bring a replaced list back into use."""
-        handed.replaced = handed.set_aside = False
-        self._note(handed)
+    def with_document(self, document: Document, *, replaced: bool = False) -> list[HandedList]:
+        """Return the lists with this document that are in use, or that another one replaced."""
+        lists = self._by_document.get(document, ())
+        return [handed for handed in lists if handed.replaced is replaced]
 
 
 class Scope:
@@ -127,7 +102,7 @@ class Scope:
     def nearest(self, document: Document) -> list[HandedList]:
         """Return the lists in use with this document, of the nearest caller that has any."""
         for bucket in self.buckets:
-            lists = bucket.in_use(document)
+            lists = bucket.with_document(document)
             if lists:
                 return lists
         return []
@@ -150,6 +125,6 @@ class Scope:
             if signature is None and self.nearest(document):
                 continue
             for bucket in self.buckets:
-                for handed in bucket.replaced(document):
+                for handed in bucket.with_document(document, replaced=True):
                     if handed.set_aside and signature in (None, handed.signature):
-                        bucket.revive(handed)
+                        handed.revive()
