@@ -15,7 +15,6 @@ _DEPTH = 12
 """How deep a value is looked into."""
 
 _NO_CONTENT = (type(None), bool, int, float, complex, bytes, bytearray)
-_NO_IDENTITY = (str, *_NO_CONTENT)
 
 _LOG = "tool_calls"
 """Where messages and agents' answers have the calls of tools: those are steps of their own."""
@@ -88,10 +87,7 @@ class ValueReader:
         """Return what stands in a value, copied now."""
         if isinstance(value, _NO_CONTENT):
             return NO_CONTENTS
-        lists: list[DocumentList] = []
-        texts: list[str] = []
-        self._walk(value, (), lists, texts)
-        return Contents(tuple(lists), tuple(texts))
+        return self._read_all([((), value)])
 
     def read_result(self, value: object) -> Contents:
         """Return what stands in a value that a call returned, which may hold rows of any kind.
@@ -114,15 +110,11 @@ class ValueReader:
         )
 
     def identities(self, value: object) -> tuple[int, ...]:
-        """Return the identity of a value; nothing where it proves nothing."""
-        return (own,) if (own := self.identity(value)) else ()
-
-    def identity(self, value: object) -> int:
-        """Return the identity of a mapping, list or other object; 0 where it proves nothing."""
-        if not value or isinstance(value, _NO_IDENTITY):
-            return 0
+        """Return the identity of a mapping, list or other object, if it proves anything."""
+        if not value or isinstance(value, (str, *_NO_CONTENT)):
+            return ()
         self._kept[id(value)] = value
-        return id(value)
+        return (id(value),)
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
         """Return whether a document is still as it was copied; a translator may know it faster."""
@@ -161,32 +153,36 @@ class ValueReader:
         self.size += size
         self.is_full = self.size > self._limit
 
+    def _read_all(self, values: Iterable[tuple[Path, Any]]) -> Contents:
+        lists: list[DocumentList] = []
+        texts: list[str] = []
+        for path, value in values:
+            self._walk(value, path, lists, texts)
+        return Contents(tuple(lists), tuple(texts))
+
     def _walk(self, value: Any, path: Path, lists: list[DocumentList], texts: list[str]) -> None:
         if isinstance(value, _NO_CONTENT) or self.is_full or len(path) > _DEPTH:
             return
         if isinstance(value, str):
-            self._text(value, texts)
+            if value and id(value) not in self._kept:
+                self._kept[id(value)] = value
+                self._spend(len(value))
+            texts += [value] if value else []
         elif isinstance(value, (list, tuple)):
             self._items(value, path, lists, texts)
-        elif isinstance(value, Mapping):
-            self._mapping(value, path, lists, texts)
+        elif (copy := self.copy(value)) is not None:
+            lists.append(DocumentList(path, (copy,)))
+        elif not isinstance(value, Mapping) and (inside := self.message(value)) is not None:
+            contents = self._message(value, inside, path)
+            lists += contents.lists
+            texts += contents.texts
         else:
-            self._object(value, path, lists, texts)
-
-    def _text(self, value: str, texts: list[str]) -> None:
-        if not value:
-            return
-        if id(value) not in self._kept:
-            self._kept[id(value)] = value
-            self._spend(len(value))
-        texts.append(value)
+            for key, item in self._fields(value):
+                if key != _LOG:
+                    self._walk(item, (*path, key), lists, texts)
 
     def _items(
-        self,
-        value: list[Any] | tuple[Any, ...],
-        path: Path,
-        lists: list[DocumentList],
-        texts: list[str],
+        self, value: Sequence[Any], path: Path, lists: list[DocumentList], texts: list[str]
     ) -> None:
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
             return  # a vector
@@ -199,49 +195,23 @@ class ValueReader:
         if not documents and all(isinstance(item, str) for item in value):
             own = tuple(DocumentCopy(0, None, item) for item in value)
             lists.append(DocumentList(path, own, certain=False))
-        inside = (*path, ITEM)
         for item, copy in zip(value, copies, strict=True):
             if copy is None:
-                self._walk(item, inside, lists, texts)
-
-    def _mapping(
-        self, value: Mapping[Any, Any], path: Path, lists: list[DocumentList], texts: list[str]
-    ) -> None:
-        copy = self.copy(value)
-        if copy is not None:
-            lists.append(DocumentList(path, (copy,)))
-            return
-        for key, item in value.items():
-            if key != _LOG:
-                self._walk(item, (*path, key), lists, texts)
-
-    def _object(self, value: Any, path: Path, lists: list[DocumentList], texts: list[str]) -> None:
-        copy = self.copy(value)
-        if copy is not None:
-            lists.append(DocumentList(path, (copy,)))
-            return
-        inside = self.message(value)
-        if inside is not None:
-            contents = self._message(value, inside, path)
-            lists.extend(contents.lists)
-            texts.extend(contents.texts)
-            return
-        inside = self.opened(value)
-        for key, item in _fields(value) if inside is None else inside:
-            if key != _LOG:
-                self._walk(item, (*path, key), lists, texts)
+                self._walk(item, (*path, ITEM), lists, texts)
 
     def _message(self, value: object, inside: Fields, path: Path) -> Contents:
         cached = self._messages.get((id(value), path))
-        if cached is not None:
-            return cached[1]
-        lists: list[DocumentList] = []
-        texts: list[str] = []
-        for key, item in inside:
-            self._walk(item, (*path, key), lists, texts)
-        contents = Contents(tuple(lists), tuple(texts))
-        self._messages[id(value), path] = (value, contents)
-        return contents
+        if cached is None:
+            contents = self._read_all(((*path, key), item) for key, item in inside)
+            cached = self._messages[id(value), path] = (value, contents)
+        return cached[1]
+
+    def _fields(self, value: Any) -> Fields:
+        """Return the keys and values inside a mapping, an object of the framework, or a model."""
+        if isinstance(value, Mapping):
+            return value.items()
+        opened = self.opened(value)
+        return _fields(value) if opened is None else opened
 
 
 def _is_context(value: Mapping[Any, Any]) -> bool:
@@ -250,16 +220,13 @@ def _is_context(value: Mapping[Any, Any]) -> bool:
         return False
     if value.get("type", "Document") != "Document":
         return False  # a message
-    if "page_content" not in value and len(value.keys() - {"type"} - _TEXT_NAMES) < 1:
+    if value.keys() <= {"type", "text", "content"}:
         return False
     try:
         as_context(value)
     except ValueError:
         return False
     return True
-
-
-_TEXT_NAMES = frozenset({"text", "content"})
 
 
 def _without_score(item: Any) -> Any:

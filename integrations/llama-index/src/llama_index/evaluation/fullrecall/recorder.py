@@ -157,7 +157,7 @@ class Recorder:
             _name(instance, id_),
             None if is_silent else arguments,
             query=query,
-            callee=None if query is None else self.log.reader.identity(instance) or None,
+            callee=None if query is None else self.log.reader.identities(instance) or None,
             group="threads" if is_beside else None,
             answers=answers and "nodes" in arguments,
             reorders=reorders,
