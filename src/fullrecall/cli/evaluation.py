@@ -144,7 +144,8 @@ def evaluate(
         samples = samples_of_run(files, run, **{**reading, **others})
     joined = None
     if references is not None:
-        samples, joined = joined_with(samples, references)
+        joined = joined_with(samples, references)
+        samples = iter(joined)
     first = next(samples)
     own: dict[ScorerName, dict[str, Any]] = {
         ScorerName.TEXT: {"threshold": threshold, "similarity": similarity},

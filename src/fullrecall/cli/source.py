@@ -29,16 +29,10 @@ def samples_of(
     return chain.from_iterable(readers)
 
 
-def joined_with(samples: Iterable[Sample], references: Path) -> tuple[Iterator[Sample], Joined]:
-    """Return the samples with their references, and what joined them."""
-    joined = datasets.with_references(samples, datasets.read(references))
-    return _named(joined, references), joined
-
-
-def _named(joined: Iterable[Sample], references: Path) -> Iterator[Sample]:
-    """Yield joined samples; what is wrong with references is said of their file."""
+def joined_with(samples: Iterable[Sample], references: Path) -> Joined:
+    """Return the samples with their references; what is wrong with these names their file."""
     try:
-        yield from joined
+        return datasets.with_references(samples, datasets.read(references))
     except InputError as error:
         raise error.at(path=str(references)) from None
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.hits import IdKey, check_id_key, id_at
+from fullrecall.hits import IdKey, check_id_key, contexts_of
 from fullrecall.identifiers import looks_like_id, shown
 from fullrecall.read.cells import LISTS, list_cell
 from fullrecall.read.formats import FIELDS, attributes_of, fields_of
@@ -251,23 +251,14 @@ _SIDES = {
 """Words in the names of columns, each with what the column may hold the IDs or the texts of."""
 
 
-def _identified(cells: dict[str, Any], id_key: IdKey) -> dict[str, Any]:
+def _identified(cells: Mapping[str, Any], id_key: IdKey) -> dict[str, Any]:
     """Return cells with the IDs of their retrieved contexts from where the user says."""
-    identified = dict(cells)
-    for name, value in cells.items():
-        if FIELDS.get(name) == "retrieved_contexts" and isinstance(value, (list, tuple)):
-            identified[name] = [_with_id(item, id_key, name) for item in value]
-    return identified
-
-
-def _with_id(item: Any, id_key: IdKey, field: str) -> Any:
-    try:
-        own_id = id_at(item, id_key)
-    except ValueError as error:
-        raise InputError(f"{field}: {error}", field=field) from None
-    if isinstance(item, Mapping):
-        return {**item, "id": own_id}
-    return {"text": item, "id": own_id} if isinstance(item, str) else item
+    listed = {
+        name: contexts_of(value, id_key=id_key)
+        for name, value in cells.items()
+        if FIELDS.get(name) == "retrieved_contexts" and isinstance(value, (list, tuple))
+    }
+    return {**cells, **listed}
 
 
 def as_mapping(row: object) -> Mapping[Any, Any]:

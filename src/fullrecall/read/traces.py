@@ -54,61 +54,14 @@ def from_spans(
     return in_file(file, samples_of_spans(rows_of_file(file, kind), reading))
 
 
-class Joined:
-    """An iterator over samples with references.
+class Joined(list[Sample]):
+    """Samples with references.
 
     `left_out` counts the samples that had none, `unasked` those of them without a question.
     """
 
-    def __init__(self, samples: Iterable[Sample], references: Iterable[Sample]) -> None:
-        self.left_out = 0
-        self.unasked = 0
-        self._samples = self._joined(samples, list(references))
-
-    def __iter__(self) -> Iterator[Sample]:
-        return self
-
-    def __next__(self) -> Sample:
-        return next(self._samples)
-
-    def _joined(self, samples: Iterable[Sample], references: list[Sample]) -> Iterator[Sample]:
-        by_id = _by_id(references)
-        by_question: dict[str, list[int]] = {}
-        for number, reference in enumerate(references):
-            if reference.user_input is not None:
-                by_question.setdefault(_folded(reference.user_input), []).append(number)
-        met: set[int] = set()
-        for sample in samples:
-            question = sample.user_input
-            position = by_id.get(sample.id)
-            if position is None and question is not None:
-                positions = by_question.get(_folded(question), [])
-                if len(positions) > 1:
-                    raise InputError(
-                        f"{len(positions)} references ask {shown(question)}: name the sample's id "
-                        "in the trace, in the span attribute fullrecall.sample_id",
-                        field="user_input",
-                    )
-                position = positions[0] if positions else None
-            if position is None:
-                self.left_out += 1
-                self.unasked += question is None
-            else:
-                met.add(position)
-                yield _merged(sample, references[position])
-        for unmet, reference in enumerate(references):
-            if unmet not in met:
-                yield reference.with_retrieval(Retrieval(error="no trace asks this question"))
-
-
-def _by_id(references: Iterable[Sample]) -> dict[str | None, int]:
-    """Return the positions of references by their IDs; raise `InputError` for an ID twice."""
-    positions: dict[str | None, int] = {}
-    for position, own_id in enumerate(reference.id for reference in references):
-        if own_id is not None and positions.setdefault(own_id, position) != position:
-            problem = f"two references have the id {own_id!r}: keep one"
-            raise InputError(problem, line=position + 1, field="id")
-    return positions
+    left_out = 0
+    unasked = 0
 
 
 def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> Joined:
@@ -117,10 +70,48 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     A sample takes the references of the same ID, else of the same question, white space aside.
     Several samples may take the same: they are one group, since they are not independent.
     References that no sample takes follow at the end, unscored. Samples without references are
-    left out; `left_out` of the iterator counts them, `unasked` those without a question. Raises
+    left out; `left_out` of the list counts them, `unasked` those without a question. Raises
     `InputError` for two references of one ID, and for a question that two references ask.
     """
-    return Joined(samples, references)
+    joined = Joined()
+    listed = list(references)
+    by_id: dict[str | None, list[Sample]] = {}
+    by_question: dict[str | None, list[Sample]] = {}
+    for number, reference in enumerate(listed, start=1):
+        if len(_noted(by_id, reference.id, reference)) > 1:
+            problem = f"two references have the id {reference.id!r}: keep one"
+            raise InputError(problem, line=number, field="id")
+        _noted(by_question, _folded(reference.user_input), reference)
+    met: set[int] = set()
+    for sample in samples:
+        question = _folded(sample.user_input)
+        same = by_id.get(sample.id) or by_question.get(question, [])
+        if len(same) > 1:
+            raise InputError(
+                f"{len(same)} references ask {shown(question)}: name the sample's id "
+                "in the trace, in the span attribute fullrecall.sample_id",
+                field="user_input",
+            )
+        if same:
+            met.add(id(same[0]))
+            joined.append(_merged(sample, same[0]))
+        else:
+            joined.left_out += 1
+            joined.unasked += question is None
+    lost = Retrieval(error="no trace asks this question")
+    joined += [each.with_retrieval(lost) for each in listed if id(each) not in met]
+    return joined
+
+
+def _noted(
+    references: dict[str | None, list[Sample]], key: str | None, reference: Sample
+) -> list[Sample]:
+    """Note a reference under a key, and return all of this key; none without a key."""
+    if key is None:
+        return []
+    same = references.setdefault(key, [])
+    same.append(reference)
+    return same
 
 
 _RETRIEVED = ("retrieved_contexts", "retrieved_context_ids", "retrieval", "response")
@@ -138,8 +129,8 @@ def _merged(sample: Sample, reference: Sample) -> Sample:
     return Sample(**fields)
 
 
-def _folded(question: str) -> str:
-    return " ".join(question.split())
+def _folded(question: str | None) -> str | None:
+    return None if question is None else " ".join(question.split())
 
 
 def samples_of_spans(rows: NumberedRows, reading: Reading) -> Iterator[Sample]:

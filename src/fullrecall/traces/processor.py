@@ -66,14 +66,6 @@ class RetrievalProcessor(SpanProcessor):
         if capture is not None:
             capture.ended(step_of(of_sdk(span), self._reading.id_key))
 
-    def shutdown(self) -> None:
-        """Let go of the spans that go on still."""
-        self._captures.clear()
-
-    def force_flush(self, timeout_millis: int = 30_000) -> bool:  # noqa: ARG002
-        """Return True: nothing waits here."""
-        return True
-
     @contextmanager
     def capture(self) -> Iterator[Capture]:
         """Record what is retrieved within the block, in its thread and in what it calls.

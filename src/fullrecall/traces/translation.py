@@ -194,18 +194,16 @@ class _Translation:
 
     def _documents(self, prefix: str) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is not whole."""
+        if self._span.dropped:
+            self._problem = self._dropped()
+            return None
         single, problem = _single_documents(self._span, prefix)
-        copies = None if self._span.dropped or problem else single
-        written = self._written(single)
+        copies = None if problem else single
+        written = self._written()
         if written is not None and (copies is None or len(written) == len(copies)):
             # One attribute has the whole list, with the IDs that the others lack.
             copies = _completed(written, copies)
-        elif self._span.dropped:
-            self._problem = self._dropped()
-        elif copies is None and REDACTED in (
-            self._raw_output,
-            self._span.attributes.get(prefix),
-        ):
+        elif copies is None and REDACTED in (self._raw_output, self._span.attributes.get(prefix)):
             self._problem = _HIDDEN
         else:
             self._problem = self._cut(copies) if copies else problem
@@ -213,13 +211,13 @@ class _Translation:
             self._problem = _HIDDEN
         return None if self._problem else copies
 
-    def _written(self, single: Sequence[DocumentCopy] | None) -> tuple[DocumentCopy, ...] | None:
+    def _written(self) -> tuple[DocumentCopy, ...] | None:
         """Return the documents that one value holds; None for what is not beyond doubt a list."""
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if value is None:
             value = self._output
-        if isinstance(value, Mapping) and isinstance(value.get("documents"), list):
-            value = value["documents"]
+        if isinstance(value, Mapping):
+            value = value.get("documents")
         if not isinstance(value, list):
             return None
         if all(map(_is_document, value)):
@@ -227,12 +225,7 @@ class _Translation:
         reader = DocumentReader()
         references = [reader.document(each) if isinstance(each, str) else None for each in value]
         copies = tuple(copy for copy in references if copy is not None)
-        left = [copy.id for copy in single or ()]
-        # Of some documents the texts were dropped: rather none, a missing one would be missed.
-        is_whole = None not in references and left == [
-            c.id for c in copies[len(copies) - len(left) :]
-        ]
-        return copies if is_whole else None
+        return copies if len(copies) == len(value) else None
 
     def _dropped(self) -> str:
         return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"
