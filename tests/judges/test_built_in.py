@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 
 import pytest
 
@@ -52,12 +51,8 @@ def test_the_default_judge_is_the_built_in_one() -> None:
 
 
 def test_it_says_how_well_it_agrees() -> None:
-    """Its `repr` carries the balanced accuracy that was measured against human labels."""
-    judge = LexicalJudge()
-    assert 0.6 < judge.agreement < 0.8
-    shown = re.search(r"agreement with humans=(\d\.\d\d)", repr(judge))
-    assert shown is not None
-    assert float(shown[1]) == pytest.approx(judge.agreement, abs=0.0051)
+    """It carries the balanced accuracy that was measured against human labels."""
+    assert 0.6 < LexicalJudge().agreement < 0.8
 
 
 def test_the_threshold_is_the_users() -> None:

@@ -17,7 +17,7 @@ from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judges.cross_encoder import CrossEncoderJudge
 from fullrecall.judges.falsification import falsified
 from fullrecall.judges.flow import run
-from fullrecall.judges.pair_scorers import Head, Logits, Scored, head_of
+from fullrecall.judges.pair_scorers import Logits, support_of, support_output
 from fullrecall.measures import Recall
 from fullrecall.result import Status
 
@@ -79,16 +79,6 @@ def test_two_contexts_together(tmp_path: Path) -> None:
     assert [citation.context for citation in verdict.citations] == [0, 2]
 
 
-def test_contradiction_is_told_where_the_model_tells_it(judge: CrossEncoderJudge) -> None:
-    """Of three labels contradiction is one; a model of one score only tells support."""
-    claim, contexts = FACTS[0]
-    other = next(c for c, _ in FACTS[5:] if not set(c.split()) & set(contexts[0].split()) - {"in"})
-    (verdict,), _ = run(judge.attribute([other], contexts))
-    assert verdict.label == "contradicted"
-    assert verdict.citations
-    assert run(judge.attribute([claim], contexts))[0][0].label == "supported"
-
-
 @pytest.mark.parametrize(
     ("labels", "spread"),
     [
@@ -126,23 +116,23 @@ def probed(*columns: float) -> Logits:
 
 
 @pytest.mark.parametrize(
-    ("labels", "head"),
+    ("labels", "support"),
     [
-        ({"0": "LABEL_0"}, Head(1)),
-        ({"0": "LABEL_0", "1": "LABEL_1"}, Head(1)),
-        ({"0": "entailment", "1": "not_entailment"}, Head(0)),
-        ({"0": "hallucinated", "1": "consistent"}, Head(1)),
-        ({"0": "unsupported", "1": "supported"}, Head(1)),
-        ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, Head(0, 2)),
-        ({"0": "contradiction", "1": "entailment", "2": "neutral"}, Head(1, 0)),
-        ({"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"}, Head(0, 1)),
+        ({"0": "LABEL_0"}, 1),
+        ({"0": "LABEL_0", "1": "LABEL_1"}, 1),
+        ({"0": "entailment", "1": "not_entailment"}, 0),
+        ({"0": "hallucinated", "1": "consistent"}, 1),
+        ({"0": "unsupported", "1": "supported"}, 1),
+        ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, 0),
+        ({"0": "contradiction", "1": "entailment", "2": "neutral"}, 1),
+        ({"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"}, 0),
     ],
 )
-def test_labels_are_read_from_the_config(labels: dict[str, str], head: Head) -> None:
+def test_labels_are_read_from_the_config(labels: dict[str, str], support: int) -> None:
     """The names that models of this kind have, where the probes agree."""
-    support = head.support if len(labels) > 1 else 0
-    columns = [1.0 if index == support else 0.0 for index in range(len(labels))]
-    assert head_of({"id2label": labels}, "m", probed(*columns)) == head
+    own = support if len(labels) > 1 else 0
+    columns = [1.0 if index == own else 0.0 for index in range(len(labels))]
+    assert support_output({"id2label": labels}, "m", probed(*columns)) == support
 
 
 @pytest.mark.parametrize(
@@ -200,9 +190,9 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_scores_are_shares() -> None:
     """The softmax of three logits, the sigmoid of one; extremes overflow nothing."""
-    assert Head(0, 2).read([1000.0, 0.0, -1000.0]) == Scored(1.0, 0.0)
-    assert Head(1).read([0.0]) == Scored(0.5, 0.0)
-    assert Head(1).read([-1e9]).support == pytest.approx(0.0)
+    assert support_of([1000.0, 0.0, -1000.0], 0) == 1.0
+    assert support_of([0.0], 1) == 0.5
+    assert support_of([-1e9], 1) == pytest.approx(0.0)
 
 
 def test_a_long_context_is_read_in_windows(trained: Path) -> None:

@@ -70,38 +70,6 @@ class TestWindows:
         assert "".join(sent) == text
         assert all(part.endswith((" ", "word399")) for part in sent)
 
-    def test_two_halves_in_two_windows_are_judged_once_more(self) -> None:
-        """Row: partial support in two windows is judged once more over the cited passages."""
-        halves = ["France is in Western Europe.", "Its capital is Paris."]
-        text = f"{halves[0]} {'hay ' * 200}{halves[1]}"
-        claim = "France is in Western Europe and its capital is Paris."
-
-        def script(request: ChatRequest) -> str:
-            shown = request.messages[1].content
-            there = [half for half in halves if half in shown]
-            label = ("not_supported", "partial", "supported")[len(there)]
-            lines = [line.partition(" ") for line in shown.partition("claims:")[0].splitlines()]
-            cited = [
-                {"context": int(number), "quote": half}
-                for half in there
-                for number, _, line in lines
-                if half in line
-            ]
-            return reply({**verdict(1, label), "citations": cited})
-
-        for window in (60_000, 500):
-            model = ScriptedChatModel(script)
-            result = ClaimRecall(judge=LLMJudge(model, window=window)).score(
-                retrieved_contexts=[text], reference_claims=[claim]
-            )
-            assert (result.score, result.findings[0].rank) == (1.0, 1)
-        model = ScriptedChatModel(script)
-        apart = [halves[0] + " hay" * 100, "hay " * 100, halves[1] + " hay" * 100]
-        result = ClaimRecall(judge=LLMJudge(model, window=500)).score(
-            retrieved_contexts=apart, reference_claims=[claim]
-        )
-        assert (result.score, result.findings[0].rank) == (1.0, 3)
-
     def test_many_claims_are_asked_in_parts(self) -> None:
         """At most `claims_per_call` claims go into one request."""
         model = ScriptedChatModel(

@@ -13,14 +13,10 @@ from fullrecall.judges.sentences import sentences
 
 
 class Best(NamedTuple):
-    """The stretch of a context that supports a claim most: how far, in [0, 1], and its words.
-
-    `contradiction` is of whichever stretch contradicts it most.
-    """
+    """The stretch of a context that supports a claim most: how far, in [0, 1], and its words."""
 
     support: float = 0.0
     quote: str = ""
-    contradiction: float = 0.0
 
 
 class Judged(NamedTuple):
@@ -49,8 +45,7 @@ class Judged(NamedTuple):
             return Verdict("supported", cited(enough))
         if self.together >= threshold:
             return Verdict("supported", cited(self.pair), together=True)
-        denied = [index for index, best in enumerate(self.alone) if best.contradiction >= threshold]
-        return Verdict("contradicted" if denied else "not_supported", cited(denied))
+        return Verdict("not_supported")
 
 
 def helping(facts: Sequence[Sequence[Best]], count: int, threshold: float) -> list[Verdict]:

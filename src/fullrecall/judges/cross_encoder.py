@@ -17,7 +17,7 @@ from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.claim_judge import Best, ClaimJudge, Judged, helping
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Ask, Flow, Verdict
-from fullrecall.judges.pair_scorers import PairModel, Scored, load
+from fullrecall.judges.pair_scorers import PairModel, load
 from fullrecall.judges.sentences import located_parts
 from fullrecall.models.chat import ChatRequest, Message
 from fullrecall.parameters import check_k
@@ -82,8 +82,8 @@ class CrossEncoderJudge(ClaimJudge):
                 for number, pair in pair_of.items()
             ]
         )
-        for (number, pair), scored in zip(pair_of.items(), scores, strict=True):
-            judged[number] = Judged(judged[number].alone, pair, scored.support)
+        for (number, pair), together in zip(pair_of.items(), scores, strict=True):
+            judged[number] = Judged(judged[number].alone, pair, together)
         return judged
 
     def _alone(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[list[list[Best]]]:
@@ -98,30 +98,25 @@ class CrossEncoderJudge(ClaimJudge):
         for _ in targets:
             best = [Best()] * len(contexts)
             for index, text in windows:
-                best[index] = _better(best[index], next(scores), text)
+                support = next(scores)
+                if not best[index].quote or support > best[index].support:
+                    best[index] = Best(support, text)
             best_of.append(best)
         return best_of
 
-    def _ask(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[Scored]]:
+    def _ask(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[float]]:
         if not pairs:
             return []
-        request = ChatRequest((Message("user", json.dumps(pairs)),), schema_name="pairs")
+        request = ChatRequest((Message("user", json.dumps(pairs)),), schema_name="support")
         (completion,) = yield [Ask(self._pairs, request)]
         if completion.failure is not None:
             raise JudgeError(f"the cross-encoder failed: {completion.problem}")
-        return [Scored(*scores) for scores in json.loads(completion.text)]
+        scores: list[float] = json.loads(completion.text)
+        return scores
 
     @property
     def _pairs(self) -> PairModel:
         return load(self.model, self.batch_size, self.max_length)
-
-
-def _better(best: Best, scored: Scored, text: str) -> Best:
-    """Return the best window of a context, another one considered."""
-    contradiction = max(best.contradiction, scored.contradiction)
-    if not best.quote or scored.support > best.support:
-        return Best(scored.support, text, contradiction)
-    return best._replace(contradiction=contradiction)
 
 
 def _best_two(alone: Sequence[Best]) -> tuple[int, ...]:

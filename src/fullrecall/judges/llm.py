@@ -16,7 +16,7 @@ from fullrecall.judges.hints import seems_to_instruct, without_hints
 from fullrecall.judges.judge import Ask, Flow, Kind, Relation, Verdict
 from fullrecall.judges.prompts import RELATIONS, Prompts
 from fullrecall.judges.replies import text_items
-from fullrecall.judges.reviews import Reviews, verified
+from fullrecall.judges.reviews import rejudged, verified
 from fullrecall.judges.verdicts import merged
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 
@@ -38,7 +38,7 @@ class LLMJudge:
 
     - `claims_per_call`: targets in one request; more are asked in several.
     - `window`: characters of contexts in one request; more are judged window by window, and any
-      window supports. What two windows support in part is judged once more over what they cite.
+      window supports. What two windows support in part stays partial.
     - `reasks`: how often targets without a valid verdict are asked for again, with what was
       wrong. What is still wrong then is unscored.
     - `prompts`: the instructions, to reword or translate.
@@ -183,11 +183,9 @@ class LLMJudge:
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
-        reviews = Reviews(replace(matter, window=heeded), exchange)
         if relation == "claim" and len(contexts) > 1:
-            verdicts |= yield from reviews.denied(verdicts, self.window)
-        if len(by_window) > 1:
-            verdicts |= yield from reviews.in_parts(verdicts)
+            heeding = replace(matter, window=heeded)
+            verdicts |= yield from rejudged(verdicts, heeding, exchange, self.window)
         judged = list(verdicts.values())
         if self.verify == "rules":
             return judged

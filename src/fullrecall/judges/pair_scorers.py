@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.models.chat import ChatRequest, Completion
@@ -33,36 +33,6 @@ _CLEAR = 0.1
 _OPPOSITE = -0.3
 """Below this, a model says the opposite of its labels: what is less may be chance."""
 _READ = frozenset({"input_ids", "attention_mask", "token_type_ids"})
-
-
-class Scored(NamedTuple):
-    """How far a passage supports a claim, and contradicts it, each in [0, 1].
-
-    Contradiction is 0 from a model that only tells support.
-    """
-
-    support: float
-    contradiction: float
-
-
-class Head(NamedTuple):
-    """What a model's outputs mean: which of them is what.
-
-    A single output x is read as two, 0 and x: 1 as `support` says that it speaks for the claim,
-    0 that it speaks against it.
-    """
-
-    support: int
-    contradiction: int | None = None
-
-    def read(self, logits: Sequence[float]) -> Scored:
-        """Return the score that one row of logits gives."""
-        outputs = logits if len(logits) > 1 else (0.0, *logits)
-        highest = max(outputs)
-        powers = [math.exp(logit - highest) for logit in outputs]
-        shares = [power / sum(powers) for power in powers]
-        denied = 0.0 if self.contradiction is None else shares[self.contradiction]
-        return Scored(shares[self.support], denied)
 
 
 Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[float]]]
@@ -105,7 +75,7 @@ class PairModel:
             )
         outputs = [entry.name for entry in self._session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
-        self._head = head_of(config, str(folder), self._logits)
+        self._support = support_output(config, str(folder), self._logits)
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the scores of a request's pairs, as JSON.
@@ -114,13 +84,13 @@ class PairModel:
         """
         pairs = [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
         distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
-        scores_of: dict[tuple[str, str], list[float]] = {}
+        score_of: dict[tuple[str, str], float] = {}
         with self._lock:
             for start in range(0, len(distinct), self._batch_size):
                 batch = distinct[start : start + self._batch_size]
                 for pair, row in zip(batch, self._logits(batch), strict=True):
-                    scores_of[pair] = [round(score, _DIGITS) for score in self._head.read(row)]
-        return Completion(json.dumps([scores_of[pair] for pair in pairs]))
+                    score_of[pair] = round(support_of(row, self._support), _DIGITS)
+        return Completion(json.dumps([score_of[pair] for pair in pairs]))
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the same, computed away from the event loop."""
@@ -164,8 +134,20 @@ def load(model: str, batch_size: int, max_length: int) -> PairModel:
     return PairModel(folder, graph, batch_size, max_length)
 
 
-def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
-    """Return what a model's outputs mean: by the labels in its config, proved by probe sentences.
+def support_of(logits: Sequence[float], support: int) -> float:
+    """Return how far a passage supports a claim, in [0, 1], by the logits of a pair.
+
+    `support` is the output that speaks for the claim. A single output x is read as two, 0 and x:
+    1 says that x speaks for the claim, 0 that it speaks against it.
+    """
+    outputs = logits if len(logits) > 1 else (0.0, *logits)
+    highest = max(outputs)
+    powers = [math.exp(logit - highest) for logit in outputs]
+    return powers[support] / sum(powers)
+
+
+def support_output(config: Mapping[str, Any], where: str, logits: Logits) -> int:
+    """Return the output that means support: by the labels in a config, proved by probe sentences.
 
     transformers writes no labels for a model of two outputs with default names: then the probes
     alone decide. Raises `ParameterError` where labels and outputs differ in number, where the
@@ -174,9 +156,9 @@ def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
     others = [*_PROBES[1:], _PROBES[0]]
     rows = logits([*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)])
 
-    def margin(head: Head) -> float:
+    def margin(output: int) -> float:
         """Return how much more support sentences have from themselves than from others."""
-        support = [head.read(row).support for row in rows]
+        support = [support_of(row, output) for row in rows]
         half = len(_PROBES)
         return (sum(support[:half]) - sum(support[half:])) / half
 
@@ -184,10 +166,10 @@ def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
     named = {int(index): str(name).lower() for index, name in config.get("id2label", {}).items()}
     labeled = _named(named, width)
     # Of more than two outputs the probes do not tell which is what.
-    unlabeled = [Head(1), Head(0)] if width <= 2 else []  # noqa: PLR2004
-    heads = [labeled] if labeled else unlabeled
-    best = max(heads if len(named) in (0, width) else [], key=margin, default=None)
-    least = _OPPOSITE if labeled else _CLEAR if width > 1 else -1.0
+    unlabeled = [1, 0] if width <= 2 else []  # noqa: PLR2004
+    outputs = unlabeled if labeled is None else [labeled]
+    best = max(outputs if len(named) in (0, width) else [], key=margin, default=None)
+    least = _OPPOSITE if labeled is not None else _CLEAR if width > 1 else -1.0
     if best is None or margin(best) < least:
         shown = ", ".join(named.values()) or "no names"
         raise ParameterError(
@@ -197,16 +179,13 @@ def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
     return best
 
 
-def _named(labels: Mapping[int, str], width: int) -> Head | None:
-    """Return what the labels say; None where they do not say which of them is support."""
+def _named(labels: Mapping[int, str], width: int) -> int | None:
+    """Return the output that the labels call support; None where they do not say which it is."""
     denies = [index for index, name in labels.items() if _DENIES.search(name)]
     supports = [i for i, name in labels.items() if i not in denies and _SUPPORTS.search(name)]
     if width == 1:
-        return Head(0 if denies else 1) if denies or supports else None
-    if len(supports) != 1:
-        return None
-    opposed = (n for n in denies if re.search("contradict|refut", labels[n]))
-    return Head(supports[0], next(opposed, None))
+        return (0 if denies else 1) if denies or supports else None
+    return supports[0] if len(supports) == 1 else None
 
 
 @contextmanager

@@ -19,14 +19,11 @@ _BLANK = re.compile(r"\s++")
 _FENCE = re.compile(r"```\w*+\s*+")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
-_TRAILING_COMMA = re.compile(r",\s*[\]}]")
-_KEPT = re.compile(r"""(?:[^",]++|"(?:[^"\\]++|\\.)*+"?|\\|,(?!\s*[\]}]))++""", re.DOTALL)
-"""What stands between trailing commas: strings, whole or cut off, other commas, the rest."""
+_STRING_OR_COMMA = re.compile(r"""("(?:[^"\\]++|\\.)*+"?)|,(?=\s*+[\]}])""", re.DOTALL)
+"""A string, whole or cut off, or a comma before a closing bracket, which JSON does not allow."""
 _CLOSING = {
     name: re.compile(f"</{name}>", re.IGNORECASE) for name in ("think", "thinking", "reasoning")
 }
-_MOST_COMMAS = 5_000
-"""Trailing commas that are taken out of a reply; one with more was made to take time."""
 _READINGS = 5
 """How often the length of a reply is read in search of answers, all attempts together."""
 _SPARE = 500_000
@@ -149,7 +146,7 @@ def _values(text: str) -> Iterator[Any]:
     Time is linear in the length of the text, whatever stands in it: every attempt is paid from a
     budget of some readings of the whole.
     """
-    text = _without_trailing_commas(text)
+    text = _STRING_OR_COMMA.sub(lambda found: found[1] or "", text)
     budget = _READINGS * len(text) + _SPARE
     position = 0
     while budget > 0 and (opened := _OPENING.search(text, position)):
@@ -182,15 +179,3 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
-
-
-def _without_trailing_commas(text: str) -> str:
-    """Return `text` without commas before a closing bracket; strings stay as they are."""
-    if _TRAILING_COMMA.search(text) is None:
-        return text
-    kept: list[str] = []
-    end = 0
-    for piece in islice(_KEPT.finditer(text), _MOST_COMMAS):
-        kept.append(piece[0])
-        end = piece.end()
-    return "".join(kept) + text[end:]

@@ -1,9 +1,8 @@
-"""Verdicts that are judged once more: denied truth, support in parts, and quotes by themselves.
+"""Verdicts that are judged once more: denied truth, and quotes by themselves.
 
 A verdict that denies what stands in a context in so many words is contested, whatever moved it:
-that claim is judged again, context by context. What several windows support in part is judged
-over the passages that they cite. And with `verify="model"` each quote that earns credit is shown
-to the model beside its claim, in a request that holds no context.
+that claim is judged again, context by context. And with `verify="model"` each quote that earns
+credit is shown to the model beside its claim, in a request that holds no context.
 """
 
 from __future__ import annotations
@@ -11,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
 
 from fullrecall.judges.bearing import Quotes, stating
-from fullrecall.judges.evidence import locate
 from fullrecall.judges.exchange import Exchange, Matter, windows
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.judge import Flow, Verdict
@@ -25,75 +22,37 @@ DENIED = "denied beside the other contexts, supported by one alone"
 
 _DENIES = ("not_supported", "contradicted", "partial")
 _MOST_ALONE = 3  # contexts by which a contested claim is judged, those that state it first
-_AROUND = 300  # characters shown on either side of a cited quote
 _LONGEST_QUOTE = 1_000  # characters of a quote that are shown by themselves
 
 
-class Reviews(NamedTuple):
-    """What one judging was about, over all contexts, and how the model is asked."""
+def rejudged(
+    verdicts: Mapping[int, Verdict], matter: Matter, exchange: Exchange, size: int
+) -> Flow[dict[int, Verdict]]:
+    """Judge again, context by context, the claims denied, if in part, that a context states.
 
-    matter: Matter
-    exchange: Exchange
+    Of a context at most `size` characters are shown. Returns the verdicts that change.
+    """
+    contexts = matter.window
+    lowered = {n: text.lower() for n, text in contexts.items()}
+    pairs = [
+        (number, n)
+        for number, verdict in verdicts.items()
+        if verdict.label in _DENIES
+        for n in islice(stating(matter.targets[number], contexts, lowered), _MOST_ALONE)
+    ]
 
-    def denied(self, verdicts: Mapping[int, Verdict], size: int) -> Flow[dict[int, Verdict]]:
-        """Judge again, context by context, the claims denied, if in part, that a context states.
+    def alone(number: int, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
+        target = {number: matter.targets[number]}
+        return exchange.verdicts(replace(matter, targets=target, window=window))
 
-        Of a context at most `size` characters are shown.
-        """
-        contexts = self.matter.window
-        lowered = {n: text.lower() for n, text in contexts.items()}
-        pairs = [
-            (number, n)
-            for number, verdict in verdicts.items()
-            if verdict.label in _DENIES
-            for n in islice(stating(self.matter.targets[number], contexts, lowered), _MOST_ALONE)
-        ]
-        judged = yield from side_by_side(
-            [self._alone(number, windows({n: contexts[n]}, size)[0]) for number, n in pairs]
-        )
-        settled: dict[int, list[Verdict]] = {}
-        for (number, _), verdict in zip(pairs, judged, strict=True):
-            if verdict[number].helps and verdict[number].label != verdicts[number].label:
-                settled.setdefault(number, []).append(verdict[number])
-        return {n: replace(merged(helping), contested=DENIED) for n, helping in settled.items()}
-
-    def in_parts(self, verdicts: Mapping[int, Verdict]) -> Flow[dict[int, Verdict]]:
-        """Judge again, over the passages cited, what several windows support in part."""
-        shown_for = {
-            number: passages
-            for number, verdict in verdicts.items()
-            if verdict.label == "partial" and verdict.others
-            if (passages := _passages(verdict, self.matter.window))
-        }
-        judged = yield from side_by_side([self._alone(n, shown) for n, shown in shown_for.items()])
-        return {
-            number: replace(
-                verdict[number],
-                together=len({index for index, _ in verdict[number].citations}) > 1,
-                contested=verdicts[number].contested,
-            )
-            for number, verdict in zip(shown_for, judged, strict=True)
-            if verdict[number].label == "supported"
-        }
-
-    def _alone(self, number: int, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
-        target = {number: self.matter.targets[number]}
-        return self.exchange.verdicts(replace(self.matter, targets=target, window=window))
-
-
-def _passages(verdict: Verdict, contexts: Mapping[int, str]) -> dict[int, str]:
-    """Return what stands around each quote, by the number of its context."""
-    shown: dict[int, list[tuple[int, int]]] = {}
-    for index, quote in [c for each in (verdict, *verdict.others) for c in each.citations]:
-        text = contexts.get(index + 1, "")
-        location = locate(quote, text)
-        if location is not None:
-            span = (max(0, location.start - _AROUND), min(len(text), location.end + _AROUND))
-            shown.setdefault(index + 1, []).append(span)
-    return {
-        number: " […] ".join(contexts[number][start:end] for start, end in sorted(spans))
-        for number, spans in sorted(shown.items())
-    }
+    judged = yield from side_by_side(
+        [alone(number, windows({n: contexts[n]}, size)[0]) for number, n in pairs]
+    )
+    settled: dict[int, list[Verdict]] = {}
+    for (number, _), verdict in zip(pairs, judged, strict=True):
+        if verdict[number].helps and verdict[number].label != verdicts[number].label:
+            settled.setdefault(number, []).append(verdict[number])
+    return {n: replace(merged(helping), contested=DENIED) for n, helping in settled.items()}
 
 
 def verified(

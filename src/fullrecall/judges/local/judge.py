@@ -68,11 +68,6 @@ class LexicalJudge(ClaimJudge):
     def _least(self) -> float:
         return float(weights()["threshold"]) if self.threshold is None else self.threshold
 
-    def __repr__(self) -> str:
-        return (
-            f"LexicalJudge(threshold={self._least:.3f}, agreement with humans={self.agreement:.2f})"
-        )
-
     def _judged(self, targets: Sequence[str], contexts: Sequence[str]) -> Flow[Sequence[Judged]]:
         yield from ()
         return [judged(target, contexts, threshold=self._least) for target in targets]

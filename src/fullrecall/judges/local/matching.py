@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fullrecall.judges.local.passages import PREFIX, Passage
-from fullrecall.judges.words.tokens import Word, alike
+from fullrecall.judges.local.passages import Passage
+from fullrecall.judges.words.tokens import SHARED_PREFIX, Word, alike
 
 _ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
 _PLACES_EXACT = 48  # of one word in one context; more tell nothing new
@@ -101,10 +101,10 @@ def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
         yield from ((position, 1.0) for position in exact[:_PLACES_EXACT])
         return
     if not word.is_number:
-        for other in passage.beginnings.get(word.key[:PREFIX], ()):
-            if alike(word.key, other):
-                for position in passage.places[other][:_PLACES_ALIKE]:
-                    yield position, _ALIKE_CREDIT
+        beginning = word.key[:SHARED_PREFIX]
+        for other, positions in passage.places.items():
+            if other.startswith(beginning) and alike(word.key, other):
+                yield from ((position, _ALIKE_CREDIT) for position in positions[:_PLACES_ALIKE])
 
 
 def _best_window(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from fullrecall.caches import remembered
@@ -16,7 +19,6 @@ _BOUNDARY = re.compile(
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
 )
 _LONGEST_SENTENCE = 60  # words; a longer stretch without a stop (a table, a list) is cut
-PREFIX = 5  # letters by which words that begin alike are looked up
 
 
 class Passage(NamedTuple):
@@ -26,8 +28,7 @@ class Passage(NamedTuple):
     words: tuple[Word, ...]
     sentence_of: tuple[int, ...]  # for each word
     sentences: tuple[tuple[int, int], ...]  # of each sentence: first word, past its last word
-    places: dict[str, tuple[int, ...]]  # key to word positions
-    beginnings: dict[str, tuple[str, ...]]  # first letters to the longer keys that have them
+    places: Mapping[str, Sequence[int]]  # key to word positions
 
     def sentence(self, number: int) -> str:
         """Return a sentence's text, without what follows its last word."""
@@ -40,33 +41,15 @@ def read_passage(text: str) -> Passage:
     """Return a text, read."""
     words = tuple(read_words(text))
     cuts = [match.end() for match in _BOUNDARY.finditer(text)]
-    cuts.append(len(text) + 1)
-    sentences: list[tuple[int, int]] = []
+    firsts: list[int] = []  # of each sentence: its first word
     sentence_of: list[int] = []
-    cut = first = 0
-    for position, word in enumerate(words):
-        passed = False
-        while word.start >= cuts[cut]:
-            cut += 1
-            passed = True
-        if position > first and (passed or position - first >= _LONGEST_SENTENCE):
-            sentences.append((first, position))
-            first = position
-        sentence_of.append(len(sentences))
-    if words:
-        sentences.append((first, len(words)))
     positions_of: defaultdict[str, list[int]] = defaultdict(list)
+    passed = 0
     for position, word in enumerate(words):
+        passed, before = bisect_right(cuts, word.start, lo=passed), passed
+        if not firsts or passed > before or position - firsts[-1] >= _LONGEST_SENTENCE:
+            firsts.append(position)
+        sentence_of.append(len(firsts) - 1)
         positions_of[word.key].append(position)
-    beginnings: defaultdict[str, list[str]] = defaultdict(list)
-    for key in positions_of:
-        if len(key) >= PREFIX:
-            beginnings[key[:PREFIX]].append(key)
-    return Passage(
-        text,
-        words,
-        tuple(sentence_of),
-        tuple(sentences),
-        {key: tuple(positions) for key, positions in positions_of.items()},
-        {start: tuple(keys) for start, keys in beginnings.items()},
-    )
+    sentences = tuple(pairwise([*firsts, len(words)]))
+    return Passage(text, words, tuple(sentence_of), sentences, dict(positions_of))

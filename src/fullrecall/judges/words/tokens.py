@@ -40,7 +40,7 @@ _VOWELS = frozenset("aeiouy")
 _NUMBER_WEIGHT = 4.0
 _PAIR_WEIGHT = 2.5  # of two neighbouring characters in a script without spaces
 _SHORT = 3  # letters that a stem keeps
-_SHARED_PREFIX = 5
+SHARED_PREFIX = 5
 _SHARED_PART = 0.65
 
 
@@ -152,4 +152,4 @@ def alike(key: str, other: str) -> bool:
         if a != b:
             break
         shared += 1
-    return shared >= _SHARED_PREFIX and shared >= _SHARED_PART * longer
+    return shared >= SHARED_PREFIX and shared >= _SHARED_PART * longer
