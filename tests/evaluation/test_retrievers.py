@@ -20,8 +20,7 @@ from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample,
 from fullrecall.calls import Call
 from fullrecall.errors import InputError, Interrupted, ParameterError
 from fullrecall.retrieval import Retrieval
-from fullrecall.run.asker import Asker
-from fullrecall.run.retrievers import as_retriever
+from fullrecall.run.drivers import retrieved
 from fullrecall.testing import ScriptedChatModel
 
 Evaluate = Callable[..., Report]
@@ -288,8 +287,7 @@ def test_an_async_stream_of_samples_is_asked_too() -> None:
 def test_a_run_that_is_left_leaves_nothing_behind(*, asynchronous: bool) -> None:
     """A generator that is closed early ends its threads and its loop."""
     before = set(threading.enumerate())
-    asker = Asker(as_retriever(asearch if asynchronous else search), 4)
-    asked = asker.asked(questions(100))
+    asked = retrieved(questions(100), asearch if asynchronous else search, max_concurrency=4)
     next(asked)
     asked.close()
     deadline = time.monotonic() + 20

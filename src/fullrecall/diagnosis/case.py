@@ -14,7 +14,7 @@ from fullrecall.diagnosis.id_evidence import Alias, IdEvidence, retrieved
 from fullrecall.diagnosis.likeness import difference, duplicates, similarity
 from fullrecall.findings import Finding
 from fullrecall.result import Result, Status
-from fullrecall.run.asker import Inquiry
+from fullrecall.run.drivers import Inquiry
 from fullrecall.scorers.alignment import Overlap, covered, total
 from fullrecall.scorers.passages import Passage, label_of
 from fullrecall.scorers.scorer import Scorer

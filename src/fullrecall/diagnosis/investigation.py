@@ -24,7 +24,7 @@ from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.parameters import check_k
 from fullrecall.report.report import Report, check_report
 from fullrecall.result import Result, Status
-from fullrecall.run.asker import Inquiry
+from fullrecall.run.drivers import Inquiry
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.scorers.passages import Passage
 from fullrecall.scorers.scorer import Scorer

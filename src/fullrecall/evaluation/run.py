@@ -13,7 +13,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, get_args
@@ -26,7 +26,7 @@ from fullrecall.measures import Measure
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
 from fullrecall.results.origin import Origin
-from fullrecall.retrieval import View
+from fullrecall.retrieval import Retriever, View
 from fullrecall.run.interruption import interruptible
 from fullrecall.run.limits import LimitOptions, Limits
 from fullrecall.sample import Sample
@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 
     from fullrecall.read.documents import DocumentsLike
     from fullrecall.results.files.row_writer import Writer
-    from fullrecall.run.asker import Asker
-    from fullrecall.run.drivers import Run
     from fullrecall.run.progress import Meter, OnProgress
     from fullrecall.run.retrievers import RetrieverLike
+    from fullrecall.run.work import Run
     from fullrecall.table.part import Part
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
@@ -157,18 +156,19 @@ def evaluate(
     reading `samples`, `sink` or `on_progress` raises.
     """
     from fullrecall.evaluation.chunks import takes_chunks
-    from fullrecall.run.drivers import Run, rows_of
+    from fullrecall.run.drivers import rows_of
+    from fullrecall.run.work import Run
 
     chosen = _options(options)
     samples = _identified(samples, chosen)
-    run = Run(check_scorers(scorers), chosen)
-    run.corpus, run.view = corpus_index(chosen.corpus, samples), chosen.view
+    run = Run(check_scorers(scorers), chosen, view=chosen.view, retriever=_retriever(chosen))
+    run.corpus = corpus_index(chosen.corpus, samples)
     with interruptible() as run.interruption, _reporting(run, chosen, samples) as scored:
         if run.asks_nobody and chosen.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
         else:
-            with closing(_retrieved(samples, chosen, run)) as drawn:
-                for row in rows_of(drawn, run):
+            with closing(rows_of(as_samples(samples), run)) as rows:
+                for row in rows:
                     scored.add(row)
     return scored.report
 
@@ -224,19 +224,20 @@ async def aevaluate(
     `await model.aclose()` closes those of an `OpenAIChatModel`. A cancelled task ends the run;
     what a `store` has is kept.
     """
-    from fullrecall.run.drivers import Run, arows_of
+    from fullrecall.run.drivers import arows_of
+    from fullrecall.run.work import Run
 
     chosen = _options(options)
     samples = _identified(samples, chosen)
-    run = Run(check_scorers(scorers), chosen)
-    run.view = chosen.view
+    run = Run(check_scorers(scorers), chosen, view=chosen.view, retriever=_retriever(chosen))
     if chosen.corpus is not None:
         import asyncio
 
         run.corpus = await asyncio.to_thread(corpus_index, chosen.corpus, samples)
     with _reporting(run, chosen, samples) as scored:
-        async with _aretrieved(samples, chosen, run) as drawn:
-            async for row in arows_of(drawn, run):
+        drawn = _aas_samples(samples) if isinstance(samples, AsyncIterable) else as_samples(samples)
+        async with aclosing(arows_of(drawn, run)) as rows:
+            async for row in rows:
                 scored.add(row)
     return scored.report
 
@@ -258,34 +259,13 @@ _show_options(evaluate)
 _show_options(aevaluate)
 
 
-def _retrieved(samples: Iterable[SampleLike], chosen: Options, run: Run) -> Generator[Sample]:
-    """Return samples with what the retriever, if there is one, returns for each."""
-    drawn = as_samples(samples)
-    return drawn if chosen.retriever is None else _asker(chosen, run).asked(drawn)
-
-
-@asynccontextmanager
-async def _aretrieved(
-    samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
-    chosen: Options,
-    run: Run,
-) -> AsyncIterator[Iterable[Sample] | AsyncIterable[Sample]]:
-    """Yield the same as `_retrieved` returns, for an event loop."""
-    drawn = _aas_samples(samples) if isinstance(samples, AsyncIterable) else as_samples(samples)
+def _retriever(chosen: Options) -> Retriever | None:
+    """Return what is to be asked for each sample's retrieval, if anything is."""
     if chosen.retriever is None:
-        yield drawn
-        return
-    async with aclosing(_asker(chosen, run).aasked(drawn)) as drawn_samples:
-        yield drawn_samples
-
-
-def _asker(chosen: Options, run: Run) -> Asker:
-    from fullrecall.run.asker import Asker
+        return None
     from fullrecall.run.retrievers import as_retriever
 
-    retriever = as_retriever(chosen.retriever, id_key=chosen.id_key)
-    bounds = chosen.max_concurrency, chosen.timeout, run.seconds_left
-    return Asker(retriever, *bounds, run.interruption)
+    return as_retriever(chosen.retriever, id_key=chosen.id_key)
 
 
 async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Sample]:

@@ -8,35 +8,32 @@ from __future__ import annotations
 
 import contextvars
 import time
+from collections import deque
 from collections.abc import (
+    AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
     Awaitable,
     Callable,
+    Generator,
     Iterable,
     Iterator,
-    Sequence,
 )
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall.errors import RunStopped
-from fullrecall.run.budget import Spending, checked
-from fullrecall.run.interruption import Interruption
 from fullrecall.run.limits import Limits
-from fullrecall.run.work import Work, late, prepared
+from fullrecall.run.work import Run, Work
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
-    from fullrecall.corpus import CorpusIndex
-    from fullrecall.retrieval import View
+    from fullrecall.retrieval import Retrieval
     from fullrecall.run.engine import Engine
     from fullrecall.run.ledger import Ledger
-    from fullrecall.table.part import Part
+    from fullrecall.run.retrievers import RetrieverLike
 
 T = TypeVar("T")
 
@@ -46,61 +43,6 @@ _READING_SECONDS = 0.02
 
 _GRACE_SECONDS = 5.0
 """What a loop gets to end: something that blocks it ends with the program."""
-
-
-@dataclass
-class Run:
-    """One run: what is scored how, within which limits, and what it has spent."""
-
-    scorers: Sequence[Scorer]
-    limits: Limits = field(default_factory=Limits)
-    corpus: CorpusIndex | None = None
-    """What labels are held against: a score that depends on a stale one is not made."""
-    interruption: Interruption = field(default_factory=Interruption)
-    view: View = "contexts"
-    """Which list of each record is scored."""
-    count: Callable[[int, int, int], None] | None = None
-    """Shows that there are so many samples more, with so many scores and so many unscored."""
-
-    def __post_init__(self) -> None:
-        budget = checked(self.limits.budget, self.scorers)
-        if any(hasattr(scorer, "flow") for scorer in self.scorers):
-            from fullrecall.run.account import Account
-
-            self.account: Spending = Account(budget)
-        else:
-            self.account = Spending(budget)
-
-    def seconds_left(self) -> float | None:
-        """Return the seconds until the deadline, not below 0; None without one."""
-        if self.limits.deadline is None:
-            return None
-        return max(0.0, self.limits.deadline - self.account.seconds)
-
-    def counted(self, part: Part) -> None:
-        """Show that the samples of a part are scored."""
-        if self.count is not None:
-            from fullrecall.table.part import SCORED, UNSCORED
-
-            statuses = [part.columns(score).status for score in range(len(self.scorers))]
-            scored, unscored = (
-                sum(int((status == code).sum()) for status in statuses)
-                for code in (SCORED, UNSCORED)
-            )
-            self.count(len(part), scored, unscored)
-
-    @property
-    def asks_nobody(self) -> bool:
-        """Whether nothing can be sent, kept, or looked up."""
-        flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
-        return self.limits.store is None and not flows
-
-    def work(self, position: int, sample: Sample) -> Work:
-        """Return a sample prepared; one that comes after the deadline is not measured."""
-        sample = sample.in_view(self.view)
-        if self.seconds_left() == 0:
-            return late(position, sample, self.scorers)
-        return prepared(position, sample, self.scorers, self.corpus)
 
 
 class _Reader:
@@ -139,30 +81,25 @@ class _Reader:
         works: list[Work] = []
         while room > 0 and (drawn := self.draw()) is not None:
             works.append(run.work(*drawn))
-            room -= bool(works[-1].begun)
+            room -= works[-1].asks
             if time.monotonic() - began > _READING_SECONDS:
                 break
         return works
 
 
-def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
+def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
     """Yield each sample's row, in order.
 
     Raises `RunStopped` where a model answers nobody, `KeyboardInterrupt` where the run was asked
     to stop, and what `samples` raises: each after the rows of all samples that were read.
     """
-    reader = _Reader(samples)
-    if run.asks_nobody:
-        while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
-            yield run.work(*drawn).row(run.scorers)
-        _finish(run, reader.error)
-        return
     from fullrecall.run.address import opened
 
+    reader = _Reader(samples)
     with opened(run.limits.store) as ledger:
         while not run.interruption.is_asked and (drawn := reader.draw()) is not None:
             work = run.work(*drawn)
-            if work.begun:
+            if work.asks:
                 yield from _side_by_side(work, reader, run, ledger)
                 return
             yield work.row(run.scorers)
@@ -195,7 +132,7 @@ def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger | None)
 
 async def arows_of(
     samples: Iterable[Sample] | AsyncIterable[Sample], run: Run
-) -> AsyncIterator[Row]:
+) -> AsyncGenerator[Row]:
     """Yield each sample's row, in order, in a running event loop that is never blocked.
 
     What computes, and what reads an iterable, does so in one thread beside the loop. Connections
@@ -266,7 +203,7 @@ async def _engine(
         account = Account(account.budget)
     account.share(ledger)
     door = Door(run.limits, ledger, account, run.seconds_left)
-    return Engine(run.scorers, door, run.limits.max_concurrency, compute)
+    return Engine(run, door, compute)
 
 
 def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:
@@ -277,3 +214,46 @@ def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> No
         raise RunStopped(stopped)
     if error is not None:
         raise error
+
+
+def retrieved(
+    samples: Iterable[Sample],
+    retriever: RetrieverLike,
+    k: int | None = None,
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,
+) -> Generator[Sample]:
+    """Yield samples, in order, with what a retriever returns for each, within these `Limits`."""
+    from fullrecall.run.retrievers import as_retriever
+
+    limits = Limits(max_concurrency=max_concurrency, timeout=timeout)
+    run = Run((), limits, retriever=as_retriever(retriever, k=k))
+    with closing(rows_of(samples, run)) as rows:
+        for row in rows:
+            yield row.sample
+
+
+class Inquiry:
+    """Asks a retriever for `k` contexts at a time, in the way in which `evaluate` asks it.
+
+    What it takes is what `evaluate(retriever=…)` takes. Raises `ParameterError` for anything else.
+    """
+
+    def __init__(self, retriever: RetrieverLike, k: int | None = None) -> None:
+        self._waiting: deque[Sample] = deque()
+        self._answered = retrieved(self._questions(), retriever, k, max_concurrency=1, timeout=None)
+
+    def ask(self, sample: Sample) -> Retrieval:
+        """Return what is retrieved for a sample, or an error that says why nothing is."""
+        self._waiting.append(sample)
+        retrieval = next(self._answered).retrieval
+        assert retrieval is not None  # noqa: S101 - each sample comes back with one
+        return retrieval
+
+    def close(self) -> None:
+        """End what the retriever was asked in."""
+        self._answered.close()
+
+    def _questions(self) -> Iterator[Sample]:
+        while True:  # drawn once for each `ask`, never ahead
+            yield self._waiting.popleft()

@@ -1,7 +1,7 @@
 """Samples side by side: many in flight, their rows in the order in which they came.
 
-The engine is fed one prepared sample after another and gives back the rows that are ready. It
-reads nothing itself, so that whoever feeds it may do so with or without an event loop.
+The engine is fed one sample after another and gives back the rows that are ready. It reads nothing
+itself, so that whoever feeds it may do so with or without an event loop.
 """
 
 from __future__ import annotations
@@ -10,40 +10,47 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.judges.flow import NotAsked, Tally, arun
+from fullrecall.run.asker import Asker
 from fullrecall.run.request import Door
-from fullrecall.run.work import Begun, Work, raised, unscored
-from fullrecall.scorers.scorer import Scorer
+from fullrecall.run.retrievers import is_asynchronous
+from fullrecall.run.work import Begun, Run, Work, raised, unscored
 from fullrecall.table.row import Row
 from fullrecall.usage import Usage
+
+if TYPE_CHECKING:
+    from fullrecall.retrieval import Retriever
+
+_GRACE_SECONDS = 5.0
+"""What requests and calls get to end once they are cancelled."""
 
 _AHEAD = 64
 """How many samples per request in flight may be finished before one that they wait behind."""
 
 
 class Engine:
-    """Runs the flows of many samples; lives in one event loop.
+    """Asks the retriever, and runs the flows, of many samples; lives in one event loop.
 
-    `compute`, if given, runs a function away from the loop.
+    `compute`, if given, runs a function away from the loop, which is somebody else's then.
     """
 
     def __init__(
-        self,
-        scorers: Sequence[Scorer],
-        door: Door,
-        max_concurrency: int,
-        compute: Callable[..., Awaitable[Any]] | None = None,
+        self, run: Run, door: Door, compute: Callable[..., Awaitable[Any]] | None = None
     ) -> None:
         self.door = door
-        self._scorers = scorers
-        self._most = max_concurrency
+        self._run = run
+        self._most = run.limits.max_concurrency
         self._compute = compute
+        self._asker = None if run.retriever is None else self._asker_of(run.retriever)
         self._works: deque[Work] = deque()
         self._running: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._interrupted = False
+        self._error: BaseException | None = None
 
     @property
     def is_over(self) -> bool:
@@ -66,10 +73,8 @@ class Engine:
         """Take more samples; return the rows that are ready, once there is room for another."""
         self._works.extend(works)
         for work in works:
-            if work.begun and not self._interrupted:
-                alone = len(work.begun) == 1
-                judging = self._judge(work, work.begun[0]) if alone else self._all(work)
-                work.task = asyncio.create_task(judging)
+            if work.asks and not self._interrupted:
+                work.task = asyncio.create_task(self._carried_out(work))
                 self._running.add(work.task)
                 work.task.add_done_callback(self._finished)
         rows = self._ready()
@@ -80,23 +85,35 @@ class Engine:
 
     async def rest(self) -> list[Row]:
         """Return the next rows once there are no more samples; none when all are returned."""
-        while self._works and not _is_done(self._works[0]) and not self._interrupted:
+        while self._works and not self._works[0].is_done and not self._interrupted:
             await self._change()
         if not self._interrupted:
             return self._ready()
         await self._ended()
-        works, self._works = self._works, deque()
-        return [work.row(self._scorers) for work in works]
+        retrieved = takewhile(lambda work: work.is_retrieved, self._works)
+        rows = [work.row(self._run.scorers) for work in retrieved]
+        self._works.clear()
+        return rows
 
     async def close(self, *, connections: bool) -> None:
         """Give up what is still in flight; close what models opened in this loop, if asked to."""
         self.interrupt()
         await self._ended()
+        if self._asker is not None:
+            self._asker.close()
         await self.door.close(connections=connections)
+
+    def _asker_of(self, retriever: Retriever) -> Asker:
+        # In a loop of its own, all that can be called is: a thread can be given up, a loop cannot.
+        in_threads = not is_asynchronous(retriever)
+        if self._compute is not None:
+            in_threads = getattr(retriever, "in_threads", False)
+        limits = self._run.limits
+        return Asker(retriever, limits.timeout, self._run.seconds_left, in_threads=in_threads)
 
     async def _ended(self) -> None:
         if self._running:
-            await asyncio.wait(self._running)
+            await asyncio.wait(self._running, timeout=_GRACE_SECONDS)
 
     @property
     def _has_room(self) -> bool:
@@ -105,19 +122,32 @@ class Engine:
     async def _change(self) -> None:
         self._changed.clear()
         await self._changed.wait()
+        if self._error is not None:
+            raise self._error
 
     def _ready(self) -> list[Row]:
         rows = []
-        while self._works and _is_done(self._works[0]):
-            rows.append(self._works.popleft().row(self._scorers))
+        while self._works and self._works[0].is_done:
+            rows.append(self._works.popleft().row(self._run.scorers))
         return rows
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
+        if not task.cancelled():
+            self._error = self._error or task.exception()
         self._changed.set()
 
-    async def _all(self, work: Work) -> None:
-        await asyncio.gather(*(self._judge(work, begun) for begun in work.begun))
+    async def _carried_out(self, work: Work) -> None:
+        """Retrieve for a sample, if a retriever is to be asked, and run its flows."""
+        if not work.is_retrieved and self._asker is not None:
+            sample = await self._asker.ask(work.sample)
+            prepare = partial(self._run.prepared, work.position, sample)
+            prepared = await self._compute(prepare) if self._compute else prepare()
+            work.take(prepared)
+        if len(work.begun) == 1:
+            await self._judge(work, work.begun[0])
+        else:
+            await asyncio.gather(*(self._judge(work, begun) for begun in work.begun))
 
     async def _judge(self, work: Work, begun: Begun) -> None:
         """Run one flow to its end; its result has the usage of all that was sent for it."""
@@ -137,8 +167,3 @@ class Engine:
         except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
             result = replace(raised(scorer, error), usage=tally.usage)
         work.results[begun.index] = result
-
-
-def _is_done(work: Work) -> bool:
-    """Return whether all results of a sample are there."""
-    return work.task.done() if work.task is not None else not work.begun

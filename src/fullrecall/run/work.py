@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 from fullrecall.corpus import LABELS, CorpusIndex, stale_label
 from fullrecall.result import Result, Status
+from fullrecall.run.budget import Spending, checked
+from fullrecall.run.interruption import Interruption
+from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import INTERRUPTED, LATE, FindingScorer, Scorer
 from fullrecall.table.row import Row
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     import asyncio
 
     from fullrecall.judges.judge import Ask, Flow
+    from fullrecall.retrieval import Retriever, View
+    from fullrecall.table.part import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +39,32 @@ class Begun:
 
 @dataclass(slots=True)
 class Work:
-    """A sample on its way: the results that it has, the flows that still ask."""
+    """A sample on its way: the results that it has, the flows that still ask.
+
+    `is_retrieved` says whether a retriever was asked, if there is one; before that there are none.
+    """
 
     position: int
     sample: Sample
-    results: list[Result | None]
+    results: list[Result | None] = field(default_factory=list)
     begun: list[Begun] = field(default_factory=list)
+    is_retrieved: bool = True
     task: asyncio.Task[None] | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether anything is still to be asked for it."""
+        return bool(self.begun) or not self.is_retrieved
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all its results are there, or given up."""
+        return self.is_retrieved and (self.task.done() if self.task else not self.begun)
+
+    def take(self, prepared: Work) -> None:
+        """Go on as the same sample, retrieved and prepared."""
+        self.sample, self.results, self.begun = prepared.sample, prepared.results, prepared.begun
+        self.is_retrieved = True
 
     def row(self, scorers: Sequence[Scorer]) -> Row:
         """Return the row; a result that is not there was interrupted."""
@@ -49,6 +73,69 @@ class Work:
             for scorer, result in zip(scorers, self.results, strict=True)
         )
         return Row(self.position, self.sample, tuple(results))
+
+
+@dataclass
+class Run:
+    """One run: what is scored how, within which limits, and what it has spent."""
+
+    scorers: Sequence[Scorer]
+    limits: Limits = field(default_factory=Limits)
+    corpus: CorpusIndex | None = None
+    """What labels are held against: a score that depends on a stale one is not made."""
+    interruption: Interruption = field(default_factory=Interruption)
+    view: View = "contexts"
+    """Which list of each record is scored."""
+    retriever: Retriever | None = None
+    """What is asked for each sample's retrieval; None where samples have theirs."""
+    count: Callable[[int, int, int], None] | None = None
+    """Shows that there are so many samples more, with so many scores and so many unscored."""
+
+    def __post_init__(self) -> None:
+        budget = checked(self.limits.budget, self.scorers)
+        if any(hasattr(scorer, "flow") for scorer in self.scorers):
+            from fullrecall.run.account import Account
+
+            self.account: Spending = Account(budget)
+        else:
+            self.account = Spending(budget)
+
+    def seconds_left(self) -> float | None:
+        """Return the seconds until the deadline, not below 0; None without one."""
+        if self.limits.deadline is None:
+            return None
+        return max(0.0, self.limits.deadline - self.account.seconds)
+
+    def counted(self, part: Part) -> None:
+        """Show that the samples of a part are scored."""
+        if self.count is not None:
+            from fullrecall.table.part import SCORED, UNSCORED
+
+            statuses = [part.columns(score).status for score in range(len(self.scorers))]
+            scored, unscored = (
+                sum(int((status == code).sum()) for status in statuses)
+                for code in (SCORED, UNSCORED)
+            )
+            self.count(len(part), scored, unscored)
+
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether nothing can be sent, kept, or looked up."""
+        flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
+        return self.limits.store is None and not flows
+
+    def work(self, position: int, sample: Sample) -> Work:
+        """Return a sample as it is to be worked on: prepared, unless it is to be retrieved for."""
+        if self.retriever is not None:
+            return Work(position, sample, is_retrieved=False)
+        return self.prepared(position, sample)
+
+    def prepared(self, position: int, sample: Sample) -> Work:
+        """Return a sample prepared; one that comes after the deadline is not measured."""
+        sample = sample.in_view(self.view)
+        if self.seconds_left() == 0:
+            return Work(position, sample, [unscored(scorer, LATE) for scorer in self.scorers])
+        return prepared(position, sample, self.scorers, self.corpus)
 
 
 def prepared(
@@ -118,11 +205,6 @@ def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow
             work.results[index] = step.value
         else:
             work.begun.append(Begun(index, scorer, flow, step))
-
-
-def late(position: int, sample: Sample, scorers: Sequence[Scorer]) -> Work:
-    """Return a sample that comes after the run's deadline: nothing of it is measured."""
-    return Work(position, sample, [unscored(scorer, LATE) for scorer in scorers])
 
 
 def score_one(

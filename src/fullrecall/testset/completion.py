@@ -11,9 +11,9 @@ from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.judge import Flow, Judge
 from fullrecall.parameters import check_k
-from fullrecall.run.asker import Asker
 from fullrecall.run.budget import models_of
-from fullrecall.run.retrievers import RetrieverLike, as_retriever
+from fullrecall.run.drivers import retrieved
+from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.sample import Sample
 from fullrecall.testset.completed import CompletedSet
 from fullrecall.testset.execution import ModelOptions, Plan, carried_out, check_options
@@ -49,16 +49,14 @@ def complete(
     check_options(options)
     parsed = list(as_samples(samples))
     limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
-    askers = {
-        name: Asker(as_retriever(retriever, k=depth), *limits)
-        for name, retriever in _named(retrievers).items()
-    }
+    named = _named(retrievers)
     lists = [
-        [Ranked.of(sample, depth) for sample in asker.asked(parsed)] for asker in askers.values()
+        [Ranked.of(sample, depth) for sample in retrieved(parsed, retriever, depth, *limits)]
+        for retriever in named.values()
     ]
     plan = _judged(parsed, Pool.of(parsed, lists), judge)
     pool, spent = carried_out(plan, models_of(judge), options)
-    return CompletedSet(parsed, pool, depth, tuple(askers), seed, spent=spent)
+    return CompletedSet(parsed, pool, depth, tuple(named), seed, spent=spent)
 
 
 def _named(
