@@ -230,7 +230,7 @@ CAUGHT_BY: dict[type[_Wrong], str] = {
     _EmptyIsPerfect: "check_degenerate_samples",
     _FailureIsZero: "check_degenerate_samples",
     _SortsByScore: "check_order_is_rank",
-    _CutsTheList: "check_recall_at_every_k",
+    _CutsTheList: "check_one_finding_per_target",
     _CountsFromZero: "check_findings_are_well_formed",
     _EarnsTooMuch: "check_findings_are_well_formed",
     _EvidenceElsewhere: "check_findings_are_well_formed",

@@ -67,22 +67,12 @@ ADAPTER_CASES: tuple[AdapterCase, ...] = (
 
 def check_adapter_case(through: Through, case: AdapterCase) -> None:
     """The adapter's result is the one that the scorer gives without any framework."""
-    expected = case.scorer.score(
-        Sample(
-            retrieved_contexts=case.retrieved,
-            **case.references,
-        )
-    )
+    sample = Sample(retrieved_contexts=case.retrieved, **case.references)
+    expected = case.scorer.score(sample)
     got = through(case.scorer, case.retrieved, case.references)
-    for what, mine, theirs in (
-        ("method", expected.method, got.method),
-        ("status", expected.status, got.status),
-        ("score", expected.score, got.score),
-        ("missed", expected.missed, got.missed),
-        ("retrieved", expected.retrieved, got.retrieved),
-        ("findings", tuple(expected.findings), tuple(got.findings)),
-    ):
-        expect(mine == theirs, f"{case.name}: {what} is {theirs!r}, the scorer gives {mine!r}")
+    for field in ("method", "status", "score", "missed", "retrieved", "findings"):
+        own, carried = getattr(expected, field), getattr(got, field)
+        expect(own == carried, f"{case.name}: {field} is {carried!r}, the scorer gives {own!r}")
 
 
 def check_adapter(through: Through) -> None:
