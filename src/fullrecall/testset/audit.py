@@ -36,8 +36,6 @@ _MOST_READ = 20_000
 _FIRST_READ = 5
 """Samples that a model reads first: if it decides on none of them it is asked no more."""
 
-_CROWDED = 0.1
-_FEWEST_TO_CROWD = 20
 _FEWEST_TO_LEAK = 10
 _SURPRISING = 0.05
 
@@ -125,8 +123,7 @@ def check(
         issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in found]
     if judge is not None:
         issues += _judged(parsed_samples, corpus, judge, options)
-    of_set = _of_set(parsed_samples, runs)
-    issues += [Issue(problem, "", why) for problem, why in of_set]
+    issues += [Issue(problem, "", why) for problem, why in _leak(runs)]
     issues.sort(key=lambda issue: list(Problem).index(issue.problem))
     return Audit(len(parsed_samples), len(corpus.documents), tuple(issues))
 
@@ -290,18 +287,14 @@ def _reading_of(
     return checked.rejection
 
 
-def _of_set(samples: Sequence[Sample], runs: Sequence[Sequence[str]]) -> Found:
+def _leak(runs: Sequence[Sequence[str]]) -> Found:
+    """Yield a problem where more questions copy words than people's do, by more than chance."""
     count, long_runs = len(runs), sum(len(run) >= content.LONG_RUN for run in runs)
-    is_rare = count and binomial_tail(long_runs, count, content.PEOPLES_SHARE) < _SURPRISING
-    if count >= _FEWEST_TO_LEAK and is_rare:
+    if count < _FEWEST_TO_LEAK:
+        return
+    if binomial_tail(long_runs, count, content.PEOPLES_SHARE) < _SURPRISING:
         detail = (
             f"{long_runs:,} of {count:,} copy six words or more in a row, of people's at most "
             f"{content.PEOPLES_SHARE:.0%} do: lexical retrieval looks better than it is"
         )
         yield Problem.LEAK, detail
-    referred = Counter(name for sample in samples for name in names_in(sample))
-    total = referred.total()
-    if total >= _FEWEST_TO_CROWD and len(referred) > 1:  # one document is the corpus
-        name, most = referred.most_common(1)[0]
-        if most / total > max(_CROWDED, 2 / len(referred)):
-            yield Problem.CROWDED, f"{most:,} of {total:,} are in {name!r}"

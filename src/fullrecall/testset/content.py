@@ -40,7 +40,6 @@ class Problem(StrEnum):
     DUPLICATE = "duplicate question"
     SURPLUS = "more than wanted"
     LEAK = "questions copy more than people's do"
-    CROWDED = "references crowd in few documents"
 
 
 Found: TypeAlias = Iterator[tuple[Problem, str]]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from math import ceil, floor
+from math import ceil, floor, inf
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
@@ -40,12 +40,11 @@ DEFAULT_KINDS: Mapping[QuestionKind, float] = {
 PER_SEED = 2
 """Questions that one request asks for; both may be kept."""
 
-_FIRST_SEEDS = 3
-"""Seeds of the first batch: if nothing of it is accepted, something is wrong."""
+_FIRST_SEEDS, _GROWTH = 3, 4
+"""Seeds of the first batch, and how many times those used so far a later one has at most."""
 
-_SEEDS_TO_JUDGE = 20
 _LEAST_YIELD = 1 / 8
-"""Fewer accepted drafts of all, after 20 seeds, end the run, too."""
+"""Fewer accepted drafts of all end the run: of the first batch, none."""
 
 _TOKEN = 4
 """Characters of a token, about."""
@@ -180,13 +179,11 @@ def _shares(
     kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind],
 ) -> dict[QuestionKind, float]:
     """Return the share of each kind, adding up to 1; raise `ParameterError` for what is none."""
-    if isinstance(kinds, str):
-        raise ParameterError(f"kinds: expected a list, got the str {kinds!r}: pass [{kinds!r}]")
     shares = dict(kinds) if isinstance(kinds, Mapping) else dict.fromkeys(kinds, 1.0)
     for kind, share in shares.items():
         if kind not in KINDS:
             raise ParameterError(f"unknown kind {kind!r}: choose one of {', '.join(KINDS)}")
-        if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 <= share < 1e9:  # noqa: PLR2004
+        if not 0 <= share < inf:
             raise ParameterError(f"the share of {kind} must be at least 0, got {share!r}")
     total = sum(shares.values())
     if total <= 0:
@@ -256,11 +253,7 @@ class _Generation:
         """Ask seed after seed; return why there are too few, or an empty text."""
         used, order = 0, self._order()
         while (missing := self.n - self.accepted.total()) > 0:
-            size = min(_FIRST_SEEDS, ceil(missing / PER_SEED))
-            if used:
-                per_seed = min(PER_SEED, max(_LEAST_YIELD, self.accepted.total() / used))
-                most = _SEEDS_TO_JUDGE if used < _SEEDS_TO_JUDGE else missing
-                size = min(ceil(missing / per_seed), most)
+            size = min(ceil(missing / PER_SEED), max(_FIRST_SEEDS, _GROWTH * used))
             batch = list(islice(order, size))
             if not batch:
                 return f"no passages are left after {used:,}"
@@ -268,8 +261,7 @@ class _Generation:
             used += len(batch)
             for outcome in outcomes:
                 self._take(outcome)
-            few = self.accepted.total() < _LEAST_YIELD * used * PER_SEED
-            if not self.accepted or (used >= _SEEDS_TO_JUDGE and few):
+            if self.accepted.total() < _LEAST_YIELD * used * PER_SEED:
                 return self._little()
             if all(outcome.value is None for outcome in outcomes):
                 return self.problems.most_common(1)[0][0]
@@ -319,32 +311,23 @@ class _Generation:
             raise JudgeError(problem or "the model's reply holds no question")
         drafts = inspected(_questions(text)[: len(kinds)], kinds, seed)
         left = [draft for draft in drafts if draft.rejection is None]
-        answerable = [draft for draft in left if draft.kind != "unanswerable"]
-        checked: list[Draft] = []
-        if answerable:
-            checked += yield from Check(answerable, seed.passages).flow(self.checker)
+        passages = dict.fromkeys(seed.passages)
         for draft in left:
             if draft.kind == "unanswerable":  # what answers it may stand in any passage
                 near = self._ranking.best(draft.question, _POOL)
-                around = (*seed.passages, *(self._collection.passages[at] for at in near))
-                check = Check([draft], list(dict.fromkeys(around)))
-                checked += yield from check.flow(self.checker)
-        by_question = {draft.question: draft for draft in checked}
-        return [
-            by_question.get(draft.question, draft) if draft.rejection is None else draft
-            for draft in drafts
-        ]
+                passages |= dict.fromkeys(self._collection.passages[at] for at in near)
+        if left:
+            left = yield from Check(left, list(passages)).flow(self.checker)
+        checked = iter(left)
+        return [next(checked) if draft.rejection is None else draft for draft in drafts]
 
     def _take(self, outcome: Outcome[list[Draft]]) -> None:
-        """Take the drafts of a seed: no question twice, what is most wanted first."""
+        """Take the drafts of a seed, no question twice."""
         if outcome.value is None:
             self.problems[outcome.problem] += 1
             return
         drafts = list(outcome.value)
-        good = [at for at, draft in enumerate(drafts) if draft.rejection is None]
-        kinds = [draft.kind for draft in drafts]
-        good.sort(key=lambda at: self.accepted[kinds[at]] / self.shares.get(kinds[at], 1e-9))
-        for at in good:
+        for at in [at for at, draft in enumerate(drafts) if draft.rejection is None]:
             if self.accepted.total() >= self.n:
                 drafts[at] = replace(drafts[at], rejection=Rejection(Problem.SURPLUS))
             elif (same := self.earlier_questions.match(drafts[at].question)) is not None:
