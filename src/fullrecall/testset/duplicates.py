@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -16,10 +17,8 @@ _SHINGLE = 3
 SAME_TEXT = 0.8
 """Texts are nearly equal if they share this much of their runs of three words (Jaccard)."""
 
-_HASHES, _BANDS = 64, 16
-_PRIME = (1 << 31) - 1
 _MOST_IN_BUCKET = 16
-"""More texts than these share a bucket only where all of them are nearly equal."""
+"""More texts than these share one of their rarest runs only where all of them are nearly equal."""
 
 
 _MARKED = re.compile(r"(?<!\w)\w*\d[\w.,]*\w|\d|(?<!^)(?<![.!?] )\b[A-Z]\w+")
@@ -81,9 +80,10 @@ def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 def groups(texts: Sequence[str]) -> list[list[int]]:
     """Return groups of nearly equal texts, each as indices; a text is in one group at most.
 
-    Candidates share a band of their MinHash signatures (Broder, "On the resemblance and
-    containment of documents", 1997; 16 bands of 4); each pair of them is compared. A pair at
-    Jaccard 0.8 is found with probability 0.9998, one at 0.9 always.
+    Candidates share one of their rarest runs, and each pair of them is compared. Texts that share
+    the share t of their runs, of which one has n, have one of its n - ⌈t · n⌉ + 1 rarest in common
+    (prefix filtering: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in
+    data cleaning", ICDE 2006).
     """
     shingled = [_shingles(text) for text in texts]
     group_of = [[number] for number in range(len(texts))]
@@ -118,21 +118,15 @@ def _alike(first: Any, second: Any) -> bool:
 def _candidates(shingled: Sequence[Any]) -> Iterator[tuple[int, int]]:
     import numpy as np
 
-    draw = np.random.default_rng(0)
-    slopes = draw.integers(1, _PRIME, size=_HASHES, dtype=np.uint64)
-    shifts = draw.integers(0, _PRIME, size=_HASHES, dtype=np.uint64)
-    buckets: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
-    rows = _HASHES // _BANDS
+    runs = np.concatenate([np.empty(0, np.uint64), *shingled])
+    known, counts = np.unique(runs, return_counts=True)
+    having: defaultdict[int, list[int]] = defaultdict(list)
     for number, hashes in enumerate(shingled):
-        if not len(hashes):
-            continue
-        mixed = (hashes[:, None] % np.uint64(_PRIME) * slopes + shifts) % np.uint64(_PRIME)
-        signature = mixed.min(axis=0)
+        rarest = np.lexsort((hashes, counts[np.searchsorted(known, hashes)]))
         offered: set[int] = set()
-        for band in range(_BANDS):
-            bucket = buckets[band, signature[band * rows : (band + 1) * rows].tobytes()]
-            offered.update(bucket)
-            if len(bucket) < _MOST_IN_BUCKET:
-                bucket.append(number)
+        for run in hashes[rarest[: len(hashes) - ceil(SAME_TEXT * len(hashes)) + 1]].tolist():
+            offered.update(having[run])
+            if len(having[run]) < _MOST_IN_BUCKET:
+                having[run].append(number)
         for other in sorted(offered):
             yield other, number

@@ -22,7 +22,6 @@ from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import existing_file, whole_text
-from fullrecall.results.special import beta_quantile
 from fullrecall.sample import Claim, Sample
 from fullrecall.testset.content import names_in
 from fullrecall.views.exports import written
@@ -52,7 +51,7 @@ def to_review(
     `InputError` for samples without an ID.
     """
     identified = _identified(samples)
-    n = min(len(identified), reviews_needed(total=len(identified))) if n is None else n
+    n = reviews_needed(len(identified)) if n is None else n
     if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= len(identified):
         raise ParameterError(f"n must be from 1 to {len(identified)}, got {n!r}")
     if Path(path).suffix != ".html":
@@ -121,7 +120,7 @@ def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
         elif decision.get("edited"):
             kept.append(_edited(sample, decision))
     whole = len(decisions) >= planned
-    bound = lower_bound(len(decisions), len(bad), total=len(identified)) if whole else None
+    bound = lower_bound(len(decisions), len(bad), len(identified)) if whole else None
     reasons = {name: str(d.get("reason") or "") for name, d in decisions.items() if d in bad}
     good = len(decisions) - len(bad)
     return Review(kept, len(identified), planned, good, len(bad), len(edited), reasons, bound)
@@ -182,7 +181,7 @@ def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: 
         for kind in ("html", "js", "css")
     )
     possible = range(ceil(len(rows) * (1 - GOOD)) + 1)
-    allowed = [bad for bad in possible if lower_bound(len(rows), bad, total=total) >= GOOD]
+    allowed = [bad for bad in possible if lower_bound(len(rows), bad, total) >= GOOD]
     index = {"set": digest, "planned": len(rows), "samples": list(rows)}
     return document.document(
         html,
@@ -234,44 +233,36 @@ def _edited(sample: Sample, decision: Mapping[str, Any]) -> Sample:
     return Sample(**fields)
 
 
-def reviews_needed(allowed: int = ALLOWED, *, total: int | None = None) -> int:
-    """Return how many questions must be drawn to be sure that at least 90 % of all are good.
+def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
+    """Return how many of `total` questions to review to be sure that at least 90 % are good.
 
-    If at most `allowed` of them are bad, the share of good ones is so high with 95 % confidence: by
-    Clopper and Pearson, "The use of confidence or fiducial limits illustrated in
-    the case of the binomial", Biometrika 26, 1934; of a set of `total` questions by the
-    hypergeometric distribution, which takes fewer. `total` itself where no smaller number will
-    do. Fix it before the review: to go on until it passes makes the confidence a lie.
+    If at most `allowed` of them are bad, the share of good ones is so high with 95 % confidence,
+    by the hypergeometric distribution. `total` itself where no smaller number will do. Fix it
+    before the review: to go on until it passes makes the confidence a lie.
 
     Raises `ParameterError` for arguments out of range.
     """
+    check_k(total, "total")
     if not isinstance(allowed, int) or isinstance(allowed, bool) or allowed < 0:
         raise ParameterError(f"allowed must be a whole number of at least 0, got {allowed!r}")
-    if total is not None:
-        check_k(total, "total")
-    count = allowed + 1
-    while total is None or count < total:
-        if lower_bound(count, allowed, total=total) >= GOOD:
-            return count
-        count += 1
-    return total
+    enough = (n for n in range(allowed + 1, total) if lower_bound(n, allowed, total) >= GOOD)
+    return next(enough, total)
 
 
-def lower_bound(reviewed: int, bad: int, *, total: int | None = None) -> float:
+def lower_bound(reviewed: int, bad: int, total: int) -> float:
     """Return the share of good questions, in [0, 1], that a random review proves at least.
 
-    `total` is the size of the set that the reviewed ones were drawn from; None for an endless
-    one. 0 where nothing was reviewed.
+    `total` is the size of the set that the reviewed ones were drawn from. 0 where nothing was
+    reviewed.
     """
     if reviewed < 1 or bad >= reviewed:
         return 0.0
-    chance = 1 - CONFIDENCE
-    if total is None:
-        return beta_quantile(reviewed - bad, bad + 1, chance)
     # The most bad ones of all at which so few would still turn up now and then.
     numbers = range(bad, total - (reviewed - bad) + 1)
     rare = bisect_left(
-        numbers, x=True, key=lambda bad_in_all: _few(bad, reviewed, bad_in_all, total) <= chance
+        numbers,
+        x=True,
+        key=lambda bad_in_all: _few(bad, reviewed, bad_in_all, total) <= 1 - CONFIDENCE,
     )
     return 1 - numbers[max(0, rare - 1)] / total
 
