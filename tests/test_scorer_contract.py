@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -206,14 +206,6 @@ class _CanBeChanged(_Wrong):
         object.__setattr__(self, name, value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _TakesAnything(_Wrong):
-    """Checks no parameter."""
-
-    def __post_init__(self) -> None:
-        pass
-
-
 class _OrderMatters(_Wrong):
     """Gives the first reference twice the weight of the others."""
 
@@ -235,7 +227,6 @@ CAUGHT_BY: dict[type[_Wrong], str] = {
     _EarnsTooMuch: "check_findings_are_well_formed",
     _EvidenceElsewhere: "check_findings_are_well_formed",
     _HidesItsName: "check_name",
-    _TakesAnything: "check_name",
     _TargetsByRank: "check_identity_of_targets",
     _AsyncDiffers: "check_async_agrees",
     _CannotBeSaved: "check_results_are_saved_whole",

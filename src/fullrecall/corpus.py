@@ -88,12 +88,6 @@ def origin_of(sample: Sample) -> Mapping[str, Any]:
     return origin if isinstance(origin, Mapping) else {}
 
 
-def texts_in(metadata: Mapping[str, Any], name: str) -> list[str]:
-    """Return a list of texts in metadata; none where anything else stands there."""
-    listed = metadata.get(name)
-    return [text for text in listed if isinstance(text, str)] if isinstance(listed, list) else []
-
-
 def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LABELS) -> str | None:
     """Return why a sample's references no longer name what they were made for; None if they do.
 

@@ -38,7 +38,7 @@ def sample(n: int, text: str = "") -> Sample:
                 "end": len(f"Quote {n}. {text}"),
             }
         ],
-        metadata={"testset": {"kind": "one_fact", "flags": [f"flag {text}"]}},
+        metadata={"testset": {"kind": "one_fact"}},
     )
 
 

@@ -17,7 +17,7 @@ TEXT = "Before the quote. The mill was built in 1502. After the quote, more stan
 
 
 def samples(count: int) -> list[Sample]:
-    """Return questions with a claim, a quote and a flag each."""
+    """Return questions with a claim and a quote each."""
     start = TEXT.index("The mill")
     return [
         Sample(
@@ -33,7 +33,7 @@ def samples(count: int) -> list[Sample]:
                     "end": start + 27,
                 }
             ],
-            metadata={"testset": {"kind": "one_fact", "flags": ["opens with a pronoun"]}},
+            metadata={"testset": {"kind": "one_fact"}},
         )
         for n in range(count)
     ]
@@ -100,7 +100,6 @@ def test_the_page_shows_quotes_where_they_stand(tmp_path: Path) -> None:
         "The mill was built in 1502.",
         " After the quote, more stands here.",
     ]
-    assert shown["flags"] == ["opens with a pronoun"]
     to_review(given, tmp_path / "b.html")
     shown = decisions((tmp_path / "b.html").read_text("utf-8"))["samples"][0]
     assert shown["quotes"] == [[["doc", "", "The mill was built in 1502.", ""]]]
@@ -183,7 +182,7 @@ def hostile(payloads: tuple[str, ...], count: int = 3) -> list[Sample]:
             reference=evil,
             reference_claims=[evil],
             reference_contexts=[{"text": evil, "source": evil, "start": 0, "end": len(evil)}],
-            metadata={"testset": {"kind": evil, "flags": [evil]}},
+            metadata={"testset": {"kind": evil}},
         )
         for n in range(count)
     ]

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from fullrecall.context import Context
-from fullrecall.corpus import origin_of, texts_in
+from fullrecall.corpus import origin_of
 from fullrecall.sample import Reference, Sample
 from fullrecall.testset.pool import Pair, Pool, Targets
 
@@ -105,10 +105,10 @@ def unjudged(samples: Iterable[Sample], k: int) -> float | None:
     """
     holes: list[bool] = []
     for sample in samples:
-        origin = origin_of(sample)
-        if "judged" in origin and sample.retrieved_contexts is not None:
-            judged, targets = set(texts_in(origin, "judged")), Targets(sample)
+        judged = origin_of(sample).get("judged")
+        if isinstance(judged, list) and sample.retrieved_contexts is not None:
+            targets = Targets(sample)
             for context in sample.retrieved_contexts[:k]:
-                is_known = bool({context.id or context.text, context.text} & judged)
+                is_known = context.id in judged or context.text in judged
                 holes.append(not is_known and not targets.named_by(context))
     return sum(holes) / len(holes) if holes else None

@@ -47,8 +47,7 @@ class Rejection(NamedTuple):
 class Draft:
     """One question as the model wrote it and the checks left it.
 
-    `made_from` names the documents of its seed. `flags` are hints for a reviewer that reject
-    nothing.
+    `made_from` names the documents of its seed.
     """
 
     question: str
@@ -57,7 +56,6 @@ class Draft:
     claims: tuple[Backed, ...] = ()
     made_from: tuple[str, ...] = ()
     rejection: Rejection | None = None
-    flags: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -69,8 +67,6 @@ class Draft:
         """Return the question as a sample; `made_by` goes into its metadata."""
         groups = [(backed.quote, *backed.elsewhere) for backed in self.claims]
         origin: dict[str, Any] = {"kind": self.kind, **made_by}
-        if self.flags:
-            origin["flags"] = list(self.flags)
         return Sample(
             id=self.id,
             user_input=self.question,

@@ -128,12 +128,14 @@ def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
         left["deadline"] = deadline - spent.seconds
     budget = options.get("budget")
     if isinstance(budget, Budget):
-        calls = None if budget.calls is None else budget.calls - spent.calls
-        tokens = None if budget.tokens is None else budget.tokens - spent.tokens
-        cost = None if budget.cost is None else budget.cost - (spent.cost or 0.0)
-        if any(bound is not None and bound <= 0 for bound in (calls, tokens, cost)):
+        bounds: dict[str, Any] = {
+            name: getattr(budget, name) - (getattr(spent, name) or 0)
+            for name in ("calls", "tokens", "cost")
+            if getattr(budget, name) is not None
+        }
+        if any(bound <= 0 for bound in bounds.values()):
             return None
-        left["budget"] = replace(budget, calls=calls, tokens=tokens, cost=cost)
+        left["budget"] = replace(budget, **bounds)
     return left
 
 

@@ -6,9 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+
+from rapidfuzz.distance import Postfix, Prefix
 
 from fullrecall.context import Context
 from fullrecall.corpus import ANCHORS, Document, anchors_of, text_digest
@@ -477,11 +478,5 @@ def _surrounded(span: Context, document: Document, at: int, quote: Letters) -> i
     before, after = (Letters(str(span.metadata.get(side, ""))).text for side in ("before", "after"))
     if not before and not after and span.start is not None and document.id == span.source:
         return -abs(letters.range(at, end)[0] - span.start)
-    ahead = letters.text[:at][-len(before) - 1 :]
-    return _common(before[::-1], ahead[::-1]) + _common(after, letters.text[end:])
-
-
-def _common(first: str, second: str) -> int:
-    return sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
-    )
+    ahead, behind = letters.text[:at], letters.text[end:]
+    return Postfix.similarity(before, ahead) + Prefix.similarity(after, behind)

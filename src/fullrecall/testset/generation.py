@@ -342,11 +342,6 @@ class _Generation:
         quotes = {backed.quote for at in good for backed in self.drafts[at].claims}
         places_of = _occurrences(quotes, self.documents)
         elsewhere = [at for at in good if any(places_of[b.quote] for b in self.drafts[at].claims)]
-        for at in elsewhere:
-            draft = self.drafts[at]
-            many = 1 + max(len(places_of[backed.quote]) for backed in draft.claims)
-            flags = (*draft.flags, f"its quote stands in {many} places")
-            self.drafts[at] = replace(draft, flags=flags)
         outcomes = yield [self._confirmed(self.drafts[at], places_of) for at in elsewhere]
         for at, outcome in zip(elsewhere, outcomes, strict=True):
             self.drafts[at] = outcome.value or self.drafts[at]

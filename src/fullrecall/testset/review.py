@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.context import Context
-from fullrecall.corpus import origin_of, texts_in
+from fullrecall.corpus import origin_of
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.parameters import check_k
@@ -152,7 +152,6 @@ def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
         "question": sample.user_input or "",
         "answer": sample.reference or "",
         "kind": str(origin.get("kind", "question")),
-        "flags": [str(flag) for flag in texts_in(origin, "flags")],
         "claims": claims + [""] * (len(quotes) - len(claims)),
         "quotes": quotes + [[]] * (len(claims) - len(quotes)),
     }

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from math import ceil
 from typing import NamedTuple
 
@@ -134,21 +135,13 @@ class Collection:
     def of(cls, documents: Iterable[Document], *, n: int, seed: int) -> Collection:
         """Read all documents and keep a sample of their passages, at least 20 for each of `n`.
 
-        Reservoir sampling (Vitter, algorithm R): every passage has the same chance, and memory
-        holds no more than the sample.
+        Every passage has the same chance, and memory holds no more than the sample.
         """
         draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
-        most = max(_CANDIDATES, _PER_SEED * n)
-        kept: list[tuple[int, Passage]] = []
-        passages_seen = 0
-        for document in documents:
-            for passage in passages(document):
-                if len(kept) < most:
-                    kept.append((passages_seen, passage))
-                elif (at := draw.randrange(passages_seen + 1)) < most:
-                    kept[at] = (passages_seen, passage)
-                passages_seen += 1
-        chosen = [passage for _, passage in sorted(kept)]
+        every = (passage for document in documents for passage in passages(document))
+        lots = ((draw.random(), number, passage) for number, passage in enumerate(every))
+        kept = nsmallest(max(_CANDIDATES, _PER_SEED * n), lots)
+        chosen = [passage for _, _, passage in sorted(kept, key=lambda lot: lot[1])]
         again = {
             number
             for group in duplicates.groups([passage.text for passage in chosen])
@@ -189,10 +182,11 @@ class Collection:
             best = next(iter(ranking.best(query, 1)), None)
             if best is not None and (passage := self.passages[best]) not in met:
                 met.add(passage)
-                yield Seed((passage,), examples=_examples(query, order, draw))
+                examples = dict.fromkeys((query, *order[:EXAMPLES]))
+                yield Seed((passage,), examples=tuple(examples)[:EXAMPLES])
         for candidate in rest:
             if candidate.passages[0] not in met:
-                yield candidate._replace(examples=_examples("", order, draw))
+                yield candidate._replace(examples=tuple(order[:EXAMPLES]))
 
     def pairs(self, *, seed: int) -> Iterator[Seed]:
         """Yield pairs of passages of two documents that share a name, each passage once.
@@ -216,11 +210,6 @@ class Collection:
             if second is not None:
                 used |= {free[0], second}
                 yield Seed((self.passages[free[0]], self.passages[second]), term=name)
-
-
-def _examples(query: str, queries: Sequence[str], draw: random.Random) -> tuple[str, ...]:
-    others = draw.sample(queries, min(EXAMPLES, len(queries)))
-    return tuple(dict.fromkeys([query, *others] if query else others))[:EXAMPLES]
 
 
 def _names(text: str) -> Iterator[str]:

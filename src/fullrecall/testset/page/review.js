@@ -86,9 +86,6 @@
           element("dt", {}, [`Claim ${at + 1}`]),
           element("dd", {}, [isolated(claim), ...(sample.quotes[at] ? evidence(sample, at) : [])]),
         ]),
-        ...(sample.flags.length
-          ? [element("dt", {}, ["Flags"]), element("dd", {}, sample.flags.map((flag) => isolated(flag, { class: "chip cause" })))]
-          : []),
       ]));
       if (decision && decision.decision === "bad" && !decision.edited) {
         const input = field("Reason", "reason", decision.reason || "", 0);
