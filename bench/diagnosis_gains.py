@@ -25,13 +25,12 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from fullrecall import Context, IdRecall, Report, Retrieval, Sample, TextRecall, diagnose, evaluate
-from fullrecall.calls import Call
 from fullrecall.diagnosis import Change, ChangeKind
 from fullrecall.measures import Recall
 from fullrecall.scorers import Scorer
 from fullrecall.steps import StepLog, ValueReader, retrieval_of
 
-K, DEPTH, WIDE = 5, 40, 30
+K, DEPTH = 5, 40
 
 Search = Callable[[str, int], Sequence[Context]]
 """Takes a question and how many contexts to return."""
@@ -229,33 +228,6 @@ def stale(setting: Setting) -> Defective:
     return Defective(report, options, {ChangeKind.INDEX_MISSING: _first(search)})
 
 
-def reranked(setting: Setting) -> Defective:
-    """Cut the list by a reranker that is worse than the search.
-
-    It ranks by how many of the question's longer words a text has.
-    """
-    search = setting.search()
-
-    def by_words(question: str, keep: int) -> tuple[Sequence[Context], list[Context]]:
-        first = search(question, WIDE)
-        words = {word for word in question.lower().split() if len(word) > 5}
-        order = sorted(first, key=lambda c: -sum(word in (c.text or "") for word in words))
-        return first, order[:keep]
-
-    def recorded(question: str) -> Retrieval:
-        first, kept = by_words(question, K)
-        call = Call(
-            "Reranker", contexts=tuple(kept), children=(Call("Search", contexts=tuple(first)),)
-        )
-        return Retrieval(kept, calls=[call])
-
-    mended: dict[ChangeKind, Mended] = {
-        ChangeKind.SKIP_STAGES: _first(search),
-        ChangeKind.KEEP_MORE: lambda question, _: by_words(question, WIDE)[1],
-    }
-    return Defective(setting.report(recorded), {"k": K}, mended)
-
-
 def failing(setting: Setting) -> Defective:
     """Let the second of two calls fail for every fourth question."""
     search = setting.search()
@@ -283,7 +255,7 @@ def failing(setting: Setting) -> Defective:
 
 DEFECTS: tuple[Callable[[Setting], Defective], ...] = (
     *(wrong_suffix, letter_case, node_ids, chunk_ids, small_k, repeated, crowded, other_copy),
-    *(truncated, stale, reranked, failing),
+    *(truncated, stale, failing),
 )
 
 

@@ -15,13 +15,11 @@ from fullrecall import (
     EntityRecall,
     IdRecall,
     Report,
-    Retrieval,
     Sample,
     SpanRecall,
     TextRecall,
     evaluate,
 )
-from fullrecall.calls import Call
 from fullrecall.diagnosis import Cause, Change, ChangeKind, Diagnosis, diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.results.bounds import Counts, lower_bound, upper_bound
@@ -48,12 +46,6 @@ def of(found: Diagnosis, kind: ChangeKind) -> list[Change]:
 def ranked(names: str, wanted: str, **more: object) -> Sample:
     """Return a sample with a list and one expected ID."""
     return Sample(query="q", retrieved_contexts=ids(names), expected_ids=[wanted], **more)
-
-
-def reranked(first: str, last: str, wanted: str) -> Sample:
-    """Return a sample whose reranker made `last` of `first`."""
-    call = Call("rerank", contexts=ids(last), children=(Call("search", contexts=ids(first)),))
-    return Sample(query="q", retrieval=Retrieval(ids(last), calls=[call]), expected_ids=[wanted])
 
 
 def test_a_larger_k_and_its_interval() -> None:
@@ -94,25 +86,6 @@ def test_nothing_is_promised_beyond_the_lists() -> None:
     assert [change.action for change in found.changes] == ["retrieve 4 contexts in place of 2"]
     # A list that does not begin with the recorded one says nothing of the other samples.
     assert diagnosed(sample, k=2, retriever=lambda _, k: ids("xbad")[:k]).changes == ()
-
-
-def test_a_reranker_that_drops() -> None:
-    """It can keep all, or be left out."""
-    found = diagnosed(reranked("dabc", "ab", "d"), reranked("abcd", "ab", "a"))
-    (keep,), (skip,) = (of(found, kind) for kind in (ChangeKind.KEEP_MORE, ChangeKind.SKIP_STAGES))
-    assert keep.action == "keep all 4 contexts of search through rerank"
-    assert keep.cost is not None
-    assert keep.cost.factor == 2
-    assert skip.action == "leave out rerank: use search alone"
-    assert (keep.gain, skip.gain) == (0.5, 0.5)
-    assert skip.cost is not None
-    assert skip.cost.text == ""
-
-
-def test_a_change_that_loses_is_no_advice() -> None:
-    """A reranker that helps is not to be left out."""
-    found = diagnosed(reranked("abcd", "da", "d"), k=2)
-    assert found.changes == ()
 
 
 def test_duplicates_make_room() -> None:
@@ -158,37 +131,35 @@ def test_bounds_say_so() -> None:
 )
 def test_scorers_are_built_again_from_a_saved_report(scorer: Scorer, tmp_path) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
     """A saved report's scorers that ask nobody score other lists, with their parameters."""
-    first, last = ids("abcd"), ids("ab")
-    call = Call("rerank", contexts=last, children=(Call("search", contexts=first[::-1]),))
+    copy = Context("the long text of a", id="copy")
     sample = Sample(
-        retrieval=Retrieval(last, calls=[call]),
+        retrieved_contexts=[*ids("a"), copy, *ids("d")],
         expected_ids=["d"],
         reference_contexts=["the long text of d"],
         reference_entities=["text of d"],
     )
     path = tmp_path / "report.jsonl"
     evaluate([sample], scorer, progress=False).save(path)
-    kinds = {change.kind for change in diagnose(Report.load(path)).changes}
-    assert {ChangeKind.KEEP_MORE, ChangeKind.SKIP_STAGES} <= kinds
+    kinds = {change.kind for change in diagnose(Report.load(path), k=2).changes}
+    assert ChangeKind.DROP_DUPLICATES in kinds
 
 
 def test_no_judge_is_asked_and_no_stranger_trusted() -> None:
     """Other lists of a judged score, or of a scorer that is not known, are not promised."""
-    call = Call("rerank", contexts=ids("a"), children=(Call("search", contexts=ids("da")),))
-    sample = Sample(
-        retrieval=Retrieval(ids("a"), calls=[call]), reference_claims=["the long text of d"]
-    )
-    assert diagnosed(sample, scorer=ClaimRecall(judge=ContainmentJudge())).changes == ()
+    copy = Context("the long text of a", id="copy")
+    contexts = [*ids("a"), copy, *ids("d")]
+    claims = Sample(retrieved_contexts=contexts, reference_claims=["the long text of d"])
+    judged = diagnosed(claims, scorer=ClaimRecall(judge=ContainmentJudge()), k=2)
+    assert of(judged, ChangeKind.DROP_DUPLICATES) == []
 
     def same(one: str, other: str) -> float:
         return float(one == other)
 
-    texts = Sample(
-        retrieval=Retrieval(ids("a"), calls=[call]), reference_contexts=["the long text of d"]
-    )
+    texts = Sample(retrieved_contexts=contexts, reference_contexts=["the long text of d"])
     mine = TextRecall(similarity=same)
-    assert diagnosed(texts, scorer=mine).changes == ()
-    assert len(diagnosed(texts, scorer=mine, scorers=mine).changes) > 0
+    assert of(diagnosed(texts, scorer=mine, k=2), ChangeKind.DROP_DUPLICATES) == []
+    trusted = diagnosed(texts, scorer=mine, scorers=mine, k=2)
+    assert len(of(trusted, ChangeKind.DROP_DUPLICATES)) == 1
 
 
 def test_a_change_names_the_first_score_that_gains() -> None:

@@ -16,7 +16,7 @@ from fullrecall import Context, Sample
 FOLDER = Path(__file__).parents[2] / "bench"
 DEFECTS = (
     *("wrong_suffix", "letter_case", "node_ids", "chunk_ids", "small_k", "repeated", "crowded"),
-    *("other_copy", "truncated", "stale", "reranked", "failing"),
+    *("other_copy", "truncated", "stale", "failing"),
 )
 
 

@@ -15,10 +15,6 @@ class ChangeKind(StrEnum):
 
     LARGER_K = "larger_k"
     """Count, or retrieve, more contexts."""
-    KEEP_MORE = "keep_more"
-    """Let a stage keep all that it takes: a reranker, a filter."""
-    SKIP_STAGES = "skip_stages"
-    """Leave out the last stages."""
     NORMALIZE_IDS = "normalize_ids"
     """Write the same IDs in one way."""
     ID_LEVEL = "id_level"

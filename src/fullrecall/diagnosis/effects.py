@@ -67,11 +67,7 @@ _BOUNDS = frozenset(
         ChangeKind.MEND_CALLS,
     }
 )
-_ONLY_ADDS = _BOUNDS | {
-    ChangeKind.LARGER_K,
-    ChangeKind.KEEP_MORE,
-    ChangeKind.ACCEPT_DUPLICATES,
-}
+_ONLY_ADDS = _BOUNDS | {ChangeKind.LARGER_K, ChangeKind.ACCEPT_DUPLICATES}
 
 
 class Baseline:

@@ -14,7 +14,7 @@ from fullrecall.diagnosis.diagnosis import Diagnosis
 from fullrecall.diagnosis.effects import Baseline, recall_at
 from fullrecall.diagnosis.id_evidence import id_evidence
 from fullrecall.diagnosis.id_proposals import id_proposals
-from fullrecall.diagnosis.proposals import Proposer
+from fullrecall.diagnosis.proposals import proposals
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, beyond_budget, explained
 from fullrecall.errors import ParameterError
@@ -41,9 +41,9 @@ def diagnose(
 ) -> Diagnosis:
     """Return what to change, by the recall that it would bring, and why each target was missed.
 
-    Changes are computed from the record, sample by sample: a larger k, lists of other stages,
-    their fusion, IDs written in one way or read at another level, lists without duplicates. What
-    the record cannot tell is not promised; what it bounds is marked `at_most`.
+    Changes are computed from the record, sample by sample: a larger k, IDs written in one way or
+    read at another level, lists without duplicates. What the record cannot tell is not promised;
+    what it bounds is marked `at_most`. What stages gain, `evaluate_stages` tells.
 
     Of causes there is one for each miss, with its evidence. What the report holds is looked at
     first: ranks beyond k, the judge's evidence, the stages of each recorded retrieval, the IDs
@@ -85,14 +85,14 @@ def diagnose(
     misses = _misses(baseline, search)
     if search.retriever is not None:
         search.retriever.close()
-    proposals = [
-        *Proposer(baseline, search.deep_lists).proposals(),
+    proposed = [
+        *proposals(baseline, search.deep_lists),
         *id_proposals(baseline, search.ids),
         *bounds(baseline, misses, corpus_known=indexed is not None),
     ]
     scores = tuple(baseline.label(score_index) for score_index in baseline.score_indices)
     diagnosed = tuple(miss.diagnosed for miss in misses)
-    return Diagnosis(diagnosed, scores, len(report), baseline.changes(proposals), every)
+    return Diagnosis(diagnosed, scores, len(report), baseline.changes(proposed), every)
 
 
 _MOST = 20_000
