@@ -400,3 +400,11 @@ def test_deep_lists_of_long_urls_have_a_hint_too() -> None:
     assert score.rewrite is not None
     assert "URL" in score.rewrite.sentence
     assert len(repr(score.rewrite)) < 1_000
+
+
+def test_what_differs_is_named_in_one_order() -> None:
+    """What the references have first, whatever order Python gives a set of texts."""
+    lists, references = samples(lambda w, n: f"gold/{w}{n}", lambda w, n: f"river:{w}{n}")
+    found = rewrites(lists, references)
+    assert found is not None
+    assert found.what == "directory 'gold/', prefix 'river:'"

@@ -44,13 +44,6 @@ _ENDS = {
 }
 """How IDs go on behind that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`."""
 
-_MAY_END: dict[str, Callable[[str], bool]] = {
-    CHUNK: lambda text: text[-1:].isdigit() or "#" in text or "?" in text or "::" in text,
-    EXTENSION: lambda text: "." in text[-7:],
-    NUMBER: lambda text: text[-1:].isdigit(),
-}
-"""What tells sooner that a pattern does not fit."""
-
 Cut: TypeAlias = tuple[str, str]
 """What is cut off before and after the words of an ID: "path", then an end; "" for nothing."""
 
@@ -103,11 +96,9 @@ class Words(NamedTuple):
                 at for at in range(1, size) if self.text[: self.spans[at][0]].endswith(_SLASHES)
             ]
         if after:
-            may_end = starts and _MAY_END[after](self.text)
-            spans = self.spans[:-1] if may_end else ()
             ends = [
                 at
-                for at, (_, end) in enumerate(spans, start=1)
+                for at, (_, end) in enumerate(self.spans[:-1], start=1)
                 if end < self.spans[at][0] and _ENDS[after].fullmatch(self.text, end)
             ]
         for first in starts:

@@ -150,13 +150,12 @@ def differences(matches: Sequence[Match]) -> str:
     spelled: dict[str, None] = {}
     for match in matches[:_SHOWN]:
         ours, theirs = match.reference_core, match.retrieved_core
-        before, after = {ours.before, theirs.before}, {ours.after, theirs.after}
+        before, after = (ours.before, theirs.before), (ours.after, theirs.after)
         for texts, is_before in ((before, True), (after, False)):
-            for text in texts if len(texts) > 1 else ():
+            for text in filter(None, texts if texts[0] != texts[1] else ()):
                 kind, written = end_named(text, before=is_before)
-                if text:
-                    ends[kind].add(written)
-        is_whole = len(before) == len(after) == 1
+                ends[kind].add(written)
+        is_whole = before[0] == before[1] and after[0] == after[1]
         pair = (match.reference, match.retrieved) if is_whole else (ours.core, theirs.core)
         spelled |= dict.fromkeys(spelling(*pair))
     named = [

@@ -51,9 +51,8 @@ class Sample:
     - `response`: what the generator said. `group`: samples that are not independent share it.
     - `retrieval`: how the retrieved contexts came about, where that was recorded: a `Retrieval`
       or a mapping with its fields. It has the contexts; `retrieved_contexts` is then left out.
-    - `metadata`: whatever belongs to the sample. Its lists and dicts, at any depth, are copied;
-      other objects are shared with the caller, and so is what lies inside a context's metadata,
-      of which there may be millions: do not change that in place.
+    - `metadata`: whatever belongs to the sample. The mapping is copied; what lies in it is shared
+      with the caller: do not change that in place.
 
     Takes the names that other tools use for these fields too (`Sample.names()` lists them) and
     raises `InputError`, naming the field, for unknown names and for values of the wrong form.
@@ -187,7 +186,7 @@ class Sample:
         sample, put = object.__new__(Sample), object.__setattr__
         for name in _FIELDS:
             put(sample, name, None if name in _RETRIEVED else getattr(self, name))
-        put(sample, "metadata", _own_metadata(self.metadata))
+        put(sample, "metadata", dict(self.metadata))
         if isinstance(retrieval, Retrieval):
             if retrieval.other_ids is not None:
                 references = self.reference_context_ids or ()
@@ -320,24 +319,6 @@ def _one_text(value: object) -> str:
     raise ValueError(f"expected one str, got {type(value).__name__} {shown(value)}{hint}")
 
 
-def _own_metadata(value: object) -> dict[str, Any]:
-    return _own(as_metadata(value), {})  # type: ignore[no-any-return]
-
-
-def _own(value: Any, copies: dict[int, Any]) -> Any:
-    """Return lists and mappings at any depth as copies, once each; any other object as it is."""
-    if type(value) not in (dict, list):
-        return value
-    own = copies.get(id(value))
-    if own is None and type(value) is dict:
-        own = copies[id(value)] = {}
-        own.update((name, _own(item, copies)) for name, item in value.items())
-    elif own is None:
-        own = copies[id(value)] = []
-        own.extend(_own(item, copies) for item in value)
-    return own
-
-
 def _plain_contexts(contexts: Iterable[Context]) -> list[dict[str, Any]]:
     return [context.to_dict() for context in contexts]
 
@@ -384,7 +365,7 @@ _FIELDS: dict[str, _Field] = {
     "response": _Field(_one_text, ("answer", "prediction", "output", "actual_output")),
     "group": _Field(as_id),
     "retrieval": _Field(_retrieval, to_json=Retrieval.to_dict),
-    "metadata": _Field(_own_metadata),
+    "metadata": _Field(as_metadata),
 }
 """Each field of a `Sample`, once."""
 
