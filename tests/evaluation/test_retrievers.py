@@ -208,28 +208,98 @@ def test_a_timeout_of_the_retrievers_own_is_its_own(run: Evaluate) -> None:
     assert row.results[0].reason == "no retrieval: TimeoutError: the index took 5 s"
 
 
+def database(path: Path) -> sqlite3.Connection:
+    """Return a database that finds each document by its ID."""
+    connection = sqlite3.connect(path)
+    connection.execute("create table if not exists documents (id text)")
+    connection.executemany("insert into documents values (?)", [(f"d{n}",) for n in range(40)])
+    connection.commit()
+    return connection
+
+
 @WAYS
-@pytest.mark.parametrize("is_recorded", [False, True])
-def test_what_belongs_to_another_thread_is_said(
-    run: Evaluate, tmp_path: Path, *, is_recorded: bool
-) -> None:
-    """SQLite lets no other thread use a connection: what a fallback finds instead is not scored."""
-    connection = sqlite3.connect(tmp_path / "a.db")
+def test_what_belongs_to_the_callers_thread_is_asked_there(run: Evaluate, tmp_path: Path) -> None:
+    """A connection that was opened before: SQLite lets no other thread use it."""
+    connections: list[sqlite3.Connection] = []
 
-    def find(question: str) -> Any:
+    def find(question: str) -> list[str]:
+        rows = connections[0].execute("select id from documents where id = ?", (question,))
+        return [{"id": row[0]} for row in rows]  # type: ignore[misc]
+
+    if run is arun:
+
+        async def inside() -> Report:
+            connections.append(database(tmp_path / "a.db"))
+            return await aevaluate(questions(40), IdRecall(), retriever=find, progress=False)
+
+        report = asyncio.run(inside())
+    else:
+        connections.append(database(tmp_path / "a.db"))
+        report = run(questions(40), find)
+    assert [row.results[0].score for row in report] == [1.0] * 40
+    connections[0].close()
+
+
+class Recorder:
+    """A retriever as an adapter makes one: what a call raises stands in its record."""
+
+    def __init__(self, find: Callable[[str], Any]) -> None:
+        self._find = find
+
+    def retrieve(self, sample: Sample) -> Retrieval:
+        """Return the record of one call."""
         try:
-            connection.execute("select ?", (question,))
+            found = tuple(self._find(str(sample.user_input)))
         except sqlite3.Error as error:
-            if not is_recorded:
-                raise
             call = Call("search", error=f"{type(error).__name__}: {error}")
-            return Retrieval([Context(id=question)], calls=[call])
+            # Another search answers in its place: no error of the whole, and the wrong documents.
+            return Retrieval([Context(id="other")], calls=[call])
+        return Retrieval(found, calls=[Call("search", contexts=found)])
 
-    report = run(questions(4), find)
-    reasons = [row.results[0].reason for row in report]
-    assert all("ProgrammingError: SQLite objects created in a thread" in each for each in reasons)
-    assert all("have each open its own" in each for each in reasons)
-    connection.close()
+    async def aretrieve(self, sample: Sample) -> Retrieval:
+        """Return the same, from some thread."""
+        return await asyncio.to_thread(self.retrieve, sample)
+
+
+@WAYS
+def test_what_an_adapter_records_as_failed_for_its_thread_is_asked_there(
+    run: Evaluate, tmp_path: Path
+) -> None:
+    """LangChain's retriever over a connection of SQLite raises nothing: its record says why."""
+    connections: list[sqlite3.Connection] = []
+
+    def find(question: str) -> list[Context]:
+        rows = connections[0].execute("select id from documents where id = ?", (question,))
+        return [Context(id=row[0]) for row in rows]
+
+    async def inside() -> Report:
+        connections.append(database(tmp_path / "a.db"))
+        return await aevaluate(questions(40), IdRecall(), retriever=Recorder(find), progress=False)
+
+    if run is arun:
+        report = asyncio.run(inside())
+    else:
+        connections.append(database(tmp_path / "a.db"))
+        report = run(questions(40), Recorder(find))
+    assert [row.results[0].score for row in report] == [1.0] * 40
+    connections[0].close()
+
+
+@WAYS
+def test_what_works_in_no_thread_says_so(run: Evaluate) -> None:
+    """The reason is the library's own."""
+    here = threading.get_ident()
+
+    def find(question: str) -> list[Context]:
+        raise sqlite3.ProgrammingError(
+            "SQLite objects created in a thread can only be used in that same thread. The object "
+            f"was created in thread id 0 and this is {threading.get_ident() == here}."
+        )
+
+    report = run(questions(3), find)
+    reasons = {row.results[0].reason for row in report}
+    assert len(reasons) == 1
+    assert "ProgrammingError: SQLite objects created in a thread" in reasons.pop()
 
 
 @WAYS

@@ -1,6 +1,8 @@
 """A retriever asked for samples: in threads beside the event loop, or as tasks of it.
 
-What goes wrong with one sample is that sample's own: it is its retrieval's error.
+What goes wrong with one sample is that sample's own: it is its retrieval's error. What cannot leave
+the caller's thread, such as an SQLite connection opened there, is noticed by what it raises, and
+asked in that thread, one call after the other.
 """
 
 from __future__ import annotations
@@ -13,19 +15,39 @@ from contextvars import Context, copy_context
 from functools import partial
 from queue import SimpleQueue
 from time import perf_counter
+from typing import NamedTuple
 
 from fullrecall.retrieval import Retrieval, Retriever
-from fullrecall.run.retrievers import as_retrieval, checked_thread, failed
+from fullrecall.run.retrievers import (
+    as_retrieval,
+    checked_thread,
+    failed,
+    is_asynchronous,
+    is_thread_bound,
+)
 from fullrecall.sample import Sample
 
 _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 """What is the sample's own failure. The last two would end the event loop and hang the run."""
 
 
+class CallersCall(NamedTuple):
+    """A call that the caller's thread is to make."""
+
+    function: Callable[[], Retrieval]
+    future: Future[Retrieval]
+
+    def make(self) -> None:
+        """Make the call here, unless nobody waits for it any more."""
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_result(self.function())
+
+
 class Asker:
     """How samples are put to a retriever, each within `timeout` seconds; in one event loop.
 
-    `seconds_left` tells how long the run may go on: past that, samples are not asked.
+    `seconds_left` tells how long the run may go on: past that, samples are not asked. `to_caller`
+    is given calls that only the caller's thread can make; without it, the loop is in that thread.
     """
 
     def __init__(
@@ -35,7 +57,10 @@ class Asker:
         seconds_left: Callable[[], float | None],
         *,
         in_threads: bool,
+        to_caller: Callable[[CallersCall], None] | None = None,
     ) -> None:
+        self._is_thread_bound = False
+        self._to_caller = to_caller
         self._retriever = retriever
         self._timeout = timeout
         self._seconds_left = seconds_left
@@ -50,7 +75,12 @@ class Asker:
             error = "the run's deadline passed before it was asked"
             return sample.with_retrieval(Retrieval(error=error))
         bounds = [bound for bound in (self._timeout, seconds_left) if bound is not None]
-        return sample.with_retrieval(await self._retrieved(sample, min(bounds, default=None)))
+        if not self._is_thread_bound:
+            retrieval = await self._retrieved(sample, min(bounds, default=None))
+            if is_asynchronous(self._retriever) or not is_thread_bound(retrieval):
+                return sample.with_retrieval(retrieval)
+            self._is_thread_bound = True
+        return sample.with_retrieval(await self._of_caller(sample))
 
     def close(self) -> None:
         """End the threads, each once its call has returned."""
@@ -70,6 +100,14 @@ class Asker:
             if limit.expired():
                 return Retrieval(error=f"TimeoutError: no answer within {bound:.3g} seconds")
             return checked_thread(failed(error))
+
+    async def _of_caller(self, sample: Sample) -> Retrieval:
+        """Return what is retrieved in the caller's thread, which has no bound."""
+        if self._to_caller is None:
+            return self._called(sample)
+        call = CallersCall(partial(self._called, sample), Future())
+        self._to_caller(call)
+        return await asyncio.wrap_future(call.future)
 
     def _called(self, sample: Sample) -> Retrieval:
         """Return what is retrieved in this thread."""

@@ -120,14 +120,27 @@ def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger | None)
             with run.interruption.heard_by(lambda: portal.soon(engine.interrupt)):
                 while works:
                     yield from portal.call(engine.turn, works)
+                    while _made_calls(run, engine):
+                        yield from portal.call(engine.turn, [])
                     works = [] if engine.is_over else reader.works(run, engine.room)
-                while rows := portal.call(engine.rest):
-                    yield from rows
+                while not engine.is_empty:
+                    yield from portal.call(engine.rest)
+                    _made_calls(run, engine)
         finally:
             portal.call(partial(engine.close, connections=True))
     finally:
         portal.close(_GRACE_SECONDS)
     _finish(run, reader.error, engine.door.stopped)
+
+
+def _made_calls(run: Run, engine: Engine) -> bool:
+    """Make the calls that only this thread can make; return whether there were any."""
+    calls = list(engine.callers_calls)
+    for call in calls:
+        engine.callers_calls.popleft()
+        if not run.interruption.is_asked:
+            call.make()
+    return bool(calls)
 
 
 async def arows_of(

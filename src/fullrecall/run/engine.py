@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.judges.flow import NotAsked, Tally, arun
-from fullrecall.run.asker import Asker
+from fullrecall.run.asker import Asker, CallersCall
 from fullrecall.run.request import Door
 from fullrecall.run.retrievers import is_asynchronous
 from fullrecall.run.work import Begun, Run, Work, raised, unscored
@@ -46,6 +46,8 @@ class Engine:
         self._most = run.limits.max_concurrency
         self._compute = compute
         self._asker = None if run.retriever is None else self._asker_of(run.retriever)
+        self.callers_calls: deque[CallersCall] = deque()
+        """Calls that only the thread which feeds this engine can make: it does, after a turn."""
         self._works: deque[Work] = deque()
         self._running: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
@@ -78,14 +80,14 @@ class Engine:
                 self._running.add(work.task)
                 work.task.add_done_callback(self._finished)
         rows = self._ready()
-        while not self._interrupted and not self._has_room:
+        while not self._interrupted and not self._has_room and not self.callers_calls:
             await self._change()
             rows += self._ready()
         return rows
 
     async def rest(self) -> list[Row]:
-        """Return the next rows once there are no more samples; none when all are returned."""
-        while self._works and not self._works[0].is_done and not self._interrupted:
+        """Return the next rows once there are no more samples, or none for a caller's call."""
+        while self._waits:
             await self._change()
         if not self._interrupted:
             return self._ready()
@@ -108,12 +110,32 @@ class Engine:
         in_threads = not is_asynchronous(retriever)
         if self._compute is not None:
             in_threads = getattr(retriever, "in_threads", False)
-        limits = self._run.limits
-        return Asker(retriever, limits.timeout, self._run.seconds_left, in_threads=in_threads)
+        return Asker(
+            retriever,
+            self._run.limits.timeout,
+            self._run.seconds_left,
+            in_threads=in_threads,
+            to_caller=self._put_to_caller if self._compute is None else None,
+        )
+
+    def _put_to_caller(self, call: CallersCall) -> None:
+        self.callers_calls.append(call)
+        self._changed.set()
 
     async def _ended(self) -> None:
         if self._running:
             await asyncio.wait(self._running, timeout=_GRACE_SECONDS)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all rows are returned."""
+        return not self._works
+
+    @property
+    def _waits(self) -> bool:
+        if self.is_empty or self._works[0].is_done:
+            return False
+        return not self._interrupted and not self.callers_calls
 
     @property
     def _has_room(self) -> bool:

@@ -218,6 +218,12 @@ _THREAD_BOUND = (
 """What libraries raise where an object is used in another thread than its own."""
 
 
+def is_thread_bound(retrieval: Retrieval) -> bool:
+    """Return whether a call failed for an object that belongs to another thread."""
+    error = retrieval.error
+    return error is not None and any(sign in error for sign in _THREAD_BOUND)
+
+
 def checked_thread(retrieval: Retrieval) -> Retrieval:
     """Return a retrieval, an error where a call failed only for the thread that it was made in.
 
@@ -227,6 +233,5 @@ def checked_thread(retrieval: Retrieval) -> Retrieval:
     errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
     for error in errors:
         if error is not None and any(sign in error for sign in _THREAD_BOUND):
-            way_out = "retrievers are asked in threads: have each open its own"
-            return Retrieval(error=f"{error} ({way_out})")
+            return Retrieval(error=f"{error} (open it in the function that is asked)")
     return retrieval
