@@ -49,8 +49,6 @@ class Report:
         """Why samples are missing: what ended the run early. None where it came to its end."""
         self.origin = Origin()
         """What the scores are of; see `corpus` and `view`."""
-        self.bad_rows: dict[int, str] = {}
-        """Rows of a batch that are no samples, by position, and why: unscored, and counted so."""
 
     @classmethod
     def of(cls, methods: Sequence[Method], rows: Iterable[Row]) -> Report:
@@ -249,7 +247,6 @@ class Report:
 
         counted = Report(self.methods, table=with_tokens(self.table, count, tokenizer))
         counted.stopped, counted.origin, counted.spent = self.stopped, self.origin, self.spent
-        counted.bad_rows = self.bad_rows
         return counted
 
     def smallest_k(

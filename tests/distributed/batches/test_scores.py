@@ -68,8 +68,7 @@ def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
     pq.write_table(scores, tmp_path / "a.parquet")
     report = Report.open(tmp_path / "a.parquet")
     assert [row.results[0].score for row in report] == [1.0, None, 0.0]
-    assert list(report.bad_rows) == [6]
-    assert "reference_context_ids: item 0" in report.bad_rows[6]
+    assert "bad row: reference_context_ids: item 0" in report[1].results[0].note
     assert report[1].sample.id == "b"
 
 

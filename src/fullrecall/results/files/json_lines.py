@@ -17,11 +17,18 @@ from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.garbage import uncollected
-from fullrecall.records import MethodRecord, Record, check_row, plain_method, sample_of
+from fullrecall.records import (
+    MethodRecord,
+    Record,
+    check_row,
+    plain_method,
+    plain_sample,
+    sample_of,
+)
 from fullrecall.report.report import Report
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method
-from fullrecall.results.files.plain import as_line, changed, parsed, plain_rows
+from fullrecall.results.files.plain import as_line, changed, located, mapping, parsed, plain_results
 from fullrecall.results.files.proof import Contradiction, proofs_of
 from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import Origin
@@ -57,7 +64,11 @@ class Writer(RowWriter):
 
     def put(self, part: Part) -> None:
         """Write rows, some of them at a time."""
-        rows = plain_rows(part, self.methods, self.default)
+        results = [plain_results(part, score, method) for score, method in enumerate(self.methods)]
+        rows = (
+            {"sample": plain_sample(sample, default=self.default), "results": own_results}
+            for sample, *own_results in zip(part.samples(), *results, strict=True)
+        )
         while some := list(islice(rows, _WRITTEN_TOGETHER)):
             self._write_lines(*some)
             self._rows += len(some)
@@ -130,11 +141,9 @@ def read(path: str | Path) -> Report:
 
 def _foot(path: str | Path, line: bytes, number: int) -> Foot | None:
     """Return the foot of a report, None where its last line is none."""
-    try:
-        foot = _mapping(line)
+    with located(f"{path}:{number}"):
+        foot = mapping(line)
         return Foot.read(foot) if foot.get("kind") == _END else None
-    except ReportError as error:
-        raise ReportError(f"{path}:{number}: {error}") from None
 
 
 def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
@@ -147,12 +156,10 @@ def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
 
 def _head(path: str | Path, head: bytes) -> tuple[list[Method], Origin]:
     """Return the methods and the origin that the first line of a report names."""
-    try:
-        content = _mapping(head)
+    with located(f"{path}:1"):
+        content = mapping(head)
         if content.get("kind") == KIND:
             return methods_of(content, VERSION), Origin.from_dict(content)
-    except ReportError as error:
-        raise ReportError(f"{path}:1: {error}") from None
     raise ReportError(
         f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write one"
     )
@@ -171,17 +178,6 @@ def methods_of(head: dict[str, Any], version: int) -> list[Method]:
         if names.count(name) > 1:
             raise ReportError(f"methods must have distinct names, got {name!r} twice")
     return methods
-
-
-def _mapping(line: bytes) -> dict[str, Any]:
-    """Return a line of JSON as a mapping; an empty one where it is none."""
-    try:
-        content = parsed(line)
-    except ReportError:
-        raise
-    except ValueError:
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 class _Reader:

@@ -21,7 +21,7 @@ from fullrecall.report.signature import KIND, MANIFEST
 from fullrecall.result import Method
 from fullrecall.results.files import columns
 from fullrecall.results.files.json_lines import methods_of
-from fullrecall.results.files.plain import changed, parsed_mapping
+from fullrecall.results.files.plain import changed, located, mapping
 from fullrecall.results.files.plan import assembled
 from fullrecall.results.files.proof import proofs_of
 from fullrecall.results.files.proven_columns import prove
@@ -29,7 +29,6 @@ from fullrecall.results.files.row_groups import Files, RowGroup
 from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.retrieval import View
-from fullrecall.scorers.scorer import BAD_ROW
 from fullrecall.table.part import Part, Selection
 from fullrecall.table.table import Table
 
@@ -199,7 +198,6 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
     ends = [*dict.fromkeys(manifest.stopped for manifest in manifests), stopped]
     report.stopped = "; ".join(filter(None, ends)) or None
     report.origin = origin
-    report.bad_rows = _bad_rows(groups, methods)
     return report
 
 
@@ -259,10 +257,8 @@ def _is_part(file: pafs.FileInfo) -> bool:
 def _manifest(filesystem: pafs.FileSystem, path: str) -> Manifest:
     with filesystem.open_input_file(path) as file:
         text = file.read()
-    try:
-        return Manifest.read(parsed_mapping(text))
-    except ReportError as error:
-        raise ReportError(f"{path} is no manifest of a report: {error}") from None
+    with located(f"{path} is no manifest of a report"):
+        return Manifest.read(mapping(text))
 
 
 def _methods(files: Files, names: Sequence[str], manifests: Sequence[Manifest]) -> Sequence[Method]:
@@ -273,17 +269,13 @@ def _methods(files: Files, names: Sequence[str], manifests: Sequence[Manifest]) 
             heads.setdefault(head, name)
     if not heads:
         raise ReportError(f"{names[0]} is no saved report: its column {columns.HEAD} is empty")
-    methods = [_read_head(head, name) for head, name in heads.items()]
-    for other in methods[1:]:
-        check_parts(methods[0], other)
-    return methods[0]
-
-
-def _read_head(head: str, name: str) -> list[Method]:
-    try:
-        return methods_of(parsed_mapping(head), columns.VERSION)
-    except ReportError as error:
-        raise ReportError(f"{name}: {columns.HEAD}: {error}") from None
+    every = []
+    for head, name in heads.items():
+        with located(f"{name}: {columns.HEAD}"):
+            every.append(methods_of(mapping(head), columns.VERSION))
+    for other in every[1:]:
+        check_parts(every[0], other)
+    return every[0]
 
 
 def _groups(files: Files, name: str, methods: Sequence[Method]) -> list[RowGroup]:
@@ -293,18 +285,3 @@ def _groups(files: Files, name: str, methods: Sequence[Method]) -> list[RowGroup
         for index in range(metadata.num_row_groups)
         if metadata.row_group(index).num_rows
     ]
-
-
-def _bad_rows(groups: Sequence[RowGroup], methods: Sequence[Method]) -> dict[int, str]:
-    """Return the rows that are no samples, by number, and why."""
-    bad: dict[int, str] = {}
-    for group in groups:
-        numbers = group.numbers(columns.ROW)
-        if numbers is None:
-            continue
-        for number, why in zip(
-            numbers.tolist(), group.cells(f"{methods[0].name}_reason"), strict=True
-        ):
-            if why is not None and why.startswith(BAD_ROW):
-                bad[number] = why.removeprefix(f"{BAD_ROW}: ")
-    return dict(sorted(bad.items()))

@@ -3,54 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import islice, repeat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from fullrecall.errors import ReportError
-from fullrecall.identifiers import shown
-from fullrecall.records import Default, as_kept, plain_result, plain_sample
+from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.records import as_kept, plain_result
 from fullrecall.result import Method
-from fullrecall.table.part import SCORED, MemoryPart, Part
+from fullrecall.table.part import Part
+
+_WRONG = (FullrecallError, ValueError, TypeError, LookupError, RuntimeError, OSError)
+"""What goes wrong in reading content that no run gives; pyarrow's errors are among them."""
 
 
-def plain_rows(
-    part: Part, methods: Sequence[Method], default: Default = None
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a part as `fullrecall.records.plain_row` makes them one by one."""
-    results = [plain_results(part, score, method) for score, method in enumerate(methods)]
-    for sample, *row in zip(part.samples(), *results, strict=True):
-        yield {"sample": plain_sample(sample, default=default), "results": row}
+@contextmanager
+def located(where: object) -> Iterator[None]:
+    """Raise `ReportError`, which begins with `where`, for what goes wrong in reading."""
+    try:
+        yield
+    except _WRONG as error:
+        raise ReportError(f"{where}: {error}") from None
 
 
 def plain_results(part: Part, score: int, method: Method) -> Iterator[dict[str, Any]]:
     """Yield the results of a score, with the values that its columns give."""
-    columns = part.columns(score)
-    outcomes = columns.outcomes
-    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked).tolist()
-    if not isinstance(part, MemoryPart) or not part.follows(score):
-        yield from map(plain_result, part.results(score), values)
-        return
-    # The results of scored rows are not made: they follow from columns and reference IDs.
-    grades = repeat(1.0) if outcomes.grade is None else outcomes.grade.tolist()
-    findings = map(_plain_finding, part.target_names(), outcomes.first.values.tolist(), grades)
-    counts = zip(outcomes.targets.tolist(), outcomes.retrieved.tolist(), strict=True)
-    for row, (status, (count, retrieved)) in enumerate(zip(columns.status, counts, strict=True)):
-        own = list(islice(findings, count))
-        if status == SCORED:
-            fields = {"retrieved": retrieved} if retrieved else {}
-            yield {"status": "scored", "score": values[row], **fields, "findings": own}
-        else:
-            yield plain_result(part.result(row, score), None)
-
-
-def _plain_finding(name: str, position: int, grade: float) -> dict[str, Any]:
-    """Return the finding of one ID, as `fullrecall.records.plain_finding` makes it."""
-    graded = {} if grade == 1.0 else {"grade": grade}
-    ranks = {"steps": [[position, 1.0]], "ranks": [position]} if position else {}
-    return {"target": [name], **graded, **ranks}
+    outcomes = part.columns(score).outcomes
+    values = method.headline.values(outcomes, lambda row: part.result(row, score).ranked)
+    return map(plain_result, part.results(score), values.tolist())
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -91,15 +72,15 @@ def parsed(text: str | bytes) -> Any:
         return content
 
 
-def parsed_mapping(text: str | bytes) -> dict[str, Any]:
-    """Return a JSON object; `ReportError` for anything else."""
+def mapping(text: str | bytes) -> dict[str, Any]:
+    """Return a JSON object, an empty one for what is none; `ReportError` as `parsed` has it."""
     try:
         content = parsed(text)
-    except ValueError as error:
-        raise ReportError(f"expected a JSON object, got {shown(text)}: {error}") from None
-    if type(content) is not dict:
-        raise ReportError(f"expected a JSON object, got {shown(text)}")
-    return content
+    except ReportError:
+        raise
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _finite(text: str) -> float:

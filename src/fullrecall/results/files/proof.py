@@ -17,7 +17,7 @@ from fullrecall.errors import ReportError
 from fullrecall.identifiers import shown
 from fullrecall.records import ROUNDING, ResultRecord, check_retrieved
 from fullrecall.result import Method, Result
-from fullrecall.results.files.plain import plain_results
+from fullrecall.results.files.plain import located, plain_results
 from fullrecall.results.origin import Origin
 from fullrecall.sample import Sample
 from fullrecall.scorers.derived import Derivation
@@ -97,10 +97,8 @@ class Proof:
 
 def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Proof]:
     """Return the proof of each score; `ReportError`, which begins with `where`, for a wrong one."""
-    try:
+    with located(where):
         return [Proof(method, held=origin.corpus is not None) for method in methods]
-    except ReportError as error:
-        raise ReportError(f"{where}: {error}") from None
 
 
 _GIVEN = frozenset({"scored", "undefined"})

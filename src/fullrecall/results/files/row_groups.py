@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,11 +14,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fullrecall.caches import Cache
-from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.errors import ReportError
 from fullrecall.records import ResultRecord
 from fullrecall.result import Method, Result, Status
 from fullrecall.results.files import columns
-from fullrecall.results.files.plain import parsed_mapping
+from fullrecall.results.files.plain import located, mapping
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.lists import Integers, Lists, narrow, offsets_of
@@ -65,14 +64,13 @@ class Files:
         try:
             source = self._filesystem.open_input_file(path)
             return pq.ParquetFile(source, read_dictionary=[columns.HEAD])
-        except FileNotFoundError:
-            raise ReportError(f"{path} is missing") from None
         except KeyError:
-            raise ReportError(
-                f"{path} is no saved report: it has no column {columns.HEAD!r}"
-            ) from None
+            problem = f"is no saved report: it has no column {columns.HEAD!r}"
+        except FileNotFoundError:
+            problem = "is missing"
         except pa.ArrowInvalid as error:
-            raise ReportError(f"{path} is no Parquet file, or cut off: {error}") from None
+            problem = f"is no Parquet file, or cut off: {error}"
+        raise ReportError(f"{path} {problem}")
 
 
 class RowGroup(Part):
@@ -143,10 +141,8 @@ class RowGroup(Part):
 
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""
-        try:
+        with located(f"{self._path}: row {row}"):
             return columns.sample_of(self._cells(row), self._own)
-        except (FullrecallError, ValueError, TypeError, RecursionError) as error:
-            raise ReportError(f"{self._path}: row {row}: {error}") from None
 
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
@@ -155,11 +151,8 @@ class RowGroup(Part):
         if details is None:
             note = cells.get(f"{method.name}_reason") or ""
             return columns.derived(method, self.sample(row), self.columns(score), row, note)
-        try:
-            return ResultRecord.read(parsed_mapping(details)).as_found(method)
-        except FullrecallError as error:
-            where = f"{self._path}: {method.name}_details of row {row}"
-            raise ReportError(f"{where}: {error}") from None
+        with located(f"{self._path}: {method.name}_details of row {row}"):
+            return ResultRecord.read(mapping(details)).as_found(method)
 
     def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
@@ -193,10 +186,8 @@ class RowGroup(Part):
         kind = self._types.get(name, column.type)  # engines write lists and texts of other types
         if column.type == kind:
             return column
-        try:
+        with located(f"{self._path}: {name} must be {kind}, got {column.type}"):
             return column.cast(kind)
-        except pa.ArrowException:
-            raise ReportError(f"{self._path}: {name} must be {kind}, got {column.type}") from None
 
     def cells_of(self, rows: Integers) -> list[dict[str, Any]]:
         """Return all columns of some rows."""
@@ -211,10 +202,8 @@ class RowGroup(Part):
         return name not in self._filled
 
     def _score(self, score: int) -> ScoreColumns:
-        try:
+        with located(self._path):  # such as a null within a list
             return score_columns(self, self._methods[score].name)
-        except (ReportError, pa.ArrowException) as error:  # a null within a list
-            raise ReportError(f"{self._path}: {error}") from None
 
     def _cells(self, row: int) -> dict[str, Any]:
         """Return what a sample and its results are made of."""
@@ -231,17 +220,13 @@ class RowGroup(Part):
         names += [f"{method.name}{end}" for method in self._methods for end in ends]
         table = self._read([name for name in names if not self.is_null(name)])
         kinds = [(each.name, self._types.get(each.name, each.type)) for each in table.schema]
-        try:
+        with located(f"{self._path} has columns of other types"):
             return table.cast(pa.schema(kinds))
-        except pa.ArrowException as error:
-            raise ReportError(f"{self._path} has columns of other types: {error}") from None
 
     def _read(self, names: Sequence[str]) -> pa.Table:
         file = self._files.file(self._path)
-        try:
+        with located(f"{self._path} cannot be read"):
             table = file.read_row_group(self._group, columns=list(names), use_threads=False)
-        except (pa.ArrowException, OSError) as error:
-            raise ReportError(f"{self._path} cannot be read: {error}") from None
         return table.combine_chunks()
 
     @cached_property
@@ -292,21 +277,18 @@ def score_columns(group: RowGroup, name: str) -> ScoreColumns:
     first = _lists(read(f"{name}_first" if ranks is None else f"{name}_position"), rows)
     retrieved = read(f"{name}_retrieved")
     steps = read(f"{name}_steps")
-    outcomes = FoundColumns(
-        np.zeros(rows, np.int32) if retrieved is None else narrow(_filled(retrieved, 0)),
-        first,
-        None if group.is_null(f"{name}_support") else partial(_support, group, name),
-        None if steps is None else _steps(steps),
-        _weights(read(f"{name}_grade")),
-        _weights(read(f"{name}_size")),
-        None if ranks is None else _lists(ranks, rows),
+    return ScoreColumns(
+        status,
+        FoundColumns(
+            np.zeros(rows, np.int32) if retrieved is None else narrow(_filled(retrieved, 0)),
+            first,
+            None if group.is_null(f"{name}_support") else partial(_support, group, name),
+            None if steps is None else _steps(steps),
+            _weights(read(f"{name}_grade")),
+            _weights(read(f"{name}_size")),
+            None if ranks is None else _lists(ranks, rows),
+        ),
     )
-    _check(replace(outcomes), status, name)  # what it works out is not kept
-    if ranks is not None:
-        saved_ranks = _lists(read(f"{name}_first"), rows).values
-        if not np.array_equal(saved_ranks, columns.first_ranks(outcomes)):
-            raise ReportError(f"{name}_first must have the ranks of {name}_position")
-    return ScoreColumns(status, outcomes)
 
 
 def _support(group: RowGroup, name: str) -> Lists:
@@ -321,28 +303,6 @@ def _steps(column: Any) -> Steps:
     offsets = offsets_of(list_lengths(targets))
     positions, credits_ = (as_numbers(pairs.field(name)) for name in ("position", "credit"))
     return Steps(Lists(positions, offsets), credits_)
-
-
-def _check(outcomes: FoundColumns, status: Any, name: str) -> None:
-    """Raise `ReportError` for positions beyond what was retrieved, and lists that do not fit."""
-    positions, targets = outcomes.first.values, len(outcomes.first.values)
-    if len(positions) and (
-        positions.min() < 0 or (positions > outcomes.retrieved[outcomes.row_of_target]).any()
-    ):
-        raise ReportError(f"{name}_first must have ranks from 0 to {name}_retrieved")
-    if ((outcomes.targets == 0) & (status == SCORED)).any():
-        raise ReportError(f"{name}_first must have a rank for each target of a scored row")
-    for end, weights in (("grade", outcomes.grade), ("size", outcomes.size)):
-        if weights is not None and (len(weights) != targets or not (weights > 0).all()):
-            raise ReportError(f"{name}_{end} must have a number above 0 for each target")
-    if outcomes.ranks is not None and (outcomes.ranks.counts > outcomes.retrieved).any():
-        raise ReportError(f"{name}_ranks must have a rank for each context")
-    if outcomes.steps is not None:
-        credits_ = outcomes.steps.credits
-        if len(outcomes.steps.positions.offsets) != targets + 1 or not (
-            ((credits_ > 0) & (credits_ <= 1)).all()
-        ):
-            raise ReportError(f"{name}_steps must have credits above 0 and at most 1")
 
 
 def list_lengths(column: Any) -> Any:
