@@ -176,17 +176,6 @@ def test_doubt_never_speeds_up_a_drop(answers: list[tuple[int, int]]) -> None:
         assert np.isfinite(accounts.logs).all()
 
 
-def test_one_that_enters_later_starts_with_nothing_against_it() -> None:
-    """A new account has capital 1, and pairs count only the questions that both were asked."""
-    accounts = Accounts.open(2)
-    for left in range(10, 0, -1):
-        accounts.learn(np.array([1.0, 0.0]), np.array([1.0, 0.0]), left)
-    accounts.enter()
-    assert accounts.logs[2] == 0
-    accounts.learn(np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0]), 1)
-    assert accounts.together[0].tolist() == [11, 11, 1]
-
-
 def test_accounts_that_do_not_fit_together_are_refused() -> None:
     """As of a damaged file."""
     accounts = Accounts.open(3)

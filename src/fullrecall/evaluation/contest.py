@@ -72,7 +72,7 @@ def choose(
     - `file`: JSON from which the next call goes on: with more questions, or where this one was
       interrupted. Questions of earlier calls are not asked again. It is written as answers come, at
       most 32 of them at once (of very many questions, one in 256), so that a killed process asks no
-      more than these anew. Retrievers may be added, and must be the same as before otherwise.
+      more than these anew. Retrievers must be the same as before.
     - `versions`: by name, what tells whether a retriever is the same as in the file. Default: its
       name, code, and plain settings. An index is not looked into: name its version here.
     - `confidence`: the name is wrong with probability 1 - confidence at most.
@@ -131,7 +131,7 @@ def _entrants(
 def _check_same(
     race: Race, rule: dict[str, Any], entrants: Mapping[str, Record], alpha: float
 ) -> None:
-    """Let new retrievers enter a race; raise `ParameterError` where it is not the same race."""
+    """Raise `ParameterError` where it is not the same race."""
     file_rule = {**race.rule, "confidence": 1 - race.accounts.alpha}
     for name, value in {**rule, "confidence": 1 - alpha}.items():
         if file_rule[name] != value:
@@ -142,19 +142,14 @@ def _check_same(
         if name not in entrants:
             raise ParameterError(f"retriever {name!r} of the file is missing: pass it again")
     for name, entrant in entrants.items():
-        if name in race.records:
-            _check_entrant(name, entrant, race.records[name])
-        else:
-            race.enter(name, entrant)
-
-
-def _check_entrant(name: str, entrant: Record, record: Record) -> None:
-    if entrant.identity != record.identity:
-        raise ParameterError(
-            f"retriever {name!r} is not that of the file ({record.identity}, now "
-            f"{entrant.identity}): give the new one another name beside the old one, start with "
-            "another file, or say with versions that it is the same"
-        )
+        if name not in race.records:
+            raise ParameterError(f"retriever {name!r} is not in the file: name another file")
+        identity = race.records[name].identity
+        if entrant.identity != identity:
+            raise ParameterError(
+                f"retriever {name!r} is not that of the file ({identity}, now "
+                f"{entrant.identity}): name another file, or say with versions that it is the same"
+            )
 
 
 def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:

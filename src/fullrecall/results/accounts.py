@@ -10,8 +10,8 @@ reaches 1 / alpha with probability alpha at most. A retriever whose account reac
 and to name a worse one, a* must have been dropped. So a name is wrong with probability alpha at
 most, for any number of retrievers, any joint distribution of their values in [0, 1], any number of
 looks and later calls, and a number of questions that depends on the data. Nothing is corrected for
-the number of retrievers, of which more may enter later; none may be withdrawn that others have bet
-on. Questions must be independent draws, in an order that does not depend on the answers.
+the number of retrievers; none may be withdrawn that others have bet on. Questions must be
+independent draws, in an order that does not depend on the answers.
 
 Source of the inequality: Ville, "Étude critique de la notion de collectif", 1939; of betting on
 differences of means: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
@@ -86,14 +86,6 @@ class Accounts:
     def goal(self) -> float:
         """The logarithm of the capital at which a retriever is dropped."""
         return log(1 / self.alpha)
-
-    def enter(self) -> None:
-        """Open one more account, for a retriever that has not been asked a question yet."""
-        for name in ("logs", "starts"):
-            setattr(self, name, np.append(getattr(self, name), 0.0))
-        self.surviving = np.append(self.surviving, True)
-        for name in ("ahead", "squares", "together"):
-            setattr(self, name, np.pad(getattr(self, name), ((0, 1), (0, 1))))
 
     def begin(self) -> None:
         """Start a call: a part of what each account has by now is kept for later ones."""

@@ -126,11 +126,6 @@ class Race:
         """Whether every question of the present call was learned from."""
         return self.position >= len(self.plan)
 
-    def enter(self, name: str, record: Record) -> None:
-        """Let a retriever take part from now on."""
-        self.records[name] = record
-        self.accounts.enter()
-
     def begin(self, keys: Iterable[str]) -> None:
         """Start a call with the questions that were not asked in an earlier one, if there are any.
 
