@@ -1,12 +1,131 @@
-"""Saved reports: JSON Lines for people and diffs, Parquet for size; one schema behind both."""
+"""Saved reports: JSON Lines for people and diffs, Parquet for size; one schema behind both.
 
-from fullrecall.results.files.formats import (
-    check_absent,
-    check_suffix,
-    load,
-    open_report,
-    save,
-    writer,
-)
+Which file holds a report in which form, and what becomes of a file that is there.
+"""
 
-__all__ = ["check_absent", "check_suffix", "load", "open_report", "save", "writer"]
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.extras import pyarrow
+from fullrecall.report import signing
+from fullrecall.report.report import Report
+from fullrecall.report.signature import is_report
+from fullrecall.result import Method
+from fullrecall.results.files import json_lines
+from fullrecall.results.files.row_writer import Writer
+from fullrecall.results.origin import UNKNOWN, Origin
+
+SUFFIXES = (".jsonl", ".parquet")
+"""How the names of saved reports end."""
+
+PARQUET = (".parquet", ".parq")
+
+
+def save(
+    report: Report,
+    path: str | Path,
+    *,
+    replace: bool = False,
+    default: Callable[[Any], Any] | None = None,
+    sign: str | Path | None = None,
+) -> None:
+    """Write a report; see `Report.save`."""
+    path = Path(path)
+    check_suffix(path)
+    check_absent(path, replace=replace)
+    if sign is not None:
+        signing.key(sign)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with _format(path).Writer(part, report.methods, report.origin, default=default) as writing:
+            writing.stopped = report.stopped
+            for rows in report.table.parts:
+                writing.add(rows)
+        _remove(path)
+        signing.remove(path)
+        part.replace(path)
+    finally:
+        _remove(part)
+    if sign is not None:
+        signing.sign(path, sign)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+
+
+def writer(path: str | Path, methods: Sequence[Method], origin: Origin = UNKNOWN) -> Writer:
+    """Return what writes the rows of a run as they come, to what is not there yet.
+
+    A name that ends in ".parquet" becomes a directory of files, each of which is whole. `origin`
+    is that of the report. Raises
+    `ReportError` for another suffix, and for a path that exists.
+    """
+    path = Path(path)
+    check_suffix(path)
+    check_absent(path, replace=False)
+    signing.remove(path)  # of what stood there before
+    row_writer: Writer = _format(path).Writer(path, methods, origin, default=str)
+    return row_writer
+
+
+def load(path: str | Path, *, signed: str | Path | None = None) -> Report:
+    """Read a saved report; see `Report.load`."""
+    if signed is not None:
+        signing.check_signature(Path(path), signed)
+    if _is_parquet(path):
+        loaded: Report = _parquet().opened([path], whole=True)
+        return loaded
+    return json_lines.read(path)
+
+
+def open_report(path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:
+    """Open a saved report; see `Report.open`."""
+    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    if rows is not None and (type(rows) is not int or rows < 0):
+        raise ParameterError(f"rows must be a whole number >= 0, got {rows!r}")
+    if any(map(_is_parquet, paths)) or len(paths) != 1 or rows is not None:
+        opened: Report = _parquet().opened(paths, rows)
+        return opened
+    return load(paths[0])
+
+
+def _format(path: Path) -> Any:
+    return _parquet() if path.suffix == ".parquet" else json_lines
+
+
+def _is_parquet(path: str | Path) -> bool:
+    return "://" in str(path) or Path(path).suffix in PARQUET or Path(path).is_dir()
+
+
+def _parquet() -> Any:
+    """Return what reads and writes Parquet; `MissingExtraError` without pyarrow."""
+    pyarrow("a report as Parquet")
+    from fullrecall.results.files import parquet
+
+    return parquet
+
+
+def check_suffix(path: Path) -> None:
+    """Raise `ReportError` for a name that does not say in which form the report is saved."""
+    if path.suffix not in SUFFIXES:
+        raise ReportError(
+            f"a report is saved as {' or '.join(SUFFIXES)}, got {path.name!r}: to_html, to_csv, "
+            "and to_markdown write other files"
+        )
+
+
+def check_absent(path: Path, *, replace: bool) -> None:
+    """Raise `ReportError` for a path at which something is, unless it may be replaced."""
+    if path.exists() and not replace:
+        raise ReportError(f"{path} exists: pass replace=True to replace it, or name another file")
+    if path.is_dir() and not is_report(path):
+        raise ReportError(f"{path} is a directory of other files: name another one")

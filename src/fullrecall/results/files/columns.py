@@ -221,8 +221,7 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
     """Return lists as an Arrow array; `missing` says which are null."""
     bounds = pa.array(offsets, pa.int32())
     mask = None if missing is None or not missing.any() else pa.array(missing)
-    kind = pa.string() if isinstance(values, list) else None
-    return pa.ListArray.from_arrays(bounds, pa.array(values, kind), mask=mask)
+    return pa.ListArray.from_arrays(bounds, pa.array(values), mask=mask)
 
 
 def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,21 +16,22 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from fullrecall.errors import ReportError
+from fullrecall.identifiers import shown
 from fullrecall.records import Record
 from fullrecall.report.report import Report, check_parts
 from fullrecall.report.signature import KIND, MANIFEST
 from fullrecall.result import Method
 from fullrecall.results.files import columns
 from fullrecall.results.files.json_lines import methods_of
-from fullrecall.results.files.plain import changed, located, mapping
+from fullrecall.results.files.plain import changed, located, mapping, parsed
 from fullrecall.results.files.plan import assembled
-from fullrecall.results.files.proof import proofs_of
-from fullrecall.results.files.proven_columns import prove
+from fullrecall.results.files.proof import Contradiction, Proof, difference, proofs_of
 from fullrecall.results.files.row_groups import Files, RowGroup
 from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import UNKNOWN, Origin
 from fullrecall.retrieval import View
-from fullrecall.table.part import Part, Selection
+from fullrecall.table.lists import Integers
+from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.table import Table
 
 GROUP_ROWS = 24_576
@@ -190,7 +192,7 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
     if whole:
         proofs = proofs_of(names[0], methods, origin)
         for group in groups:
-            prove(group, methods, proofs)
+            _prove(group, methods, proofs)
         for source in sources:  # last: a row says more
             source.check()
     parts, stopped = assembled(groups, methods, rows)
@@ -285,3 +287,63 @@ def _groups(files: Files, name: str, methods: Sequence[Method]) -> list[RowGroup
         for index in range(metadata.num_row_groups)
         if metadata.row_group(index).num_rows
     ]
+
+
+_PROVEN_AT_ONCE = 1_024
+"""Rows that are held against their samples together."""
+
+
+def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) -> None:
+    """Raise `ReportError` for a row whose scores do not follow from its sample.
+
+    What the samples give is made columns, as it would be written, and compared: no column of a
+    score can say anything else. Rows of a batch that failed have no scores, and are passed over.
+    """
+    column_of = cache(group.column)
+    cells = group.cells(f"{methods[0].name}_status")
+    scored = np.array([row for row, cell in enumerate(cells) if cell is not None], np.int64)
+    for first in range(0, len(scored), _PROVEN_AT_ONCE):
+        rows = scored[first : first + _PROVEN_AT_ONCE]
+        samples = [group.sample(row) for row in rows.tolist()]
+        for score, (method, proof) in enumerate(zip(methods, proofs, strict=True)):
+            statuses = _taken(column_of(f"{method.name}_status"), rows, pa.string()).to_pylist()
+            saved = [partial(group.result, row, score) for row in rows.tolist()]
+            try:
+                part = proof.derived(samples, list(map(str, statuses)), saved)
+                _check_cells(column_of, rows, part, method)
+            except Contradiction as error:
+                raise ReportError(f"{group}: row {rows[error.row]}: {error}") from None
+
+
+def _taken(column: Any, rows: Integers, kind: pa.DataType) -> Any:
+    """Return some rows of a column, which is None where it is null throughout."""
+    return pa.array([None] * len(rows), kind) if column is None else column.take(pa.array(rows))
+
+
+def _check_cells(
+    column_of: Callable[[str], Any], rows: Integers, part: MemoryPart, method: Method
+) -> None:
+    """Raise `Contradiction` for a cell of these rows that is not what their samples give."""
+    cells = columns.score_cells(part, 0, method)
+    for end, kind in columns.SCORE_COLUMNS.items():
+        name = f"{method.name}{end}"
+        saved = _taken(column_of(name), rows, kind)
+        expected: Any = pa.array(cells.get(end, [None] * len(rows)), kind)
+        if saved.equals(expected):
+            continue
+        for row, pair in enumerate(zip(saved.to_pylist(), expected.to_pylist(), strict=True)):
+            problem = _difference(*pair, name)
+            if problem is not None:
+                raise Contradiction(row, problem)
+
+
+def _difference(saved: Any, derived: Any, name: str) -> str | None:
+    """Return how a cell differs; an empty list is as good as none."""
+    if not saved and not derived and saved != 0.0 and derived != 0.0:
+        return None
+    if not name.endswith("_details") or saved is None or derived is None:
+        return difference(saved, derived, name)
+    try:
+        return difference(parsed(saved), parsed(derived), name)
+    except (ReportError, ValueError) as error:
+        return f"{name} must be {shown(derived)}, as the sample gives, got {shown(saved)}: {error}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import is_dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,15 +23,7 @@ from fullrecall.results.files.plain import located, mapping
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.lists import Integers, Lists, narrow, offsets_of
-from fullrecall.table.part import (
-    CODES,
-    SCORED,
-    UNSCORED,
-    Part,
-    ScoreColumns,
-    hash_sums,
-    name_hashes,
-)
+from fullrecall.table.part import SCORED, UNSCORED, Part, ScoreColumns, hash_sums, name_hashes
 
 _MOST_BYTES = 24 * 2**20
 """Columns that are kept at a time, of all row groups of a report.
@@ -185,13 +178,7 @@ class RowGroup(Part):
         if self.is_null(name):
             return None
         column: Any = self._read([name]).column(0).chunk(0)
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        kind = self._types.get(name, column.type)  # engines write lists and texts of other types
-        if column.type == kind:
-            return column
-        with located(f"{self._path}: {name} must be {kind}, got {column.type}"):
-            return column.cast(kind)
+        return column
 
     def cells_of(self, rows: Integers) -> list[dict[str, Any]]:
         """Return all columns of some rows."""
@@ -214,7 +201,7 @@ class RowGroup(Part):
         first = row // _AT_ONCE * _AT_ONCE
         last = self._last  # read once: another thread may look at another row
         if last is None or last[0] != first:
-            table = self._files.kept.get((self._path, self._group), self._cold, _bytes)
+            table = self._files.kept.get((self._path, self._group), self._cold, _size)
             last = self._last = first, table.slice(first, _AT_ONCE).to_pylist()
         return last[1][row - first]
 
@@ -222,16 +209,15 @@ class RowGroup(Part):
         ends = ("_reason", "_details")
         names = [*columns.COLD, *self._own]
         names += [f"{method.name}{end}" for method in self._methods for end in ends]
-        table = self._read([name for name in names if not self.is_null(name)])
-        kinds = [(each.name, self._types.get(each.name, each.type)) for each in table.schema]
-        with located(f"{self._path} has columns of other types"):
-            return table.cast(pa.schema(kinds))
+        return self._read([name for name in names if not self.is_null(name)])
 
     def _read(self, names: Sequence[str]) -> pa.Table:
+        """Return columns in the types of a report: engines write lists and texts of others."""
         file = self._files.file(self._path)
         with located(f"{self._path} cannot be read"):
             table = file.read_row_group(self._group, columns=list(names), use_threads=False)
-        return table.combine_chunks()
+            kinds = [(each.name, self._types.get(each.name, each.type)) for each in table.schema]
+            return table.cast(pa.schema(kinds)).combine_chunks()
 
     @cached_property
     def _types(self) -> dict[str, pa.DataType]:
@@ -269,14 +255,10 @@ def score_columns(group: RowGroup, name: str) -> ScoreColumns:
     status = np.full(rows, UNSCORED, np.int8)  # null where a batch failed
     texts = read(f"{name}_status")
     if texts is not None:
-        codes = texts.dictionary_encode()
-        numbers = {str(each): number for each, number in CODES.items()}
-        if not numbers.keys() >= set(codes.dictionary.to_pylist()):
+        codes = pc.index_in(texts, pa.array(list(map(str, Status))))
+        if codes.null_count > texts.null_count:
             raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
-        status_codes = [numbers[each] for each in codes.dictionary.to_pylist()]
-        status[:] = np.array([*status_codes, UNSCORED], np.int8)[
-            _filled(codes.indices, len(status_codes))
-        ]
+        status[:] = _filled(codes, UNSCORED)
     ranks = read(f"{name}_ranks")
     first = _lists(read(f"{name}_first" if ranks is None else f"{name}_position"), rows)
     retrieved = read(f"{name}_retrieved")
@@ -341,16 +323,10 @@ def _filled(column: Any, value: int) -> Any:
     return as_numbers(pc.fill_null(column, value) if column.null_count else column)
 
 
-def _size(score: ScoreColumns) -> int:
-    outcomes = score.outcomes
-    arrays = [score.status, outcomes.retrieved, *outcomes.first]
-    arrays += [each for each in (outcomes.grade, outcomes.size) if each is not None]
-    if outcomes.steps is not None:
-        arrays += [*outcomes.steps.positions, outcomes.steps.credits]
-    if outcomes.ranks is not None:
-        arrays += outcomes.ranks
-    return sum(int(array.nbytes) for array in arrays)
-
-
-def _bytes(table: pa.Table) -> int:
-    return int(table.nbytes)
+def _size(value: Any) -> int:
+    """Return the bytes of a table, or of the arrays in tuples and data classes."""
+    if isinstance(value, tuple):
+        return sum(map(_size, value))
+    if is_dataclass(value):
+        return sum(map(_size, vars(value).values()))
+    return int(getattr(value, "nbytes", 0))
