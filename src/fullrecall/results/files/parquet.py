@@ -195,7 +195,7 @@ def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool 
             _prove(group, methods, proofs)
         for source in sources:  # last: a row says more
             source.check()
-    parts, stopped = assembled(groups, methods, rows)
+    parts, stopped = assembled(groups, rows)
     report = Report(methods, table=Table(methods, parts))
     ends = [*dict.fromkeys(manifest.stopped for manifest in manifests), stopped]
     report.stopped = "; ".join(filter(None, ends)) or None
@@ -297,13 +297,11 @@ def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) 
     """Raise `ReportError` for a row whose scores do not follow from its sample.
 
     What the samples give is made columns, as it would be written, and compared: no column of a
-    score can say anything else. Rows of a batch that failed have no scores, and are passed over.
+    score can say anything else.
     """
     column_of = cache(group.column)
-    cells = group.cells(f"{methods[0].name}_status")
-    scored = np.array([row for row, cell in enumerate(cells) if cell is not None], np.int64)
-    for first in range(0, len(scored), _PROVEN_AT_ONCE):
-        rows = scored[first : first + _PROVEN_AT_ONCE]
+    for first in range(0, len(group), _PROVEN_AT_ONCE):
+        rows = np.arange(first, min(first + _PROVEN_AT_ONCE, len(group)))
         samples = [group.sample(row) for row in rows.tolist()]
         for score, (method, proof) in enumerate(zip(methods, proofs, strict=True)):
             statuses = _taken(column_of(f"{method.name}_status"), rows, pa.string()).to_pylist()
@@ -312,7 +310,7 @@ def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) 
                 part = proof.derived(samples, list(map(str, statuses)), saved)
                 _check_cells(column_of, rows, part, method)
             except Contradiction as error:
-                raise ReportError(f"{group}: row {rows[error.row]}: {error}") from None
+                raise ReportError(f"{group}: row {first + error.row}: {error}") from None
 
 
 def _taken(column: Any, rows: Integers, kind: pa.DataType) -> Any:

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall.errors import ReportError
-from fullrecall.result import Method
 from fullrecall.results.files.columns import ROW
 from fullrecall.results.files.row_groups import RowGroup
 from fullrecall.table.lists import Integers
 from fullrecall.table.part import Part, Selection
 
-_SHOWN = 3
-"""Failures that a report quotes."""
-
 _RUNS_SHOWN = 5
 
 
-def assembled(
-    groups: Sequence[RowGroup], methods: Sequence[Method], rows: int | None
-) -> tuple[Sequence[Part], str | None]:
+def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Part], str | None]:
     """Return row groups as parts of one report, and why it lacks rows; None where it has all.
 
     `rows` is how many were planned; rows that come twice count once. Raises `ReportError` where
@@ -42,37 +35,13 @@ def assembled(
     numbered.sort(key=lambda each: (int(each[1].min()), str(each[0])))
     groups = [group for group, _ in numbered]
     every = np.concatenate([np.zeros(0, np.int64), *(numbers for _, numbers in numbered)])
-    scored = np.concatenate(
-        [np.zeros(0, np.bool_), *(_scored(each, methods[0]) for each in groups)]
-    )
-    order = np.flatnonzero(scored)
-    order = order[np.argsort(every[order], kind="stable")]
+    order = np.argsort(every, kind="stable")
     if (np.diff(every[order]) == 0).any():
         order = _once(groups, every, order)
-    stopped = _stopped(every[order], rows, _failures(numbered, methods[0]))
+    stopped = _stopped(every[order], rows)
     if np.array_equal(order, np.arange(len(every))):
         return groups, stopped
     return [Selection(groups, order)], stopped
-
-
-def _scored(group: RowGroup, method: Method) -> NDArray[np.bool_]:
-    """Return which rows have a status: those of a batch that failed have none."""
-    statuses = group.column(f"{method.name}_status")
-    if statuses is None:
-        return np.zeros(len(group), np.bool_)
-    return np.asarray(statuses.is_valid())
-
-
-def _failures(
-    numbered: Iterable[tuple[RowGroup, Integers]], method: Method
-) -> set[tuple[int, str]]:
-    """Return the numbers of the rows of batches that failed, and why."""
-    failures = set()
-    for group, numbers in numbered:
-        failed = np.flatnonzero(~_scored(group, method))
-        for row, reason in zip(failed.tolist(), group.notes(0, failed), strict=True):
-            failures.add((int(numbers[row]), reason))
-    return failures
 
 
 def _once(groups: Sequence[RowGroup], every: Integers, order: Integers) -> Integers:
@@ -117,15 +86,12 @@ def _digest(cells: dict[str, Any]) -> str:
     return sha256(json.dumps(cells, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _stopped(
-    numbers: Integers, rows: int | None, failures: Iterable[tuple[int, str]]
-) -> str | None:
-    """Return which planned rows are missing, and what failed; None where none is.
+def _stopped(numbers: Integers, rows: int | None) -> str | None:
+    """Return which planned rows are missing; None where none is.
 
     `numbers` are those of the rows that are there, ascending.
     """
-    last = max([int(numbers.max(initial=-1)), *(number for number, _ in failures)])
-    planned = last + 1 if rows is None else rows
+    planned = int(numbers.max(initial=-1)) + 1 if rows is None else rows
     edges = np.concatenate([[-1], numbers[numbers < planned], [planned]])
     missing, beyond = planned - len(edges) + 2, numbers[numbers >= planned]
     reasons = []
@@ -135,9 +101,6 @@ def _stopped(
         reasons.append(f"{missing:,} of {planned:,} rows are missing: {words}")
     if len(beyond):
         reasons.append(f"rows that are not planned are there: {_runs(beyond)}")
-    there = set(numbers.tolist()) if failures else set()
-    why = Counter(reason for number, reason in failures if number < planned and number not in there)
-    reasons += [f"{count:,} rows failed: {reason}" for reason, count in why.most_common(_SHOWN)]
     return "; ".join(reasons) or None
 
 

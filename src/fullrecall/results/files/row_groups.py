@@ -23,7 +23,7 @@ from fullrecall.results.files.plain import located, mapping
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.lists import Integers, Lists, narrow, offsets_of
-from fullrecall.table.part import SCORED, UNSCORED, Part, ScoreColumns, hash_sums, name_hashes
+from fullrecall.table.part import SCORED, Part, ScoreColumns, hash_sums, name_hashes
 
 _MOST_BYTES = 24 * 2**20
 """Columns that are kept at a time, of all row groups of a report.
@@ -252,13 +252,11 @@ def score_columns(group: RowGroup, name: str) -> ScoreColumns:
     Raises `ReportError` for what no run can give.
     """
     read, rows = group.column, len(group)
-    status = np.full(rows, UNSCORED, np.int8)  # null where a batch failed
     texts = read(f"{name}_status")
-    if texts is not None:
-        codes = pc.index_in(texts, pa.array(list(map(str, Status))))
-        if codes.null_count > texts.null_count:
-            raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
-        status[:] = _filled(codes, UNSCORED)
+    codes = None if texts is None else pc.index_in(texts, pa.array(list(map(str, Status))))
+    if codes is None or codes.null_count:
+        raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
+    status = as_numbers(codes).astype(np.int8)
     ranks = read(f"{name}_ranks")
     first = _lists(read(f"{name}_first" if ranks is None else f"{name}_position"), rows)
     retrieved = read(f"{name}_retrieved")
