@@ -192,7 +192,7 @@ WRONG_USAGE = {
     ),
     "labels": (["judge", "label", "{file}", "-o", "l.csv"], "Missing option"),
     "no labels": (["judge", "calibrate", "{file}", "no.csv"], "is not a saved report"),
-    "set without documents": (["testset", "check", "{file}"], "expected SET and DOCUMENTS"),
+    "set without documents": (["testset", "check", "{file}"], "Missing argument 'DOCUMENTS'"),
     "model": (
         ["testset", "generate", "{file}", "--model", "gpt-4o", "-o", "s.jsonl"],
         "expected openai:MODEL, got 'gpt-4o'",

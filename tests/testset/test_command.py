@@ -87,12 +87,6 @@ def test_an_invalid_reference_fails(tmp_path: Path, folder: Path) -> None:
     assert "q: ID not in the documents: '[red]x'" in said
 
 
-def test_the_demos_questions_are_checked() -> None:
-    """No model, no files."""
-    said = run("check", "--demo")
-    assert "141 questions" in said
-
-
 def test_references_are_completed_from_files(tmp_path: Path) -> None:
     """Two retrievers' files, a sheet of labels, and the same command again."""
     question = {"id": "q", "user_input": "fee?", "reference": "The fee is ten euros.",
@@ -150,8 +144,6 @@ def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["check"], "expected SET and DOCUMENTS, or --demo alone"),
-        (["check", "--demo", "a.jsonl"], "expected SET and DOCUMENTS, or --demo alone"),
         (["check", "none.jsonl", "none"], "none.jsonl"),
         (["generate", "none", "--model", "gpt", "-o", "a.jsonl"], "expected openai:MODEL"),
         (["generate", "none", "--model", "openai:m", "-o", "a.csv"], "must end in .jsonl"),

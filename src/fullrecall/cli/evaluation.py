@@ -11,7 +11,7 @@ from fullrecall.cli.console import show, write_json
 from fullrecall.cli.exits import wrong
 from fullrecall.cli.job import check_something_scored, explain, scored
 from fullrecall.cli.misses import missed_samples
-from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Share, cut
+from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Positive, Share, cut
 from fullrecall.cli.outputs import REPORTS, check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 @taking(Options, "max_concurrency timeout deadline store view")
-@taking(Budget, "calls tokens", prefix="budget_")
 def evaluate(
     files: list[Path],
     *,
@@ -46,6 +45,8 @@ def evaluate(
     base_url: str | None = None,
     require_evidence: bool = False,
     split: str | None = None,
+    budget_calls: Positive | None = None,
+    budget_tokens: Positive | None = None,
     retriever: str | None = None,
     run: Path | None = None,
     references: Path | None = None,
@@ -132,8 +133,7 @@ def evaluate(
     """
     files = list(dict.fromkeys(files))
     _check_files(files, corpus, output, sign, inputs=(run, references), replace=replace)
-    bounds = {name: settings.pop(f"budget_{name}") for name in ("calls", "tokens")}
-    budget = _budget(bounds, judge)
+    budget = _budget(budget_calls, budget_tokens, judge)
     to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rename": rename or (), "format": format}
     reading["id_key"] = id_key if to_ask is None else None
@@ -234,10 +234,10 @@ def _notes(report: Report, joined: Joined | None) -> Iterator[str]:
         yield report.spent.sentence()
 
 
-def _budget(bounds: dict[str, int | None], judge: str | None) -> Budget | None:
+def _budget(calls: int | None, tokens: int | None, judge: str | None) -> Budget | None:
     """Return the budget, None where no option sets one."""
-    if all(bound is None for bound in bounds.values()):
+    if calls is None and tokens is None:
         return None
     if (judge or "").partition(":")[0] not in ("openai", "anthropic"):
         raise wrong("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")
-    return Budget(calls=bounds["calls"], tokens=bounds["tokens"])
+    return Budget(calls=calls, tokens=tokens)

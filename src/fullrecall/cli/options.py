@@ -8,7 +8,6 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import typer
 
-from fullrecall.cli.exits import wrong
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold, unaliased
 from fullrecall.measures.budgets import Cut, parse_budget
@@ -68,14 +67,6 @@ def one_cut(text: str) -> Cut:
     if len(several) > 1:
         raise typer.BadParameter(f"must be one k, got {text!r}")
     return several[0]
-
-
-def number(text: str, option: str) -> float:
-    """Read a number that is part of an option's value."""
-    try:
-        return float(text)
-    except ValueError:
-        raise wrong(option, f"expected a number, got {text!r}") from None
 
 
 def measure_of(text: str) -> Measure:

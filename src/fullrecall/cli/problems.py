@@ -28,7 +28,7 @@ _SENTENCES = (
     ),
     ("judge=LLMJudge(…)", "--judge openai:MODEL"),
     ("to_label(second=True) draws", "--to-confirm draws"),
-    (": use to_label;", ": use --to-label;"),
+    (": use to_label", ": use --to-label"),
     ("choose one by its name", "choose with --score"),
     (
         "set OPENAI_API_KEY, pass api_key=…, or pass the base_url of",

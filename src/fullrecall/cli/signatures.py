@@ -41,17 +41,12 @@ class Description(NamedTuple):
     heading: str | None = None
 
 
-def taking(
-    source: Any, names: str, *, prefix: str = ""
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add parameters of `source`, by their names, to a command's own.
-
-    `prefix` stands before their names on the command line.
-    """
+def taking(source: Any, names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add parameters of `source`, by their names, to a command's own."""
     parameters = inspect.signature(source).parameters
     taken = [
         Parameter(
-            f"{prefix}{name}",
+            name,
             Parameter.KEYWORD_ONLY,
             default=parameters[name].default,
             annotation=_type_of(str(parameters[name].annotation)),

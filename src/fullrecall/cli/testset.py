@@ -11,12 +11,10 @@ import typer
 from fullrecall.cli.console import write, write_json
 from fullrecall.cli.exits import wrong
 from fullrecall.cli.judge import judge_of
-from fullrecall.cli.options import Count, Positive, number
+from fullrecall.cli.options import Count, Positive
 from fullrecall.cli.outputs import check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
-from fullrecall.collections import documents as demo_documents
-from fullrecall.collections import questions
 from fullrecall.counts import counted
 from fullrecall.evaluation.run import Options
 from fullrecall.judges import LexicalJudge
@@ -41,7 +39,6 @@ INVALID = 1
 
 @taking(test_set_of, "n seed")
 @taking(Options, "store max_concurrency")
-@taking(Budget, "calls", prefix="budget_")
 def generate(
     documents: Path,
     *,
@@ -53,7 +50,7 @@ def generate(
     queries: Path | None = None,
     rejected: Path | None = None,
     n: int,
-    budget_calls: int | None,
+    budget_calls: Positive | None = None,
     **settings: Any,
 ) -> None:
     r"""Write a test set.
@@ -96,17 +93,15 @@ def generate(
 
 
 @taking(Options, "store max_concurrency")
-@taking(Budget, "calls", prefix="budget_")
 def check(
-    samples: Path | None = None,
-    documents: Path | None = None,
+    samples: Path,
+    documents: Path,
     *,
-    demo: bool = False,
     issues: Count = 20,
     judge: str | None = None,
     base_url: str | None = None,
     as_json: bool = False,
-    budget_calls: int | None,
+    budget_calls: Positive | None = None,
     **settings: Any,
 ) -> None:
     """Check a test set and print what is wrong with it.
@@ -114,26 +109,19 @@ def check(
     With --judge, a model reads each question beside its references: does it stand alone, is it
     answered, by one answer, does each claim follow.
 
-    Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
+    Exit code: 1 if a reference is invalid.
 
     Examples:
       fullrecall testset check set.jsonl docs/
       fullrecall testset check set.jsonl chunks.jsonl --json
-      fullrecall testset check --demo
 
     - `documents`: What is searched: a folder or a file.
-    - `demo`: Check the demo's own questions.
     - `issues`: List the first N issues.
     - `judge openai:MODEL`: A model that reads each question beside its references.
     """
-    if demo == (samples is not None) or (documents is None) != demo:
-        raise typer.BadParameter("expected SET and DOCUMENTS, or --demo alone")
-    if samples is None or documents is None:
-        audit = audit_of(questions(), demo_documents())
-    else:
-        reader = None if judge is None else _model(judge, base_url, "--judge")
-        budget = _budget(budget_calls)
-        audit = audit_of(read(samples), documents, judge=reader, budget=budget, **settings)
+    reader = None if judge is None else _model(judge, base_url, "--judge")
+    budget = _budget(budget_calls)
+    audit = audit_of(read(samples), documents, judge=reader, budget=budget, **settings)
     if as_json:
         write_json(audit.to_dict())
     else:
@@ -145,7 +133,6 @@ def check(
 
 @taking(completion_of, "depth seed")
 @taking(Options, "store max_concurrency")
-@taking(Budget, "calls", prefix="budget_")
 def complete(
     samples: Path,
     *,
@@ -159,7 +146,7 @@ def complete(
     second: Path | None = None,
     label_error: float = 0.05,
     output: Path | None = None,
-    budget_calls: int | None,
+    budget_calls: Positive | None = None,
     **settings: Any,
 ) -> None:
     r"""Complete references and print how complete they are.
@@ -332,7 +319,12 @@ def _queries(path: Path) -> list[str]:
 
 def _kinds(texts: Sequence[str]) -> Any:
     pairs = [text.partition("=") for text in texts]
-    return {kind: number(share or "1", "--kind") for kind, _, share in pairs}
+    try:
+        return {kind: float(share or 1) for kind, _, share in pairs}
+    except ValueError:
+        raise wrong(
+            "--kind", f"expected KIND=SHARE, one_fact=0.7, got {', '.join(texts)}"
+        ) from None
 
 
 def _lookup(path: Path) -> Any:

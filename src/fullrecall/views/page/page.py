@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from fullrecall.results.bounds import CONFIDENCE
@@ -100,7 +100,7 @@ def _page(
         causes=causes.lines,
         groupings=groupings,
         looked_at=looked_at,
-        notes=list(_notes(subject, summary, first)),
+        notes=_notes(subject, summary),
         cost=cost_sentence(subject, summary),
         stopped=[(name, each.stopped) for name, each in subject.reports.items() if each.stopped],
         **tables(subject, summary, census.misses),
@@ -132,16 +132,7 @@ def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
     }
 
 
-def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[str]:
-    if summary is None:
-        yield from () if subject.comparison is None else comparison_notes(subject.comparison)
-        return
-    measures = subject.choices[choice].measures
-    for label, score, measure in zip(subject.labels(choice), summary, measures, strict=True):
-        estimate = score[measure]
-        if estimate.groups < estimate.samples:
-            yield (
-                f"{label}: the mean is over {estimate.groups:,} groups of "
-                f"{estimate.samples:,} samples; each group counts once, by the mean of its samples"
-            )
-    yield from summary_notes(summary)
+def _notes(subject: Subject, summary: Summary | None) -> list[str]:
+    if subject.comparison is not None:
+        return comparison_notes(subject.comparison)
+    return [] if summary is None else list(summary_notes(summary))

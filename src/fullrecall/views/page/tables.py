@@ -77,12 +77,13 @@ def _scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[
 
 def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> list[Cell]:
     low, high = estimate.bounds or (None, None)
+    groups = f"in {estimate.groups:,} groups" if estimate.groups < estimate.samples else ""
     return [
         Cell(shown(estimate.mean), "strong"),
         Cell("", bar=_bar(estimate.mean, estimate.interval, 0.0)),
         Cell(between(estimate.interval)),
         Cell(f"{misses.missed:,} of {misses.targets:,}"),
-        Cell(f"{estimate.samples:,}"),
+        Cell(f"{estimate.samples:,}", small=groups),
         Cell(f"{estimate.undefined:,}", "unsure" if estimate.undefined else ""),
         Cell(f"{score.unscored:,}", "unsure" if score.unscored else ""),
         Cell(f"{shown(low)} to {shown(high)}" if score.unscored else NOTHING),
