@@ -114,9 +114,9 @@ def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("app:other", "cannot load 'app:other': AttributeError: module 'app' has no attribute"),
         (
             "app:DOCUMENTS",
-            "'app:DOCUMENTS': expected a Retriever or a function of the question, got {",
+            "must be a Retriever or a function of the question, got {",
         ),
-        ("app:Index", "'app:Index': expected an instance, got the class Index: pass Index(…)"),
+        ("app:Index", "must be an instance, got the class Index: pass Index(…)"),
         ("nowhere:search", "cannot load 'nowhere:search': ModuleNotFoundError: No module named"),
         ("nowhere.py:search", "cannot load 'nowhere.py:search': FileNotFoundError: no file"),
         ("broken:search", "cannot load 'broken:search': SyntaxError: invalid syntax"),

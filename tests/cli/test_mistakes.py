@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_read_is_one_block(
 
 def test_where_nothing_is_to_be_found_the_way_out_is_said(file: Callable[..., Path]) -> None:
     """Samples in which the chosen scorer finds no target: who found none, and what to try."""
-    row = {"user_input": "q", "retrieved_contexts": ["a text"], "reference": "no name in it"}
+    row = {"user_input": "q", "retrieved_contexts": ["a text"], "reference_entities": []}
     result = run("evaluate", file([row], "samples.jsonl"), "--scorer", "entity_recall")
     assert result.exit_code == 2
     told = " ".join(result.stderr.split())

@@ -35,8 +35,6 @@ def check_output(
     if endings and path.suffix not in endings:
         some = " or ".join(endings) if len(endings) < _MANY else f"one of {', '.join(endings)}"
         raise wrong(option, f"must end in {some}, got {path.name!r}")
-    if path.suffix == ".parquet":
-        _check_pyarrow(option)
     if not path.exists():
         if not path.parent.is_dir():
             raise wrong(option, f"no directory {path.parent}")
@@ -47,16 +45,6 @@ def check_output(
         raise wrong(option, f"{path} exists and is not a saved report: name another file")
     if not replace:
         raise wrong(option, f"{path} exists: {way_out}")
-
-
-def _check_pyarrow(option: str) -> None:
-    from fullrecall.errors import MissingExtraError
-    from fullrecall.extras import pyarrow
-
-    try:
-        pyarrow("a report as Parquet")
-    except MissingExtraError as error:
-        raise wrong(option, str(error)) from None
 
 
 def _is_ours(path: Path) -> bool:

@@ -372,12 +372,12 @@ class Report:
         tells, at the k of the measure that the page opens with; False leaves it out. A file of
         that name is replaced once all is written.
 
-        Of more than 10,000 samples the page holds those that matter, and says which: its figures
-        are of all.
+        Raises `ReportError` for a report of more than 10,000 samples.
         """
         from fullrecall.views import exports
-        from fullrecall.views.page import report_page
+        from fullrecall.views.page import check_size, report_page
 
+        check_size(self)
         if diagnosis is None:
             diagnosis = diagnosed(self, measures)
         page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)

@@ -260,8 +260,10 @@ class Comparison(Shown, ByName[ScoreComparison]):
         tells, False leaves it out.
         """
         from fullrecall.views import exports
-        from fullrecall.views.page import comparison_page
+        from fullrecall.views.page import check_size, comparison_page
 
+        check_size(self.before)
+        check_size(self.after)
         if diagnosis is None:
             diagnosis = diagnosed(self.after, self.measures)
         page = comparison_page(self, diagnosis=diagnosis, title=title)

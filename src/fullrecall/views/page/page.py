@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from fullrecall.errors import ReportError
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import comparison_notes
 from fullrecall.views.page.causes import Causes
-from fullrecall.views.page.census import Census
+from fullrecall.views.page.census import misses_of, turns_of, unscored
 from fullrecall.views.page.choices import Subject, choices, columns
 from fullrecall.views.page.document import rendered
 from fullrecall.views.page.head import cost_sentence, leak_verdicts, verdict
 from fullrecall.views.page.readings import readings_of
 from fullrecall.views.page.samples import PER_BLOCK, Samples
-from fullrecall.views.page.slices import Slicer
+from fullrecall.views.page.slices import groupings_of
 from fullrecall.views.page.tables import tables
 from fullrecall.views.summaries import notes as summary_notes
 
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
     from fullrecall.report.report import Report
     from fullrecall.results.comparison import Comparison
     from fullrecall.results.summary import Summary
+
+
+MOST_ROWS = 10_000
+"""Samples that a page holds."""
+
+
+def check_size(report: Report) -> None:
+    """Raise `ReportError` for a report of more samples than a page holds."""
+    if len(report) > MOST_ROWS:
+        raise ReportError(
+            f"a page holds at most {MOST_ROWS:,} samples, got {len(report):,}: write that of "
+            f"some, such as report.drawn({MOST_ROWS})"
+        )
 
 
 def report_page(
@@ -65,36 +79,32 @@ def _page(
 ) -> str:
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels)
-    census, slicer = Census(subject, first), Slicer(subject, first)
-    for rows in subject.rows:
-        readings = readings_of(subject, rows)
-        census.add(rows, readings)
-        slicer.add(rows, readings)
-    groupings, looked_at = slicer.groupings()
-    turns, (chosen, partly) = census.turns(), census.chosen()
-    samples = Samples(causes, groupings, len(subject.reports) - 1)
-    leaks = leak_verdicts(subject)
+    samples = [(rows, readings_of(subject, rows)) for rows in subject.rows]
+    readings, last = [of_sample for _, of_sample in samples], len(subject.reports) - 1
+    every = range(len(subject.choices))
+    turns = [turns_of(readings, choice, last) for choice in every]
+    groupings, looked_at = groupings_of(subject, samples, first)
+    data, leaks = Samples(causes, groupings, last), leak_verdicts(subject)
     index = {
         **_index(subject, causes),
         "first": first,
         "turns": [turn._asdict() for turn in turns],
-        "samples": [samples.add(rows, readings) for _, _, rows, readings in chosen],
+        "samples": [data.add(rows, of_sample) for rows, of_sample in samples],
     }
-    if partly and diagnosis is not None and diagnosis.samples < len(subject.last):
-        partly += f" Causes and changes are from {diagnosis.samples:,} samples drawn at random."
+    numbers = range(len(subject.columns))
+    misses = [[misses_of(readings, nth, choice) for choice in every] for nth in numbers]
     return rendered(
-        [("index", index), *samples.blocks()],
+        [("index", index), *data.blocks()],
         title=title,
         subject=subject,
         first=first,
         confidence=CONFIDENCE,
-        samples=census.samples,
-        unscored=census.unscored,
+        samples=len(samples),
+        unscored=unscored(readings, last),
         turns=turns[first],
         verdicts=[
             [*leaks, *verdict(subject, summary, nth, turn)] for nth, turn in enumerate(turns)
         ],
-        partly=partly,
         diagnosed=diagnosis is not None,
         changes=[change for change in diagnosis.changes if change.gain > 0] if diagnosis else [],
         causes=causes.lines,
@@ -103,7 +113,7 @@ def _page(
         notes=_notes(subject, summary),
         cost=cost_sentence(subject, summary),
         stopped=[(name, each.stopped) for name, each in subject.reports.items() if each.stopped],
-        **tables(subject, summary, census.misses),
+        **tables(subject, summary, misses),
     )
 
 

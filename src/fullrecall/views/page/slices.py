@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from fullrecall.sample import Sample
     from fullrecall.views.page.choices import Rows, Subject
     from fullrecall.views.page.readings import Reading
+
+Samples: TypeAlias = "Sequence[tuple[Rows, Sequence[Reading]]]"
+"""Samples with what is read of them."""
 
 MOST_FIELDS = 8
 """Fields that a page offers."""
@@ -48,91 +51,77 @@ class Grouping:
         ]
 
 
-class Slicer:
-    """Parts the samples of a page by each field, as they come, by a choice of measures.
+def groupings_of(subject: Subject, samples: Samples, choice: int) -> tuple[list[Grouping], int]:
+    """Return the fields that part the samples into two kinds at least, and all means' number.
 
-    What is averaged is each score of the one report, or what changed from the first to the last.
+    What is averaged is each score of the one report by a choice of measures, or what changed.
+    Intervals hold for all slices of all scores together.
     """
+    parts = _parts(samples)
+    looked_at = len(subject.columns) * sum(map(len, parts.values()))
+    level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
+    values, codes = _values(subject, samples, choice), _codes(subject, samples)
 
-    def __init__(self, subject: Subject, choice: int) -> None:
-        self._subject = subject
-        self._choice = choice
-        self._is_change = len(subject.reports) > 1
-        self._values: list[list[float | None]] = []
-        self._groups: list[str | None] = []
-        self._rows: dict[str, dict[str, list[int]]] = {}
+    def slice_of(value: str, rows: list[int], column: Floats) -> Slice:
+        groups = None if codes is None else codes[rows]
+        totals = Totals.of(column[rows], due=np.zeros(len(rows), np.bool_), groups=groups)
+        interval = totals.interval(level, least=0.0 if subject.comparison is None else -1.0)
+        return Slice(value, totals.mean, interval, totals.samples, len(rows) - totals.samples)
 
-    def add(self, rows: Rows, readings: Sequence[Reading]) -> None:
-        """Add a sample by its values of each field."""
+    groupings = []
+    for nth, (field, kinds) in enumerate(parts.items()):
+        slices = [[slice_of(*kind, column) for column in values.T] for kind in kinds.items()]
+        slices.sort(key=lambda of: (of[0].mean is None, of[0].mean or 0.0, of[0].value))
+        shown_values = [of_value[0].value for of_value in slices[:MOST_VALUES]]
+        groupings.append(Grouping(field, shown_values, _sheet(subject, choice, nth, field, slices)))
+    return groupings, looked_at
+
+
+def _parts(samples: Samples) -> dict[str, dict[str, list[int]]]:
+    """Return the indices of the samples by their fields and the values of these."""
+    parts: dict[str, dict[str, list[int]]] = {}
+    for number, (rows, _) in enumerate(samples):
         sample = next(row for row in rows if row is not None).sample
         for field in fields((sample,)):
             for value in values_of(sample, field):
-                kinds = self._rows.setdefault(field, {})
-                kinds.setdefault(value, []).append(len(self._values))
-        groups = (row.sample.group for row in rows if row is not None)
-        self._groups.append(next((group for group in groups if group is not None), None))
-        self._values.append([self._value(reading) for reading in readings])
+                parts.setdefault(field, {}).setdefault(value, []).append(number)
+    most = min(_MOST_KINDS, len(samples) // 2)
+    kept = [(field, kinds) for field, kinds in parts.items() if 1 < len(kinds) <= most]
+    return dict(kept[:MOST_FIELDS])
 
-    def _value(self, reading: Reading) -> float | None:
-        """Return the value of one report, or the change from before to after; None for none."""
-        if self._is_change:
-            return reading.change(self._choice)
-        return reading.cells[0].values[self._choice]
 
-    def groupings(self) -> tuple[list[Grouping], int]:
-        """Return the fields that part the samples into two kinds at least, and all means' number.
+def _values(subject: Subject, samples: Samples, choice: int) -> Floats:
+    """Return the value of each sample by each score, or its change; NaN for none."""
+    values = [
+        [
+            each.cells[0].values[choice] if subject.comparison is None else each.change(choice)
+            for each in readings
+        ]
+        for _, readings in samples
+    ]
+    return np.array(values, np.float64).reshape(-1, len(subject.columns))
 
-        Intervals hold for all slices of all scores together.
-        """
-        most = min(_MOST_KINDS, len(self._groups) // 2)
-        parts = {field: rows for field, rows in self._rows.items() if 2 <= len(rows) <= most}  # noqa: PLR2004 - one kind parts nothing
-        parts = dict(list(parts.items())[:MOST_FIELDS])
-        looked_at = len(self._subject.columns) * sum(map(len, parts.values()))
-        level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
-        values = np.array(self._values, np.float64).reshape(-1, len(self._subject.columns))
-        table = self._subject.last.table
-        codes = codes_of(self._groups) if self._is_change else table.group_codes
-        groupings = []
-        for nth, (field, rows_of) in enumerate(parts.items()):
-            slices = [
-                [self._slice(value, column, rows, codes, level) for column in values.T]
-                for value, rows in rows_of.items()
-            ]
-            groupings.append(self._grouping(nth, field, slices))
-        return groupings, looked_at
 
-    def _slice(
-        self,
-        value: str,
-        column: Floats,
-        rows: list[int],
-        codes: Integers | None,
-        level: float,
-    ) -> Slice:
-        totals = Totals.of(
-            column[rows],
-            due=np.zeros(len(rows), np.bool_),
-            groups=None if codes is None else codes[rows],
-        )
-        interval = totals.interval(level, least=-1.0 if self._is_change else 0.0)
-        samples = totals.samples
-        return Slice(value, totals.mean, interval, samples, len(rows) - samples)
+def _codes(subject: Subject, samples: Samples) -> Integers | None:
+    """Return the number of each sample's group: that of the first report that knows one."""
+    if subject.comparison is None:
+        return subject.last.table.group_codes
+    groups = [[row.sample.group for row in rows if row is not None] for rows, _ in samples]
+    return codes_of([next((each for each in of if each is not None), None) for of in groups])
 
-    def _grouping(self, nth: int, field: str, slices: list[list[Slice]]) -> Grouping:
-        slices.sort(key=lambda of: (of[0].mean is None, of[0].mean or 0.0, of[0].value))
-        more = len(slices) - MOST_VALUES
-        note = f"The lowest means come first; {more:,} more are not shown."
-        heads = [*self._subject.labels(self._choice), "Compared" if self._is_change else "Scored"]
-        kind = "not compared" if self._is_change else "without a score"
-        lines = []
-        for number, of_value in enumerate(slices[:MOST_VALUES]):
-            value, _, _, samples, without = of_value[0]
-            count = Cell(f"{samples:,}", small=f"{without:,} {kind}" if without else "")
-            label = Cell(one_line(value, 80), link=f"#slice={nth}.{number}")
-            lines.append(Line(label, [*map(self._cell, of_value), count]))
-        sheet = Sheet(heads, [Section("", lines)], [note] if more > 0 else [], corner=field)
-        return Grouping(field, [of_value[0].value for of_value in slices[:MOST_VALUES]], sheet)
 
-    def _cell(self, part: Slice) -> Cell:
-        mean, span = (signed, signed_between) if self._is_change else (shown, between)
-        return Cell(mean(part.mean), small=span(part.interval) if part.interval else "")
+def _sheet(subject: Subject, choice: int, nth: int, field: str, slices: list[list[Slice]]) -> Sheet:
+    is_change = subject.comparison is not None
+    mean, span = (signed, signed_between) if is_change else (shown, between)
+    kind = "not compared" if is_change else "without a score"
+    lines = []
+    for number, of_value in enumerate(slices[:MOST_VALUES]):
+        value, _, _, samples, without = of_value[0]
+        cells = [Cell(mean(s.mean), small=span(s.interval) if s.interval else "") for s in of_value]
+        count = Cell(f"{samples:,}", small=f"{without:,} {kind}" if without else "")
+        label = Cell(one_line(value, 80), link=f"#slice={nth}.{number}")
+        lines.append(Line(label, [*cells, count]))
+    heads = [*subject.labels(choice), "Compared" if is_change else "Scored"]
+    more = len(slices) - MOST_VALUES
+    note = f"The lowest means come first; {more:,} more are not shown."
+    return Sheet(heads, [Section("", lines)], [note] if more > 0 else [], corner=field)

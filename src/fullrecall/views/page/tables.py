@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullrecall.counts import counted
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import difference_cells, difference_heads
 from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, chart
@@ -77,7 +78,7 @@ def _scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[
 
 def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> list[Cell]:
     low, high = estimate.bounds or (None, None)
-    groups = f"in {estimate.groups:,} groups" if estimate.groups < estimate.samples else ""
+    groups = f"in {counted(estimate.groups, 'group')}" if estimate.groups < estimate.samples else ""
     return [
         Cell(shown(estimate.mean), "strong"),
         Cell("", bar=_bar(estimate.mean, estimate.interval, 0.0)),
