@@ -189,9 +189,6 @@ class View:
         return (document for document in documents if _contains(words, document.plain))
 
 
-NOTHING_IN_VIEW = View()
-
-
 def plain(text: str) -> str:
     """Return the words of a text, one space between them."""
     return " ".join(words_of(text))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fullrecall.steps.documents import NOTHING_IN_VIEW, Document, Documents, Passage, View
+from fullrecall.steps.documents import Document, Documents, Passage, View
 from fullrecall.steps.handed import Bucket, HandedList, Scope, Signature, signature_of
 from fullrecall.steps.step import ITEM, ROWS, DocumentCopy, DocumentList, Path, Step
 from fullrecall.steps.tree import Tree
@@ -43,7 +43,6 @@ class Flow:
     - `bucket`: every list that was handed out of the outermost steps, replaced ones too.
     - `retrieved`: the passages that sources returned, in the order in which they came.
     - `touched`: the IDs of the steps that documents passed through.
-    - `lost`: what retrievers returned to steps that failed.
     - `nameless`: a step that made documents of others and told no more than new IDs of them.
     - `unnamed`: a step that had fewer documents without an ID than there are of their text.
     - `prompts_seen`: whether a model was asked, other than by a retriever.
@@ -54,7 +53,6 @@ class Flow:
         self.retrieved: list[Passage] = []
         self.touched: set[Hashable] = set()
         self.prompts_seen = False
-        self.lost: list[HandedList] = []
         self.nameless: Step | None = None
         self.unnamed: Step | None = None
         self.root = tree.root
@@ -257,18 +255,10 @@ class Flow:
         if step.id in self._lost:
             for handed in opened.bucket.lists:
                 handed.replaced = True
-            if step.retrieves and step.error is None:
-                self._note_lost(step)
         else:
             groups = self._returned(step, opened)
             _HandingOn(self, step, opened, groups, scope).settle()
         scope.buckets[0].take_over(opened.bucket)
-
-    def _note_lost(self, step: Step) -> None:
-        """Note what a retriever returned to a step that failed: nobody else has it."""
-        for listed in step.returned:
-            passages = [self._documents.passage(c, NOTHING_IN_VIEW) for c in listed.documents]
-            self.lost.append(HandedList(tuple(passages), step, listed.path))
 
     def _returned(self, step: Step, opened: _Opened) -> list[_Group]:
         if not step.returned:

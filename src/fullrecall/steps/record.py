@@ -155,7 +155,7 @@ class _Record:
     def _calls(self) -> list[tuple[Step, Call]]:
         calls = [(handed.step, self._call(handed)) for handed in self._kept]
         for recovered, failed in enumerate((self._failures.counting, self._failures.recovered)):
-            calls += [(step, self._failed_call(step, recovered=bool(recovered))) for step in failed]
+            calls += [(step, _failed_call(step, recovered=bool(recovered))) for step in failed]
         positions = self._tree.positions
         return sorted(calls, key=lambda each: positions[each[0].id])
 
@@ -310,12 +310,6 @@ class _Record:
             key=lambda each: rank_by_document.get(each.document, len(rank_by_document)),
         )
 
-    def _failed_call(self, step: Step, *, recovered: bool) -> Call:
-        below = {each.id for each in self._tree.below(step)} if self._flow.lost else ()
-        lost = [handed for handed in self._flow.lost if handed.step.id in below]
-        children = tuple(map(self._call, self._in_order(lost)))
-        return Call(step.name, step.query, None, step.error, children, recovered)
-
 
 class _Calls:
     """The calls that retrieved, numbered from 1: of each document the outermost retriever or tool.
@@ -380,6 +374,10 @@ def _origin(passage: Passage) -> Step:
     if origin is None:
         raise AssertionError("only retrieved documents are handed on")
     return origin
+
+
+def _failed_call(step: Step, *, recovered: bool) -> Call:
+    return Call(step.name, step.query, None, step.error, recovered=recovered)
 
 
 def _empty_call(step: Step) -> Call:
