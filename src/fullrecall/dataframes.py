@@ -29,6 +29,13 @@ def is_frame(value: object) -> bool:
     return any(hasattr(type(value), name) for name in ("columns", "column_names"))
 
 
+def is_missing(cell: object) -> bool:
+    """Return whether a cell has no value: None, NaN, NA or NaT."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):  # pandas is not imported
+        return True
+    return isinstance(cell, float) and cell != cell  # noqa: PLR0124 - NaN
+
+
 def eager(frame: Any) -> nw.DataFrame[Any]:
     """Return a frame of any library as one of narwhals; what is lazy is collected.
 

@@ -152,3 +152,14 @@ def test_tool_that_repeats_known_documents(program: Any, docs: Any) -> None:
     text = " ".join(f"{each.text} ({each.id})" for each in found)
     program.function("memory", {"q": "q"}, text, kind="tool")
     assert program.ids() == ["a", "b"]
+
+
+def test_an_attempt_that_stopped_for_a_human_begins_anew_with_nothing(
+    program: Any, docs: Any
+) -> None:
+    """A node that waits is run once more, from its beginning: what it had retrieved is gone."""
+    with program.call():
+        for letter in "ab":
+            with program.step("chain", "node", task="node:1"):
+                program.retrieve(docs[letter])
+    assert program.ids() == ["b"]

@@ -281,21 +281,6 @@ def test_calls_at_the_same_time_do_not_mix() -> None:
         ]
 
 
-def test_stages_that_ran_before_a_failure_are_kept() -> None:
-    """The sample has no retrieval, and what was seen of it all the same."""
-
-    class Failing(Keeping):
-        def compress_documents(self, *args: Any, **kwargs: Any) -> Sequence[Document]:
-            raise TimeoutError("no answer")
-
-    retriever = ContextualCompressionRetriever(
-        base_compressor=Failing(letters=""), base_retriever=letters("dense", "a")
-    )
-    sample = both_ways(retriever)
-    assert sample.retrieval_error == "TimeoutError: no answer"
-    assert shape(sample) == [("dense", ["a"], None)]
-
-
 def test_an_id_key_that_fails_on_a_stage_is_told() -> None:
     """The final documents may have what those of a stage lack."""
     reranked = ContextualCompressionRetriever(

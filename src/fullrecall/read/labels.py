@@ -65,23 +65,19 @@ def _label(row: Mapping[str, object], rater: str) -> Label:
             f"no label: expected the field label, got {', '.join(row) or 'no fields'}",
             field="label",
         )
-    texts = {name: row.get(name) for name in _TEXTS}
-    texts["claim"] = row.get("claim", row.get("target"))
-    for name, value in texts.items():
-        if not isinstance(value, str | None):
-            raise InputError(f"{name} must be a text, got {shown(value)}", field=name)
-    cells = {name: str(value or "") for name, value in texts.items()}
-    item = cells["item"].strip()
-    if not item and not (cells["sample"] and cells["claim"]):
+    named = {**row, "claim": row.get("claim", row.get("target"))}
+    for name in _TEXTS:
+        if not isinstance(named.get(name), str | None):
+            raise InputError(f"{name} must be a text, got {shown(named[name])}", field=name)
+    item, sample, claim, own_rater = (str(named.get(name) or "") for name in _TEXTS)
+    if not item.strip() and not (sample and claim):
         raise InputError("no claim named: expected an item, or a sample and a claim", field="item")
     drawn = row.get("probability")
-    if isinstance(drawn, str):
-        drawn = drawn.strip() or None
     return Label(
-        cells["sample"],
-        cells["claim"],
-        as_label(row.get("label")),
-        None if drawn is None else as_probability(drawn),
-        item,
-        cells["rater"].strip() or rater,
+        sample,
+        claim,
+        as_label(row["label"]),
+        None if drawn is None or not str(drawn).strip() else as_probability(drawn),
+        item.strip(),
+        own_rater.strip() or rater,
     )

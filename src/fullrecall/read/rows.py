@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
+from fullrecall.dataframes import is_missing
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.hits import IdKey, check_id_key, contexts_of
 from fullrecall.identifiers import looks_like_id, shown
@@ -46,8 +47,6 @@ _NAMES = {
 
 _PERHAPS_LISTS = frozenset({"ground_truth", "ground_truths"})
 """Names of the reference answer under which some tables have a list."""
-
-_MISSING_VALUE_TYPES = ("NAType", "NaTType")  # by name: pandas is not imported to ask
 
 
 class Columns:
@@ -102,7 +101,7 @@ class Columns:
         cells: dict[str, Any] = {}
         for column, value in row.items():
             name = self.field(column)
-            if name is None or _is_missing(value):
+            if name is None or is_missing(value):
                 continue
             if self._lists_are_texts and isinstance(value, str):
                 if FIELDS.get(name) in LISTS and not value.strip():
@@ -275,9 +274,3 @@ def as_mapping(row: object) -> Mapping[Any, Any]:
     raise InputError(
         f"a row must be an object with named fields, got {type(row).__name__} {shown(row)}"
     )
-
-
-def _is_missing(value: object) -> bool:
-    if value is None or type(value).__name__ in _MISSING_VALUE_TYPES:
-        return True
-    return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
@@ -70,7 +70,7 @@ class StepReading:
         Raises `InputError` for documents that cannot be read, naming the step.
         """
         return retrieval_of(
-            _Changed(self).steps(steps) if self.changes_documents else steps,
+            self._with_documents(steps) if self.changes_documents else steps,
             root=root,
             response=response,
             context=self.context_of,
@@ -80,40 +80,34 @@ class StepReading:
             unseen=unseen,
         )
 
-
-class _Changed:
-    """Puts what documents stand for in their place: of each list, and of each copy, once."""
-
-    def __init__(self, reading: StepReading) -> None:
-        self._reading = reading
-        self._lists: dict[int, DocumentList] = {}
-        self._copies: dict[int, tuple[DocumentCopy, ...]] = {}
-
-    def steps(self, steps: Iterable[Step]) -> list[Step]:
+    def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
+        """Return steps with what each document stands for in its place, each read once."""
         kept = list(steps)  # lists are known by their identity, which is theirs while they are kept
+        lists: dict[int, DocumentList] = {}
+        copies: dict[int, tuple[DocumentCopy, ...]] = {}
+        for step in kept:
+            for listed in (*step.given, *step.returned):
+                if id(listed) not in lists:
+                    lists[id(listed)] = self._changed(listed, step, copies)
         return [
             replace(
                 step,
-                given=self._changed(step.given, step),
-                returned=self._changed(step.returned, step),
+                given=tuple(lists[id(listed)] for listed in step.given),
+                returned=tuple(lists[id(listed)] for listed in step.returned),
             )
             for step in kept
         ]
 
-    def _changed(self, lists: Sequence[DocumentList], step: Step) -> tuple[DocumentList, ...]:
-        for each in lists:
-            if id(each) not in self._lists:
+    def _changed(
+        self, listed: DocumentList, step: Step, copies: dict[int, tuple[DocumentCopy, ...]]
+    ) -> DocumentList:
+        documents: list[DocumentCopy] = []
+        for rank, copy in enumerate(listed.documents, start=1):
+            if id(copy) not in copies:
                 try:
-                    ranked = enumerate(each.documents, start=1)
-                    documents = [part for rank, copy in ranked for part in self._read(copy, rank)]
+                    copies[id(copy)] = tuple(self.documents_of(copy, rank))
                 except InputError as error:
                     message = f"{step.kind} {step.name!r}: {error}"
                     raise InputError(message, field="retrieved_contexts") from error.__cause__
-                self._lists[id(each)] = each._replace(documents=tuple(documents))
-        return tuple(self._lists[id(each)] for each in lists)
-
-    def _read(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy, ...]:
-        cached = self._copies.get(id(copy))
-        if cached is None:
-            cached = self._copies[id(copy)] = tuple(self._reading.documents_of(copy, rank))
-        return cached
+            documents += copies[id(copy)]
+        return listed._replace(documents=tuple(documents))

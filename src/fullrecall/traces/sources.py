@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from fullrecall.dataframes import is_missing
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.traces.span import Span, error_of, flat, of_sdk, parsed
@@ -131,7 +132,7 @@ def _span_of(item: Mapping[Any, Any]) -> Span:
     )
     parent, flags = _first(row, _PARENT_ID), _whole(row.get("flags"))
     code = str(_first(row, _STATUS)).upper().rpartition("_")[2]
-    failed = code in ("ERROR", "2") or (values is _WEAVE and not _is_missing(row.get("exception")))
+    failed = code in ("ERROR", "2") or (values is _WEAVE and not is_missing(row.get("exception")))
     return Span(
         trace_id=_own_id(_first(row, _TRACE_ID)),
         span_id=_own_id(_first(row, _SPAN_ID)),
@@ -166,12 +167,12 @@ def _attributes(row: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, 
     columns = {
         name.removeprefix("attributes."): _plain(value)
         for name, value in row.items()
-        if name.startswith("attributes.") and not _is_missing(value)
+        if name.startswith("attributes.") and not is_missing(value)
     }
     attributes |= flat(columns)
     for attribute, name in values.items():
         value = _plain(row.get(name))
-        if not _is_missing(value):
+        if not is_missing(value):
             text = value if isinstance(value, str) else json.dumps(value, default=str)
             attributes[attribute] = text
     if isinstance(row.get("span_kind"), str):
@@ -181,7 +182,7 @@ def _attributes(row: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, 
 
 def _first(row: Mapping[Any, Any], names: Sequence[str]) -> Any:
     """Return the first of these columns that has a value; None if none has."""
-    return next((row[name] for name in names if not _is_missing(row.get(name))), None)
+    return next((row[name] for name in names if not is_missing(row.get(name))), None)
 
 
 def _mappings(value: object) -> list[Mapping[str, Any]]:
@@ -246,10 +247,3 @@ def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-def _is_missing(value: object) -> bool:
-    """Return whether a cell of a frame has no value."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN

@@ -202,7 +202,7 @@ class _Translation:
         written = self._written()
         if written is not None and (copies is None or len(written) == len(copies)):
             # One attribute has the whole list, with the IDs that the others lack.
-            copies = _completed(written, copies)
+            copies = tuple(map(_united, written, copies)) if copies else written
         elif copies is None and REDACTED in (self._raw_output, self._span.attributes.get(prefix)):
             self._problem = _HIDDEN
         else:
@@ -299,24 +299,11 @@ def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
     return DocumentCopy(0, own, text or "", context)
 
 
-def _completed(
-    written: tuple[DocumentCopy, ...], single: Sequence[DocumentCopy] | None
-) -> tuple[DocumentCopy, ...]:
-    """Return documents with the texts, scores and metadata that stand in attributes of theirs."""
-    if not single:
-        return written
-    return tuple(_united(copy, other) for copy, other in zip(written, single, strict=True))
-
-
 def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
-    first: Context = copy.detail or Context(copy.text or None, id=copy.id)
-    second: Context = other.detail
-    context = Context(
-        first.text or second.text,
-        id=first.id if first.id is not None else second.id,
-        score=first.score if first.score is not None else second.score,
-        metadata=first.metadata or second.metadata,
-    )
+    """Return a document with the text, score and metadata that the other one alone has."""
+    own = copy.detail or Context(copy.text or None, id=copy.id)
+    fields = {name: value for name, value in own.to_dict().items() if value not in ("", {})}
+    context = Context(**{**other.detail.to_dict(), **fields})
     return DocumentCopy(0, context.id, context.text or "", context)
 
 
