@@ -132,13 +132,13 @@ class TestWhichScore:
         """Both were made by judges: which is meant is not guessed."""
         methods = [Method(name, parameters={"judge": name}) for name in ("claim_one", "claim_two")]
         both = make_report(["sn"] * 4, methods=methods)
-        with pytest.raises(ReportError, match="choose one by its name"):
+        with pytest.raises(ReportError, match="got claim_one, claim_two: name the score"):
             both.to_label(3)
         assert {claim.score for claim in both.to_label(3, score="claim_two")} == {"claim_two"}
 
     def test_no_judge_at_all(self, make_report: MakeReport) -> None:
         """A score by IDs has nothing to calibrate; a precision is no recall."""
-        with pytest.raises(ReportError, match="no judged recall score: the report has"):
+        with pytest.raises(ReportError, match="expected one recall by a judge, got none"):
             make_report(["sn"], methods=[Method("id_recall")]).to_label(3)
         precision = Method("context_precision", {"judge": "j"}, ContextPrecision)
         with pytest.raises(ReportError, match="context_precision is not a recall"):

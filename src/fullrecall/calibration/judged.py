@@ -151,20 +151,13 @@ def _claim(content: str, at: int, row: Row, result: Result, finding: Finding) ->
 
 
 def _judged_score(report: Report) -> str:
-    """Return the only score that a judge has made; raise `ReportError` where there is not one."""
-    by_judges = [
-        method.name
-        for method in report.methods
-        if method.parameters.get("judge") and method.headline == Recall
-    ]
-    if len(by_judges) == 1:
-        return by_judges[0]
-    if by_judges:
+    """Return the only recall that a judge has made; raise `ReportError` where there is not one."""
+    judged = [m.name for m in report.methods if m.headline == Recall and m.parameters.get("judge")]
+    if len(judged) != 1:
         raise ReportError(
-            f"judges made {len(by_judges)} scores ({', '.join(by_judges)}): choose one by its name"
+            f"expected one recall by a judge, got {', '.join(judged) or 'none'}: name the score"
         )
-    names = ", ".join(method.name for method in report.methods)
-    raise ReportError(f"no judged recall score: the report has {names}")
+    return judged[0]
 
 
 def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, list[Label]]:

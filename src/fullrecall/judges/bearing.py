@@ -209,10 +209,11 @@ def _exchanged(pair: _Pair) -> bool:
 
 
 def _turns(pair: _Pair, claimed: tuple[Name, Name], quoted: tuple[Name, Name]) -> bool:
-    mine = pair.claim[claimed[0].end : claimed[1].start]
-    its = pair.quote[quoted[0].end : quoted[1].start]
-    shared = content_keys(mine) & content_keys(its)
-    return bool(shared) and ("by" in mine.split()) == ("by" in its.split())  # one is passive
+    between = pair.claim[claimed[0].end : claimed[1].start]
+    quoted_between = pair.quote[quoted[0].end : quoted[1].start]
+    is_shared = bool(content_keys(between) & content_keys(quoted_between))
+    # Where one alone has a "by" it is passive, and the names change places rightly.
+    return is_shared and ("by" in between.split()) == ("by" in quoted_between.split())
 
 
 RULES: Mapping[Callable[[_Pair], bool], str] = {

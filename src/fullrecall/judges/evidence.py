@@ -137,8 +137,8 @@ def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
     locations: list[Location] = []
     for part in parts:
         after = locations[-1].end if locations else 0
-        places = chain(verbatim(part, folded), _same_words(part, folded))
-        location = next((place for place in places if place.start >= after), None)
+        matches = chain(verbatim(part, folded), _same_words(part, folded))
+        location = next((match for match in matches if match.start >= after), None)
         if location is None or (locations and location.start - after > WIDEST_GAP):
             return ()
         locations.append(location)

@@ -91,7 +91,7 @@ def edits() -> Mapping[str, Edit]:
     """Return what makes a claim false, by kind; each returns None where it finds nothing to edit.
 
     - number: another one, which stands in no context; number elsewhere: one of another statement.
-    - month; name: of another text; confusion: of the same contexts; role: two names exchanged;
+    - month; name: of another text; role: two names exchanged;
       opposite, another of its kind (rival); negation: a "not" put in or taken out.
     - what `falsifications.json` lists: words put in, before or after the claim, or exchanged, as
       units and scales are.
@@ -102,7 +102,6 @@ def edits() -> Mapping[str, Edit]:
         "number elsewhere": _number_elsewhere,
         "month": _month,
         "name": _name,
-        "confusion": _confusion,
         "role": _role,
         "negation": _negation,
         "opposite": partial(_exchanged, replacements=as_written("opposites.txt")),
@@ -168,11 +167,6 @@ def _name(claim: _Claim, chance: random.Random) -> str | None:
     return _renamed(claim, _names(claim.text), others, chance)
 
 
-def _confusion(claim: _Claim, chance: random.Random) -> str | None:
-    there = sorted({name for context in claim.contexts for name in _names(context)})
-    return _renamed(claim, _names(claim.text), there, chance)
-
-
 def _renamed(
     claim: _Claim, own: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> str | None:
@@ -180,9 +174,9 @@ def _renamed(
     others = [name for name in others if not _shares(name, claim.text)]
     if not own or not others:
         return None
-    mine = chance.choice(own)
-    like = [name for name in others if len(name.split()) == len(mine.split())] or others
-    return re.sub(rf"\b{re.escape(mine)}\b", lambda _: chance.choice(like), claim.text, count=1)
+    former = chance.choice(own)
+    like = [name for name in others if len(name.split()) == len(former.split())] or others
+    return re.sub(rf"\b{re.escape(former)}\b", lambda _: chance.choice(like), claim.text, count=1)
 
 
 def _role(claim: _Claim, chance: random.Random) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 # At the start only: the same tags inside a quote are the context's words.
@@ -41,24 +41,15 @@ _MOST_VERDICTS = 4_000
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
     """Return the verdicts of a reply as they are: each an object with an `id`."""
-    objects: list[dict[str, Any]] = []
-    written_objects: set[str] | None = None
-    left = _MOST_VERDICTS
-    for value in _values(_answer(text)):
-        answer = _verdicts(value)[:left]
-        left -= len(answer)
-        if not objects:
-            objects = answer
-            continue
-        # The same verdict in a second answer is no second verdict; another one is.
-        written_objects = (
-            {_written(item) for item in objects} if written_objects is None else written_objects
-        )
-        for item in answer:
-            if (written := _written(item)) not in written_objects:
-                written_objects.add(written)
-                objects.append(item)
-    return objects
+    answers = [verdicts for value in _values(_answer(text)) if (verdicts := _verdicts(value))]
+    objects, *others = answers or [[]]
+    # The same verdict in a second answer is no second verdict; another one is.
+    known = set(map(_written, objects[:_MOST_VERDICTS])) if others else set()
+    for verdict in islice(chain.from_iterable(others), _MOST_VERDICTS):
+        if (written := _written(verdict)) not in known:
+            known.add(written)
+            objects.append(verdict)
+    return objects[:_MOST_VERDICTS]
 
 
 def json_values(text: str) -> list[Any]:
@@ -78,8 +69,8 @@ def text_items(text: str) -> list[str] | None:
     for value in _values(text):
         items = _named(value, "items") if isinstance(value, dict) else value if bare else None
         bare = False
-        if isinstance(items, list) and all(isinstance(item, str) for item in items):
-            stripped = (item.strip() for item in items)
+        if isinstance(items, list) and all(isinstance(text, str) for text in items):
+            stripped = (text.strip() for text in items)
             listed = list(dict.fromkeys(s for s in stripped if any(c.isalnum() for c in s)))
     return listed
 
@@ -101,8 +92,8 @@ def _verdicts(value: object, depth: int = 0) -> list[dict[str, Any]]:
         return []
     if depth < _WRAPPERS and len(value) == 1 and isinstance(value[0], dict):
         return _verdicts(value[0], depth + 1)
-    items = (item for item in value if isinstance(item, dict) and "id" in item)
-    return [item for item in items if not _is_example(item)]
+    verdicts = (verdict for verdict in value if isinstance(verdict, dict) and "id" in verdict)
+    return [verdict for verdict in verdicts if not _is_example(verdict)]
 
 
 def _named(value: object, name: str, depth: int = 0) -> object:
@@ -124,8 +115,8 @@ def _is_example(verdict: dict[str, Any]) -> bool:
     return is_placeholder(verdict.get("verdict")) and is_placeholder(verdict.get("begins", "…"))
 
 
-def _written(item: dict[str, Any]) -> str:
-    return json.dumps(item, sort_keys=True)
+def _written(verdict: dict[str, Any]) -> str:
+    return json.dumps(verdict, sort_keys=True)
 
 
 def _answer(text: str) -> str:
@@ -146,7 +137,7 @@ def _values(text: str) -> Iterator[Any]:
     Time is linear in the length of the text, whatever stands in it: every attempt is paid from a
     budget of some readings of the whole.
     """
-    text = _STRING_OR_COMMA.sub(lambda found: found[1] or "", text)
+    text = _STRING_OR_COMMA.sub(lambda string: string[1] or "", text)
     budget = _READINGS * len(text) + _SPARE
     position = 0
     while budget > 0 and (opened := _OPENING.search(text, position)):

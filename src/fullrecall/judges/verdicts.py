@@ -55,32 +55,34 @@ def checked(
     Of several targets each verdict must repeat how its own begins, further than another begins
     alike.
     """
-    items_of: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
-    asked = {number: _letters(text) for number, text in targets.items()}
+    answers_of: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    letters_of = {number: _letters(text) for number, text in targets.items()}
     void = ""
-    for item in objects:
-        number = _number(item.get("id"))
+    for answer in objects:
+        number = _number(answer.get("id"))
         if number is None or number not in targets:
-            shown = str(item.get("id"))[:40]
+            shown = str(answer.get("id"))[:40]
             void = f"the judge gave a verdict on {shown!r}, which was not asked for"
             break
-        items_of[number].append(item)
-    void = void or _quotes_too_much(items_of)
-    for number, items in items_of.items():
-        for item in items:
-            void = void or _misfit(asked, number, item.get(BEGINS)) or _counts_from_zero(item)
+        answers_of[number].append(answer)
+    void = void or _quotes_too_much(answers_of)
+    for number, answers in answers_of.items():
+        for answer in answers:
+            void = (
+                void or _misfit(letters_of, number, answer.get(BEGINS)) or _counts_from_zero(answer)
+            )
     if void:
         return {number: Verdict(None, problem=void) for number in targets}
     verdicts = {}
     for number in targets:
-        items = items_of.get(number, [])
-        problem = NO_VERDICT if not items else f"the judge gave {len(items)} verdicts"
-        if len(items) == 1:
-            problem = _unclear(asked, number, items[0].get(BEGINS))
+        answers = answers_of.get(number, [])
+        problem = NO_VERDICT if not answers else f"the judge gave {len(answers)} verdicts"
+        if len(answers) == 1:
+            problem = _unclear(letters_of, number, answers[0].get(BEGINS))
         verdicts[number] = (
             Verdict(None, problem=problem)
             if problem
-            else _verdict(items[0], {number} if on_itself else contexts)
+            else _verdict(answers[0], {number} if on_itself else contexts)
         )
     return verdicts
 
@@ -112,16 +114,16 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
     return replace(best, contested=contested)
 
 
-def _misfit(asked: Mapping[int, str], number: int, echo: object) -> str:
+def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
     """Return what is wrong with an echo that is of another target; empty where nothing is."""
     from rapidfuzz.distance import Levenshtein
 
-    echoed, own = _letters(echo), asked[number]
+    echoed, own = _letters(echo), letters_of[number]
     if not echoed or _fits(own, echoed):
         return ""
     likeness = {
         text: Levenshtein.normalized_similarity(text[: len(echoed)], echoed)
-        for text in asked.values()
+        for text in letters_of.values()
     }
     if likeness[own] >= max(_MISSPELLED, *likeness.values()) and _digits(echoed) == _digits(
         own[: len(echoed)]
@@ -130,14 +132,14 @@ def _misfit(asked: Mapping[int, str], number: int, echo: object) -> str:
     return f"the judge's verdict {number} begins {str(echo)[:40]!r}, and {number} does not"
 
 
-def _unclear(asked: Mapping[int, str], number: int, echo: object) -> str:
+def _unclear(letters_of: Mapping[int, str], number: int, echo: object) -> str:
     """Return why an echo may mean another target; empty where it means this one alone."""
-    if len(asked) == 1:
+    if len(letters_of) == 1:
         return ""
-    echoed, own = _letters(echo), asked[number]
+    echoed, own = _letters(echo), letters_of[number]
     if not echoed:
         return f"the judge's verdict does not repeat how its target begins ({BEGINS!r})"
-    fitting = [other for other, text in asked.items() if text != own and _fits(text, echoed)]
+    fitting = [other for other, text in letters_of.items() if text != own and _fits(text, echoed)]
     if echoed == own or not fitting:
         return ""
     numbers = ", ".join(map(str, sorted({number, *fitting})))
@@ -166,17 +168,17 @@ def _digits(text: str) -> list[str]:
     return list(filter(str.isdigit, text))
 
 
-def _counts_from_zero(item: Mapping[str, Any]) -> str:
+def _counts_from_zero(answer: Mapping[str, Any]) -> str:
     """Return what says that the judge counts contexts from 0; empty where nothing does."""
-    if any(_number(citation.get("context")) == 0 for citation in _citations(item)):
+    if any(_number(citation.get("context")) == 0 for citation in _citations(answer)):
         return "the judge cites context 0: contexts are counted from 1"
     return ""
 
 
-def _quotes_too_much(items_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
+def _quotes_too_much(answers_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
     """Return what says that a reply quotes more than is looked up; empty where it does not."""
-    items = (item for items in items_of.values() for item in items)
-    quotes = [citation.get("quote") for item in items for citation in _citations(item)]
+    answers = (answer for answers in answers_of.values() for answer in answers)
+    quotes = [citation.get("quote") for answer in answers for citation in _citations(answer)]
     characters = sum(len(quote) for quote in quotes if isinstance(quote, str))
     if len(quotes) <= _MOST_CITATIONS and characters <= _MOST_QUOTED:
         return ""
@@ -186,8 +188,8 @@ def _quotes_too_much(items_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str
     )
 
 
-def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdict:
-    word = item.get("verdict")
+def _verdict(answer: Mapping[str, Any], contexts: Collection[int] | None) -> Verdict:
+    word = answer.get("verdict")
     label = label_of(word)
     if label is None:
         return Verdict(
@@ -197,7 +199,7 @@ def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdi
         )
     if label == "not_supported" or contexts is None:
         return Verdict(label)
-    cited = _citations(item)
+    cited = _citations(answer)
     if not cited:
         if label == "contradicted":
             return Verdict(label)
@@ -209,7 +211,7 @@ def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdi
             unknown.append(citation.get("context"))
         else:
             citations.append(Citation(number - 1, quote if isinstance(quote, str) else ""))
-    together = item.get("together") is True
+    together = answer.get("together") is True
     # What a missing context was needed for, together with the others, is open.
     if unknown and (together or not citations):
         problem = f"the judge cites context {unknown[0]!r}, which is not there"
@@ -217,8 +219,8 @@ def _verdict(item: Mapping[str, Any], contexts: Collection[int] | None) -> Verdi
     return Verdict(label, tuple(citations), together=together)
 
 
-def _citations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    cited = item.get("citations")
+def _citations(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    cited = answer.get("citations")
     if not isinstance(cited, list):
         return []
     return [citation if isinstance(citation, dict) else {"context": citation} for citation in cited]

@@ -9,8 +9,6 @@ from fullrecall.judges.local.passages import Passage
 from fullrecall.judges.words.tokens import SHARED_PREFIX, Word, alike
 
 _ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
-_PLACES_EXACT = 48  # of one word in one context; more tell nothing new
-_PLACES_ALIKE = 12
 _CANDIDATES = 6  # sentences around which windows are tried
 _NEARLY = 0.9  # of what a window covers, for a part of it to be the evidence
 
@@ -96,15 +94,13 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
 
 def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
     """Yield where a word stands in a passage, with its credit: itself or alike."""
-    exact = passage.places.get(word.key)
-    if exact is not None:
-        yield from ((position, 1.0) for position in exact[:_PLACES_EXACT])
-        return
-    if not word.is_number:
+    if word.key in passage.places:
+        yield from ((position, 1.0) for position in passage.places[word.key])
+    elif not word.is_number:
         beginning = word.key[:SHARED_PREFIX]
         for other, positions in passage.places.items():
             if other.startswith(beginning) and alike(word.key, other):
-                yield from ((position, _ALIKE_CREDIT) for position in positions[:_PLACES_ALIKE])
+                yield from ((position, _ALIKE_CREDIT) for position in positions)
 
 
 def _best_window(

@@ -16,15 +16,13 @@ _LEAST = 0.5  # a capitalized word that weighs less is a function word
 _PARTICLES = word_set("name particles")
 _MOST_PARTICLES = 2
 _ENDS = ".!?:;…\n|"
-_MOSTLY = 0.8  # of the words of a title, or of a text in capitals, are capitalized
-_FEW = 4  # words that may all be a name
 
 
 class Name(NamedTuple):
     """A name: as written, its half-open offsets, and the keys of its words.
 
-    `is_sure` is False for a single word that begins a sentence, or stands in a title, where any
-    word has a capital: a name is a rare one.
+    `is_sure` is False for a single word that begins a sentence, where any word has a capital: a
+    name is a rare one.
     """
 
     text: str
@@ -38,17 +36,14 @@ class Name(NamedTuple):
 def names(text: str) -> tuple[Name, ...]:
     """Return the names of a text, in order: runs of capitalized words, of one or more.
 
-    Months and weekdays are none, nor is a frequent word that begins a sentence. In a title, or in a
-    text in capitals, only rare words are.
+    Months and weekdays are none, nor is a frequent word that begins a sentence.
     """
     words = tuple(read_words(text))
-    is_title = _is_title(text, words)
     listed = []
     for first, end in _runs(text, words):
         run = words[first:end]
         before = text[words[first - 1].end : words[first].start] if first else _ENDS
-        begins = is_title or not set(_ENDS).isdisjoint(before)
-        is_sure = not is_title and (not begins or len(run) > 1)
+        is_sure = set(_ENDS).isdisjoint(before) or len(run) > 1
         rare = [[word] for word in run if word.written not in zipf_frequencies()]
         for part in [run] if is_sure else rare:
             start, stop = part[0].start, part[-1].end
@@ -91,10 +86,3 @@ def _is_capitalized(word: Word) -> bool:
     if not word.is_capitalised or word.is_number or weight(word.written) < _LEAST:
         return False
     return word.written not in CALENDAR and word.written not in function_words("en")
-
-
-def _is_title(text: str, words: Sequence[Word]) -> bool:
-    if text.rstrip()[-1:] in tuple(".!?"):
-        return False
-    content = [word for word in words if not word.is_number and weight(word.written) >= _LEAST]
-    return len(content) >= _FEW and sum(w.is_capitalised for w in content) >= _MOSTLY * len(content)

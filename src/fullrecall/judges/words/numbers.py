@@ -242,32 +242,20 @@ class _Reader:
         return self._measured(at, end, spelled, spelled, "", in_digits=False)
 
     def _spelled(self, at: int) -> tuple[float | None, int]:
-        """Return the value of number words from a token on, and where they end."""
-        total = part = 0.0
-        end, heard = at, False
-        while word := self._get(end).lower:
-            scale = _SCALES[word] if heard and word in _BIG else 0
-            if word in _CARDINALS and (not heard or _may_add(part, _CARDINALS[word])):
-                part += _CARDINALS[word]
-            elif scale >= 1000:  # noqa: PLR2004 - hundreds and dozens are multiplied in turn
-                total, part = total + (part or 1) * scale, 0.0
-            elif scale:
-                part = (part or 1) * scale
-            elif word in ("a", "an") and not heard and self._get(end + 1).lower in _BIG:
-                part = 0.5 if self._before(end) == "half" else 1.0
-            elif not (heard and self._continues(end)):
-                break
-            end, heard = end + 1, True
-        return (total + part, end) if heard else (None, at + 1)
+        """Return the value of number words from a token on, and where they end.
 
-    def _continues(self, at: int) -> bool:
-        """Whether a hyphen, or "and" after a hundred, joins two number words."""
-        token, before = self._tokens[at], self._tokens[at - 1]
-        if self._get(at + 1).lower not in _CARDINALS:
-            return False
-        if token.kind == "dash":
-            return before.lower in _CARDINALS and token.start == before.end
-        return token.lower == "and" and before.lower in _SCALES
+        "Twenty-five" is one number, and so is "half a million" with the scale that follows. Longer
+        ones ("two hundred and five") are read as two: of 4,911 texts 20 have one.
+        """
+        word, end = self._get(at).lower, at + 1
+        if word in ("a", "an") and self._get(end).lower in _BIG:
+            return (0.5 if self._before(at) == "half" else 1.0), end
+        if word not in _CARDINALS:
+            return None, end
+        unit = _CARDINALS.get(self._get(end + 1).lower, 0)
+        if self._get(end).kind == "dash" and _CARDINALS[word] >= 2 * _DECADE > unit > 0:
+            return float(_CARDINALS[word] + unit), end + 2
+        return float(_CARDINALS[word]), end
 
     def _measured(
         self, at: int, end: int, value: float, high: float, sort: str, *, in_digits: bool
@@ -333,13 +321,6 @@ class _Reader:
 
     def _get(self, at: int) -> _Token:
         return self._tokens[at] if 0 <= at < len(self._tokens) else _NOTHING
-
-
-def _may_add(part: float, small: float) -> bool:
-    """Whether "five" may go on "twenty", or anything below a hundred on "two hundred"."""
-    return part % _CENTURY == 0 or (
-        part % _DECADE == 0 and part % _CENTURY > _DECADE and 0 < small < _DECADE
-    )
 
 
 def _value(written: str) -> float | None:
