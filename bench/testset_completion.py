@@ -1,4 +1,4 @@
-"""What `complete` recovers on judgments that are whole, and how far off its recall is.
+"""What `complete` recovers on judgments that are whole.
 
     python bench/testset_completion.py DATA/retrieval_cranfield
 
@@ -28,7 +28,7 @@ from fullrecall.testset import complete
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.vocabulary import content_words
 
-K, LABELS = 10, 600
+LABELS = 600
 DIMENSIONS = 512
 
 
@@ -161,21 +161,8 @@ def seeded(data: Data, ranking: Ranking, seed: int, *, easy: bool) -> list[Sampl
     return samples
 
 
-def truth(data: Data, done: Any, which: int) -> float:
-    """Return recall@10 over all relevant documents in the frame, by all judgments."""
-    found = total = 0
-    names = list(data.questions)
-    for number, pairs in enumerate(done.pool.pairs):
-        for pair in pairs:
-            if pair.context.id in data.relevant[names[number]]:
-                total += 1
-                rank = pair.ranks[which]
-                found += rank is not None and rank <= K
-    return found / total
-
-
 def measured(data: Data, judge: Oracle, seed: int, *, easy: bool, **sizes: int) -> str:
-    """Return a line of the table: pool, completeness and recall of one run."""
+    """Return a line of the table: pool and completeness of one run."""
     searches = retrievers(data)
     ranking = Ranking(data.texts.values())
     samples = seeded(data, ranking, seed, easy=easy)
@@ -202,9 +189,6 @@ def measured(data: Data, judge: Oracle, seed: int, *, easy: bool, **sizes: int) 
         "-" if share is None else f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}]",
         f"{true_share(data, labeled):.2f}",
     ]
-    for which, recall in enumerate(labeled.recall(K).values()):
-        true = truth(data, labeled, which)
-        cells.append(f"{recall.value:.3f} [{recall.low:.2f}, {recall.high:.2f}] ({true:.3f})")
     return f"| {' | '.join(cells)} |"
 
 
@@ -235,8 +219,8 @@ def main() -> None:
     options = parser.parse_args()
     data = read(options.data)
     print("| seed label | judge | seeds in pool | hidden ones found | finds right | complete | "
-          "in truth | BM25 recall@10 (in truth) | TF-IDF | LSA |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|---|---|---|")
+          "in truth |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|")
     for seed in range(options.seeds):
         for easy in (False, True):
             for rates in ((1.0, 1.0), (0.95, 0.99), (0.85, 0.95)):

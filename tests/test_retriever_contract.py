@@ -250,7 +250,7 @@ def by_diagnose(retriever: Any) -> Outcome:
 
 def by_complete(retriever: Any) -> Outcome:
     """Pool what it returns."""
-    done = complete(samples(), [retriever], NoJudge(), depth=5, progress=False)  # type: ignore[arg-type]
+    done = complete(samples(), {"mine": retriever}, NoJudge(), depth=5, progress=False)  # type: ignore[arg-type]
     pairs = done.pool.pairs[0]
     if done.pool.problems:
         return Outcome((), done.pool.problems[0])

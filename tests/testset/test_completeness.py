@@ -17,7 +17,6 @@ from fullrecall.testset.completeness import (
     drawn,
     labels_needed,
     missing,
-    share_of,
     strata_of,
     with_textless,
 )
@@ -101,7 +100,6 @@ def test_a_whole_stratum_is_counted() -> None:
     assert missing([Stratum("no", 0, 0, 0)]) == (0, 0, 0)
     assert completeness(21, Figure(7, 7, 7)) == pytest.approx((0.75, 0.75, 0.75))
     assert completeness(0, Figure(0, 0, 0)) == Figure(1, 0, 1)
-    assert share_of(Figure(3, 3, 3), Figure(1, 1, 1)) == pytest.approx((0.75, 0.75, 0.75))
 
 
 def test_wrong_labels_widen_the_interval() -> None:

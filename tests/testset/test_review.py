@@ -130,25 +130,6 @@ def test_a_part_of_a_review_proves_nothing(tmp_path: Path) -> None:
     assert "proves nothing" in str(done)
 
 
-def test_edits_are_applied_and_count_as_bad(tmp_path: Path) -> None:
-    """The question was not good as it was made; its quotes and IDs stay."""
-    given = samples(3)
-    to_review(given, tmp_path / "review.html")
-    plain = decisions((tmp_path / "review.html").read_text("utf-8"))
-    plain["decisions"] = [
-        {"id": "q1", "decision": "bad", "edited": True, "question": "Better?", "answer": "So.",
-         "claims": ["It is so."]},
-        {"id": "q0", "decision": "good"}, {"id": "q2", "decision": "good"},
-    ]  # fmt: skip
-    (tmp_path / "review.json").write_text(json.dumps(plain))
-    done = apply_review(given, tmp_path / "review.json")
-    assert (done.good, done.bad, done.edited) == (2, 1, 1)
-    edited = done.samples[1]
-    assert (edited.user_input, edited.reference) == ("Better?", "So.")
-    assert [claim.text for claim in edited.reference_claims] == ["It is so."]
-    assert edited.reference_contexts == given[1].reference_contexts
-
-
 def test_what_is_no_review_of_this_set_is_refused(tmp_path: Path) -> None:
     """Another set, another file, another word, a file that is not there."""
     given = samples(4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,6 @@ from fullrecall.testset.completeness import (
     drawn,
     labels_needed,
     missing,
-    share_of,
     strata_of,
     with_textless,
 )
@@ -34,7 +33,6 @@ from fullrecall.usage import Spent
 RIGHT = 0.8
 """Fewer right finds than this, by people's labels, and only confirmed ones are added."""
 
-_K = 10
 _WORDS = {"relevant": True, "not_relevant": False, "true": True, "false": False}
 
 
@@ -201,36 +199,14 @@ class CompletedSet:
         needed = labels_needed([len(members) for members in self._members], self._named[0])
         if refused := self._refusal:
             return Estimate(None, refused, needed)
-        share = completeness(named, self._missing(lambda _: True))
+        share = completeness(named, self._missing)
         if share.width > WIDTH:
             needed = max(needed, round(len(self._labeled) * (share.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
-        finds = [s for s in self._strata(lambda _: True) if s.kind == "yes" and s.size]
+        finds = [s for s in self._strata if s.kind == "yes" and s.size]
         size = sum(stratum.size for stratum in finds)
         right = Figure(*(hits / size for hits in missing(finds, self.error))) if size else None
         return Estimate(share, "", needed, right)
-
-    def recall(self, k: int) -> dict[str, Figure]:
-        """Return each retriever's recall at `k` with what the references lack, by its name.
-
-        Relevant pairs within k / relevant pairs of the frame, over all questions together, from
-        labels alone; the interval is of these questions. Empty where completeness cannot be said,
-        and where additions join claims: nothing is missing from the targets then, and `evaluate`
-        of the completed samples says what recall is. Raises `ParameterError` for a k beyond
-        `depth`: what lies deeper was not judged.
-        """
-        if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= self.depth:
-            raise ParameterError(f"k must be from 1 to the depth of {self.depth}, got {k!r}")
-        if self.estimate.complete is None or any(t.are_claims for t in self.pool.targets):
-            return {}
-        return {name: self._recall(which, k) for which, name in enumerate(self.names)}
-
-    def _recall(self, which: int, k: int) -> Figure:
-        named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
-        named_near = sum(pair.is_within(which, k) for pair in named)
-        inside = self._missing(lambda pair: pair.is_within(which, k))
-        outside = self._missing(lambda pair: not pair.is_within(which, k))
-        return share_of(inside.plus(named_near), outside.plus(len(named) - named_near))
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -256,22 +232,15 @@ class CompletedSet:
         with_text = sum(bool(pair.context.text) for pair in named)
         return with_text, len(named) - with_text
 
-    def _strata(self, within: Callable[[Pair], bool]) -> list[Stratum]:
-        """Return the strata of those pairs that `within` takes.
-
-        A part of a stratum in which nobody labeled anything is taken to be like the whole.
-        """
+    @cached_property
+    def _strata(self) -> list[Stratum]:
         strata = []
         for kind, members in zip(KINDS, self._members, strict=True):
-            whole = [self._with_text[at] for at in members]
-            part = [pair for pair in whole if within(pair)]
-            labeled = [pair for pair in part if pair.item in self.labels]
-            labeled = labeled or [pair for pair in whole if pair.item in self.labels]
+            pairs = [self._with_text[at] for at in members]
+            labeled = [pair for pair in pairs if pair.item in self.labels]
             relevant = sum(bool(self.says(pair)) for pair in labeled)
             twice = all(pair.item in self.second for pair in labeled if self.labels[pair.item])
-            count = min(len(labeled), len(part))
-            hits = round(relevant * count / len(labeled)) if labeled else 0
-            strata.append(Stratum(kind, len(part), count, hits, twice))
+            strata.append(Stratum(kind, len(pairs), len(labeled), relevant, twice))
         return strata
 
     @property
@@ -283,15 +252,16 @@ class CompletedSet:
             return "nobody labeled anything"
         if not self._with_text and self.judged:
             return "no context has a text that could be judged"
-        unlabeled = [s.kind for s in self._strata(lambda _: True) if s.size and not s.labeled]
+        unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
         if unlabeled:
             return f"nobody labeled any of what the judge said {unlabeled[0]!r} of: use to_label"
         return ""
 
-    def _missing(self, within: Callable[[Pair], bool]) -> Figure:
-        """Return how many relevant pairs, of those that `within` takes, the references lack."""
-        total = missing(self._strata(within), self.error)
-        without = sum(not pair.is_open and within(pair) for pair in self.judged)
+    @property
+    def _missing(self) -> Figure:
+        """How many relevant pairs the references lack."""
+        total = missing(self._strata, self.error)
+        without = sum(not pair.is_open for pair in self.judged)
         return with_textless(total, *self._named, without) if without else total
 
     def _lines(self) -> Iterator[str]:
@@ -308,9 +278,6 @@ class CompletedSet:
         for why, count in self.problems.items():
             yield f"  {count:,} contexts without a verdict: {why}"
         yield from self._of_completeness()
-        k = min(_K, self.depth)
-        for name, recall in self.recall(k).items():
-            yield f"  {name}: recall@{k} over all targets {recall.value:.3f} {_range(recall)}"
 
     def _of_completeness(self) -> Iterator[str]:
         estimate = self.estimate

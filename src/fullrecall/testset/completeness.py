@@ -70,10 +70,6 @@ class Figure(NamedTuple):
         """How wide the interval is."""
         return self.high - self.low
 
-    def plus(self, count: int) -> Figure:
-        """Return the number with as many more, which are certain."""
-        return Figure(*(bound + count for bound in self))
-
 
 def strata_of(kinds: Sequence[Kind], nearness: Sequence[float]) -> list[list[int]]:
     """Return the numbers of the pairs of each stratum, empty ones included.
@@ -300,29 +296,3 @@ def completeness(named_count: float, missed: Figure) -> Figure:
         named_count / (named_count + part) for part in (missed.high, missed.value, missed.low)
     )
     return Figure(value, low, high)
-
-
-def share_of(part: Figure, rest: Figure) -> Figure:
-    """Return part / (part + rest), both estimated.
-
-    The interval of their ratio is Donner and Zou's, "Closed-form confidence intervals for
-    functions of the normal mean and standard deviation", Statistical Methods in Medical Research
-    21, 2012 (MOVER-R).
-    """
-    if part.value + rest.value == 0:
-        return Figure(0.0, 0.0, 1.0)
-    low, high = _ratio_interval(rest, part)
-    value = part.value / (part.value + rest.value)
-    return Figure(value, 0.0 if high == inf else 1 / (1 + high), 1 / (1 + low))
-
-
-def _ratio_interval(over: Figure, under: Figure) -> tuple[float, float]:
-    def bound(edge: float, of_under: float, sign: int) -> float:
-        below = of_under * (2 * under.value - of_under)
-        if below <= 0:
-            return inf if sign > 0 else 0.0
-        product = over.value * under.value
-        inside = product**2 - edge * (2 * over.value - edge) * below
-        return max(0.0, (product + sign * sqrt(max(0.0, inside))) / below)
-
-    return bound(over.low, under.high, -1), bound(over.high, under.low, 1)

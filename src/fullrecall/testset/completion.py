@@ -22,7 +22,7 @@ from fullrecall.testset.pool import Pair, Pool, Ranked
 
 def complete(
     samples: Iterable[SampleLike],
-    retrievers: Sequence[RetrieverLike] | Mapping[str, RetrieverLike],
+    retrievers: Mapping[str, RetrieverLike],
     judge: Judge,
     *,
     depth: int = 20,
@@ -31,8 +31,8 @@ def complete(
 ) -> CompletedSet:
     """Pool what several retrievers return, judge what nobody labeled, and draw what to label.
 
-    `retrievers` are whatever `evaluate` takes: functions of the question, or `observed` chains,
-    graphs and engines; in a list, or by names; asked for `depth` contexts where they take a `k`.
+    `retrievers` are, by their names, whatever `evaluate` takes: functions of the question, or
+    `observed` chains, graphs and engines; asked for `depth` contexts where they take a `k`.
     Every retriever that is to be compared belongs here. All of their first `depth` that have a
     text are judged; people's labels of a sample then say how complete the references are. Nothing
     is said of what no retriever has there.
@@ -46,33 +46,18 @@ def complete(
     check_k(depth, "depth")
     if not all(hasattr(judge, method) for method in ("attribute", "relevance")):
         raise ParameterError(f"judge: expected a Judge, got {type(judge).__name__}")
+    if not isinstance(retrievers, Mapping) or not retrievers:
+        raise ParameterError('retrievers: expected a mapping, such as {"bm25": search}')
     check_options(options)
     parsed = list(as_samples(samples))
     limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
-    named = _named(retrievers)
     lists = [
         [Ranked.of(sample, depth) for sample in retrieved(parsed, retriever, depth, *limits)]
-        for retriever in named.values()
+        for retriever in retrievers.values()
     ]
     plan = _judged(parsed, Pool.of(parsed, lists), judge)
     pool, spent = carried_out(plan, models_of(judge), options)
-    return CompletedSet(parsed, pool, depth, tuple(named), seed, spent=spent)
-
-
-def _named(
-    retrievers: Sequence[RetrieverLike] | Mapping[str, RetrieverLike],
-) -> dict[str, RetrieverLike]:
-    """Return retrievers by name: those given, else of functions, numbered where equal."""
-    if not isinstance(retrievers, Mapping):
-        if callable(retrievers) or not isinstance(retrievers, (list, tuple)):
-            raise ParameterError("retrievers: expected a list or a mapping from names")
-        names = [getattr(each, "__name__", type(each).__name__) for each in retrievers]
-        if len(set(names)) < len(names) or "<lambda>" in names:
-            names = [f"retriever {number}" for number in range(1, len(names) + 1)]
-        retrievers = dict(zip(names, retrievers, strict=True))
-    if not retrievers:
-        raise ParameterError("retrievers must have at least one")
-    return {str(name): retriever for name, retriever in retrievers.items()}
+    return CompletedSet(parsed, pool, depth, tuple(retrievers), seed, spent=spent)
 
 
 def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[Pair], Pool]:

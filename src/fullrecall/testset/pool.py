@@ -133,11 +133,6 @@ class Pair:
         """How near the top the retrievers have it: the sum of 1 / (10 + rank)."""
         return sum(1 / (10 + rank) for rank in self.ranks if rank is not None)
 
-    def is_within(self, which: int, k: int) -> bool:
-        """Return whether one of the retrievers has it within its first `k`."""
-        rank = self.ranks[which]
-        return rank is not None and rank <= k
-
 
 @dataclass(frozen=True)
 class Pool:

@@ -1,4 +1,4 @@
-"""`to_review` and `apply_review`: people accept, reject and edit; what that proves of the rest."""
+"""`to_review` and `apply_review`: people accept and reject; what that proves of the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
-from itertools import chain, repeat
 from math import ceil, comb
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import existing_file, whole_text
-from fullrecall.sample import Claim, Sample
+from fullrecall.sample import Sample
 from fullrecall.testset.content import names_in
 from fullrecall.views.exports import written
 
@@ -70,9 +69,9 @@ def to_review(
 class Review:
     """What people decided, and what it proves.
 
-    `samples` are the set without the bad questions; edited ones are in it as edited, and count as
-    bad in what the review proves. `bound` is the share of good questions in the set as it was,
-    at least, with 95 % confidence; None unless all that were drawn were reviewed.
+    `samples` are the set without the bad questions; `reasons` say why they are. `bound` is the
+    share of good questions in the set as it was, at least, with 95 % confidence; None unless all
+    that were drawn were reviewed.
     """
 
     samples: Sequence[Sample]
@@ -80,7 +79,6 @@ class Review:
     planned: int
     good: int
     bad: int
-    edited: int
     reasons: Mapping[str, str]
     bound: float | None
 
@@ -92,7 +90,7 @@ class Review:
     def __str__(self) -> str:
         reviewed = self.good + self.bad
         summary = f"{reviewed:,} of {self.planned:,} drawn were reviewed: {self.good:,} good, "
-        summary += f"{self.bad:,} bad ({self.edited:,} of them edited)"
+        summary += f"{self.bad:,} bad"
         if self.bound is None:
             return f"{summary}\nReview all that were drawn: a part of them proves nothing"
         outcome = "PASS" if self.passed else "CANNOT TELL"
@@ -111,19 +109,12 @@ def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
     identified = _identified(samples)
     planned, decisions = _read(Path(path), identified)
     bad = [d for d in decisions.values() if d["decision"] == "bad"]
-    edited = [d for d in bad if d.get("edited")]
-    kept = []
-    for sample in identified:
-        decision = decisions.get(str(sample.id))
-        if decision is None or decision["decision"] == "good":
-            kept.append(sample)
-        elif decision.get("edited"):
-            kept.append(_edited(sample, decision))
+    reasons = {str(decision["id"]): str(decision.get("reason") or "") for decision in bad}
+    kept = [sample for sample in identified if str(sample.id) not in reasons]
     whole = len(decisions) >= planned
     bound = lower_bound(len(decisions), len(bad), len(identified)) if whole else None
-    reasons = {name: str(d.get("reason") or "") for name, d in decisions.items() if d in bad}
     good = len(decisions) - len(bad)
-    return Review(kept, len(identified), planned, good, len(bad), len(edited), reasons, bound)
+    return Review(kept, len(identified), planned, good, len(bad), reasons, bound)
 
 
 def _identified(samples: Iterable[SampleLike]) -> list[Sample]:
@@ -216,20 +207,6 @@ def _read(path: Path, samples: Sequence[Sample]) -> tuple[int, dict[str, dict[st
                 path=str(path),
             )
     return planned, {str(row["id"]): row for row in rows}
-
-
-def _edited(sample: Sample, decision: Mapping[str, Any]) -> Sample:
-    fields = sample.to_dict()
-    fields["user_input"] = str(decision.get("question") or sample.user_input)
-    fields["reference"] = str(decision.get("answer") or sample.reference or "") or None
-    claims = decision.get("claims")
-    if isinstance(claims, list) and sample.reference_claims is not None:
-        texts = [str(claim).strip() for claim in claims]
-        fields["reference_claims"] = [
-            Claim(text or claim.text, claim.vital)
-            for claim, text in zip(sample.reference_claims, chain(texts, repeat("")), strict=False)
-        ]
-    return Sample(**fields)
 
 
 def reviews_needed(total: int, allowed: int = ALLOWED) -> int:

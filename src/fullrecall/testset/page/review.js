@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const { set, planned, samples } = JSON.parse(byId("index").textContent);
   const decisions = new Map();
-  const state = { at: 0, editing: false, saved: true };
+  const state = { at: 0, saved: true };
 
   const INVISIBLE =
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
@@ -36,17 +36,12 @@
   const chip = (decision) => {
     if (!decision) return null;
     const [kind, word] = WORDS[decision.decision];
-    const said = decision.edited ? `${word}, edited` : word;
-    return element("span", { class: `chip ${kind}` }, [said]);
+    return element("span", { class: `chip ${kind}` }, [word]);
   };
 
   // ---- One question.
 
   const current = () => samples[state.at];
-  const value = (sample, name) => {
-    const edited = decisions.get(sample.id);
-    return edited && edited[name] !== undefined ? edited[name] : sample[name];
-  };
   const evidence = (sample, at) =>
     sample.quotes[at].map(([source, before, quote, after]) =>
       element("blockquote", {}, [
@@ -55,46 +50,33 @@
         ...shown(after),
         element("p", { class: "quiet" }, [isolated(source)]),
       ]));
-  const field = (label, id, text, rows) =>
+  const field = (label, id, text) =>
     element("label", { for: id }, [
       label,
-      Object.assign(element(rows ? "textarea" : "input", { id, rows, autocomplete: "off" }), { value: text }),
+      Object.assign(element("input", { id, autocomplete: "off" }), { value: text }),
     ]);
 
   function render() {
     const sample = current();
     const decision = decisions.get(sample.id);
-    const claims = value(sample, "claims");
     const parts = [
       element("p", { class: "quiet" }, [`${state.at + 1} of ${samples.length} · ${sample.kind} `, chip(decision)]),
-      element("h2", { id: "question" }, [isolated(value(sample, "question"))]),
+      element("h2", { id: "question" }, [isolated(sample.question)]),
     ];
-    if (state.editing) {
-      parts.push(
-        field("Question", "edit-question", value(sample, "question"), 2),
-        field("Answer", "edit-answer", value(sample, "answer"), 2),
-        ...claims.map((claim, at) => field(`Claim ${at + 1}`, `edit-claim-${at}`, claim, 2)),
-        element("p", {}, [
-          element("button", { type: "button", id: "keep", onclick: keep }, ["Keep the edit"]), " ",
-          element("button", { type: "button", id: "cancel", onclick: cancel }, ["Cancel"]),
-        ]),
-      );
-    } else {
-      parts.push(element("dl", {}, [
-        element("dt", {}, ["Answer"]), element("dd", {}, [isolated(value(sample, "answer"))]),
-        ...claims.flatMap((claim, at) => [
-          element("dt", {}, [`Claim ${at + 1}`]),
-          element("dd", {}, [isolated(claim), ...(sample.quotes[at] ? evidence(sample, at) : [])]),
-        ]),
-      ]));
-      if (decision && decision.decision === "bad" && !decision.edited) {
-        const input = field("Reason", "reason", decision.reason || "", 0);
-        input.lastChild.addEventListener("input", (event) => {
-          decision.reason = event.target.value;
-          state.saved = false;
-        });
-        parts.push(input);
-      }
+    parts.push(element("dl", {}, [
+      element("dt", {}, ["Answer"]), element("dd", {}, [isolated(sample.answer)]),
+      ...sample.claims.flatMap((claim, at) => [
+        element("dt", {}, [`Claim ${at + 1}`]),
+        element("dd", {}, [isolated(claim), ...(sample.quotes[at] ? evidence(sample, at) : [])]),
+      ]),
+    ]));
+    if (decision && decision.decision === "bad") {
+      const input = field("Reason", "reason", decision.reason || "");
+      input.lastChild.addEventListener("input", (event) => {
+        decision.reason = event.target.value;
+        state.saved = false;
+      });
+      parts.push(input);
     }
     byId("draft").replaceChildren(...parts);
     status();
@@ -106,7 +88,7 @@
     byId("status").textContent = `${done} of ${samples.length} decided, ${bad} bad${state.saved ? "" : ", not saved"}`;
     for (const [at, button] of [...byId("all").querySelectorAll("button")].entries()) {
       const sample = samples[at];
-      button.replaceChildren(...[isolated(value(sample, "question")), " ", chip(decisions.get(sample.id))].filter(Boolean));
+      button.replaceChildren(...[isolated(sample.question), " ", chip(decisions.get(sample.id))].filter(Boolean));
       if (at === state.at) button.setAttribute("aria-current", "true");
       else button.removeAttribute("aria-current");
     }
@@ -116,7 +98,6 @@
 
   function show(at) {
     state.at = Math.max(0, Math.min(samples.length - 1, at));
-    state.editing = false;
     render();
     byId("draft").focus({ preventScroll: true });
   }
@@ -131,30 +112,6 @@
       const reason = byId("reason");
       if (reason) reason.focus();
     }
-  }
-  function edit() {
-    state.editing = true;
-    render();
-    byId("edit-question").focus();
-  }
-  function cancel() {
-    state.editing = false;
-    render();
-    byId("draft").focus();
-  }
-  function keep() {
-    const sample = current();
-    decisions.set(sample.id, {
-      decision: "bad",
-      edited: true,
-      question: byId("edit-question").value,
-      answer: byId("edit-answer").value,
-      claims: sample.claims.map((_, at) => byId(`edit-claim-${at}`).value),
-    });
-    state.saved = false;
-    state.editing = false;
-    render();
-    byId("draft").focus();
   }
   function undecided() {
     for (let step = 1; step <= samples.length; step += 1) {
@@ -203,7 +160,6 @@
   const ACTIONS = {
     g: () => decide("good"),
     b: () => decide("bad"),
-    e: edit,
     n: undecided,
     s: save,
     ArrowRight: () => show(state.at + 1),
@@ -211,11 +167,10 @@
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const writing = event.target.matches("input, textarea");
+    const writing = event.target.matches("input");
     if (event.key === "Escape" && writing) {
       event.preventDefault();
-      if (state.editing) cancel();
-      else byId("draft").focus();
+      byId("draft").focus();
     } else if (!writing && Object.hasOwn(ACTIONS, event.key)) {
       event.preventDefault();
       ACTIONS[event.key]();
@@ -223,7 +178,6 @@
   });
   byId("good").addEventListener("click", ACTIONS.g);
   byId("bad").addEventListener("click", ACTIONS.b);
-  byId("edit").addEventListener("click", edit);
   byId("previous").addEventListener("click", ACTIONS.ArrowLeft);
   byId("next").addEventListener("click", ACTIONS.ArrowRight);
   byId("save").addEventListener("click", save);
