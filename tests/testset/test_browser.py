@@ -87,6 +87,7 @@ def test_it_works_by_keyboard_alone(opened: Any, tmp_path: Path) -> None:
     page.keyboard.type("good grief, unclear")
     press("Escape")
     press("ArrowRight")
+    press("ArrowLeft")
     press("n")
     for _ in range(4):
         press("g")
