@@ -43,8 +43,8 @@ def test_a_number_inside_another_is_no_occurrence() -> None:
 
 def test_options_of_a_judge_need_one() -> None:
     """An option that would change nothing is refused."""
-    with pytest.raises(ParameterError, match="depth=3 needs a judge"):
-        EntityRecall(depth=3)
+    with pytest.raises(ParameterError, match="min_measured=0.3 needs a judge"):
+        EntityRecall(min_measured=0.3)
 
 
 def test_entities_are_named_or_listed_by_a_judge() -> None:

@@ -327,16 +327,6 @@ def test_the_order_within_a_call_counts() -> None:
     )
 
 
-def test_a_judge_reads_to_the_depth_of_each_call() -> None:
-    """`depth` counts ranks, as k does."""
-    sample = Sample(
-        retrieval=of_calls([call("xa", query="1"), call("yb", query="2")]),
-        reference_claims=["text b is here."],
-    )
-    assert ClaimRecall(depth=1).score(sample).retrieved == 2
-    assert ClaimRecall(depth=2).score(sample).retrieved == 4
-
-
 def test_a_result_says_how_its_list_came_about() -> None:
     """In its reason; a failed call is the reason of an unscored one."""
     calls = [call("ab", query="1"), call("c", query="2")]

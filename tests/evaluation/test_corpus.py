@@ -159,7 +159,6 @@ def test_only_scores_that_read_a_stale_label_are_left_out() -> None:
         ClaimRecall(),
         EntityRecall(),
         ContextPrecision(),
-        ContextPrecision(name="by text", by=TextRecall()),
         Custom(),
     ]
     expected = [
@@ -169,7 +168,6 @@ def test_only_scores_that_read_a_stale_label_are_left_out() -> None:
         Status.SCORED,
         Status.SCORED,
         Status.UNSCORED,
-        Status.SCORED,
         Status.UNSCORED,
     ]
     for report in (

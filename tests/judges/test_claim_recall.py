@@ -172,15 +172,6 @@ class TestRanks:
         )
         assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 0.5]
 
-    def test_depth_limits_what_is_judged(self) -> None:
-        """Only the first `depth` contexts are sent; what stands beyond was not retrieved."""
-        model = ScriptedChatModel([reply(verdict(1, "not_supported"))])
-        result = ClaimRecall(judge=LLMJudge(model), depth=2).score(
-            retrieved_contexts=["one", "two", "three"], reference_claims=["c"]
-        )
-        assert "three" not in model.requests[0].messages[1].content
-        assert (result.retrieved, result.score) == (2, 0.0)
-
     def test_duplicate_contexts_are_sent_once(self) -> None:
         """A duplicate costs no tokens, and ranks are those of the list as retrieved."""
         model = ScriptedChatModel([reply(verdict(1, "supported", 2))])

@@ -110,22 +110,6 @@ class TestRelevance:
         )
         assert (result.score, model.requests) == (0.0, [])
 
-    def test_judge_and_by_exclude_each_other(self) -> None:
-        """Two ways to say what is relevant are one too many."""
-        with pytest.raises(ParameterError, match="pass one"):
-            ContextPrecision(by=ClaimRecall(), judge=LLMJudge(ScriptedChatModel([""])))
-
-    def test_by_a_judged_scorer(self) -> None:
-        """A context can be relevant because it supports a claim."""
-        answer = json.dumps(
-            {"verdicts": [{"id": 1, "verdict": "supported", "citations": [{"context": 2}]}]}
-        )
-        by = ClaimRecall(judge=LLMJudge(ScriptedChatModel([answer])))
-        result = ContextPrecision(by=by).score(
-            reference_claims=["Paris is French."], retrieved_contexts=CONTEXTS
-        )
-        assert (result.score, result[Precision]) == (0.5, 0.25)
-
 
 class TestEntities:
     """Entities listed and recognized by a judge."""
@@ -346,7 +330,6 @@ def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -
         ({"partial_credit": 1.5}, "partial_credit"),
         ({"min_measured": -1}, "min_measured"),
         ({"split": "words"}, "split"),
-        ({"depth": 0}, "depth"),
         ({"judge": LLMJudge}, "instance"),
         ({"judge": ScriptedChatModel([""])}, "wrap it, LLMJudge"),
         ({"judge": "openai:gpt"}, "split, attribute, and relevance"),

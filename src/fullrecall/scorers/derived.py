@@ -23,7 +23,6 @@ from fullrecall.judges.panel import median
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
-from fullrecall.scorers.precision import ContextPrecision
 from fullrecall.scorers.scorer import BAD_ROW, INTERRUPTED, LATE, FindingScorer
 from fullrecall.scorers.similarity import is_name
 
@@ -43,14 +42,7 @@ def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer
     `judge` stands for any judge that the method names; without one, a scorer that asks a judge is
     None too.
     """
-    scorer = _built(method.kind, {**method.parameters}, method.name, judge)
-    return scorer if scorer is not None and scorer.method == method else None
-
-
-def _built(
-    kind: str, parameters: dict[str, Any], name: str | None, judge: RecordedJudge | None
-) -> FindingScorer | None:
-    make = _kinds().get(kind)
+    make, parameters = _kinds().get(method.kind), {**method.parameters}
     if make is None:
         return None
     if parameters.get("judge") is not None:
@@ -58,22 +50,18 @@ def _built(
             return None
         judge.name = parameters["judge"]
         parameters["judge"] = judge
-    by = parameters.get("by")
-    if isinstance(by, Mapping):
-        inner = {name: value for name, value in by.items() if name != "scorer"}
-        parameters["by"] = _built(by.get("scorer", ""), inner, None, judge)
     try:
-        return make(name=name, **parameters)
+        scorer = make(name=method.name, **parameters)
     except (FullrecallError, TypeError):
         return None
+    return scorer if scorer.method == method else None
 
 
-def _may_be_own(kind: str, parameters: Mapping[str, Any]) -> bool:
+def _may_be_own(method: Method) -> bool:
     """Whether a scorer may be yours, or have a function of yours: of both only names are saved."""
-    by, similarity = parameters.get("by"), parameters.get("similarity")
-    if isinstance(by, Mapping) and isinstance(by.get("scorer"), str):
-        return _may_be_own(by["scorer"], by)
-    return kind not in _kinds() or (isinstance(similarity, str) and not is_name(similarity))
+    similarity = method.parameters.get("similarity")
+    is_function = isinstance(similarity, str) and not is_name(similarity)
+    return method.kind not in _kinds() or is_function
 
 
 class Derivation:
@@ -88,7 +76,7 @@ class Derivation:
         self._held = held
         self.scorer = rebuilt(method, self._judge)
         """The scorer, None where it is one of your own: nothing can be derived."""
-        if self.scorer is None and not _may_be_own(method.kind, method.parameters):
+        if self.scorer is None and not _may_be_own(method):
             raise ReportError(
                 f"{method.name}: no scorer of kind {method.kind!r} with headline "
                 f"{method.headline.name} has the parameters {shown(dict(method.parameters))}: "
@@ -107,7 +95,7 @@ class Derivation:
         if self.asks_nobody:
             return self.scorer.score(sample)
         assert isinstance(self.scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
-        self._judge.recall(_judged_by(self.scorer), sample, saved)
+        self._judge.recall(self.scorer, sample, saved)
         # Not `score`: its driver makes what sends requests again, for each sample anew.
         step = advance(self.scorer.flow(sample), None)
         assert isinstance(step, Done)  # noqa: S101 - the judge asks nobody
@@ -120,13 +108,6 @@ class Derivation:
             return False
         stale = self._held and saved.note.startswith(STALE)
         return stale or saved.note in (LATE, INTERRUPTED) or saved.note.startswith(BAD_ROW)
-
-
-def _judged_by(scorer: JudgedScorer) -> JudgedScorer:
-    """Return the scorer that asks the judge: that by which `ContextPrecision` decides, if any."""
-    if isinstance(scorer, ContextPrecision) and isinstance(scorer.by, JudgedScorer):
-        return _judged_by(scorer.by)
-    return scorer
 
 
 def _replied(value: T) -> Flow[T]:

@@ -16,7 +16,7 @@ from fullrecall.judges.bearing import Aim, Quotes, stand_alone
 from fullrecall.judges.flow import arun, run
 from fullrecall.judges.judge import LABELS, Citation, Flow, Judge, Verdict, requiring_quotes
 from fullrecall.models.chat import ChatModel
-from fullrecall.parameters import check_k, check_share
+from fullrecall.parameters import check_share
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
@@ -41,7 +41,6 @@ class JudgedScorer(FindingScorer):
     - `partial_credit`: what a target earns that is supported in part, in [0, 1]; 0.0 is strict.
     - `require_evidence`: credit only what a verified quote shows. The judge is asked once more
       for a quote that is not; the target is unmeasured, not missed, if it stays so.
-    - `depth`: judge the first `depth` contexts only, as if no more had been retrieved.
     - `min_measured`: the share of targets that need a valid verdict. Below it the sample is
       unscored; at 1.0, the default, one target without a verdict is enough. Where it is lower,
       the score is over the measured targets, and `result.unmeasured` names the others.
@@ -50,7 +49,6 @@ class JudgedScorer(FindingScorer):
     judge: Judge | None = None
     partial_credit: float = 0.0
     require_evidence: bool = False
-    depth: int | None = None
     min_measured: float = 1.0
 
     always_judged: ClassVar[bool] = True
@@ -59,8 +57,6 @@ class JudgedScorer(FindingScorer):
         super().__post_init__()
         check_share(self.partial_credit, "partial_credit")
         check_share(self.min_measured, "min_measured")
-        if self.depth is not None:
-            check_k(self.depth, "depth")
         if self.judge is not None:
             _check_judge(self.judge)
 
@@ -121,7 +117,7 @@ class JudgedScorer(FindingScorer):
         if self.judge is not None:
             return
         for own in fields(JudgedScorer):
-            if own.name in ("partial_credit", "require_evidence", "depth", "min_measured"):
+            if own.name in ("partial_credit", "require_evidence", "min_measured"):
                 value = getattr(self, own.name)
                 if value != own.default:
                     raise ParameterError(f"{own.name}={value!r} needs a judge: pass judge=…")
@@ -165,7 +161,7 @@ class JudgedScorer(FindingScorer):
 
     def _contexts(self, sample: Sample) -> Contexts:
         """Return the retrieved contexts that are judged."""
-        return Contexts(retrieved_texts(sample, self.depth))
+        return Contexts(retrieved_texts(sample))
 
     def _findings_of(
         self,

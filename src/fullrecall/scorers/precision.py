@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Target
 from fullrecall.judges.judge import Flow
 from fullrecall.measures import ContextPrecision as ContextPrecisionMeasure
@@ -16,7 +15,6 @@ from fullrecall.scorers.ids import IdRecall
 from fullrecall.scorers.judged import Contexts, JudgedScorer
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
-    FindingScorer,
     Found,
     Unmeasured,
     require,
@@ -29,17 +27,15 @@ from fullrecall.scorers.text import TextRecall
 class ContextPrecision(JudgedScorer):
     """Of the contexts retrieved, are the relevant ones ranked first?
 
-    Without a judge, a context is relevant where it supports a target of the scorer `by`:
-    `IdRecall()` where the sample has `reference_context_ids`, else `TextRecall()`, or another
-    recall scorer with your own parameters. With a `judge`, it is relevant where the judge finds
-    that it helps towards the reference answer, or to answer the question where there is none;
-    targets are then the contexts themselves, and `missed` those that do not help.
+    Without a judge, a context is relevant where it supports a target of `IdRecall()`, or of
+    `TextRecall()` where the sample has no `reference_context_ids`; the measure `ContextPrecision`
+    asks the same of any other scorer. With a `judge`, it is relevant where the judge finds that it
+    helps towards the reference answer, or to answer the question where there is none; targets are
+    then the contexts themselves, and `missed` those that do not help.
 
     The score is the mean of precision@rank over the relevant ranks (ragas's context precision);
     `result[Precision]` is the plain share of relevant contexts.
     """
-
-    by: FindingScorer | None = None
 
     kind: ClassVar[str] = "context_precision"
     headline: ClassVar[Measure] = ContextPrecisionMeasure
@@ -47,33 +43,20 @@ class ContextPrecision(JudgedScorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.by is not None and not isinstance(self.by, (DeterministicScorer, JudgedScorer)):
-            raise ParameterError(f"by must be a recall scorer such as IdRecall(), got {self.by!r}")
         self._refuse_without_judge()
-        if self.by is not None and self.judge is not None:
-            raise ParameterError("judge and by both decide what is relevant: pass one")
 
     def labels_read(self, sample: Sample) -> Collection[str]:
         """Return those of the scorer that decides what is relevant; a judge needs none."""
-        return () if self.judge is not None else self._decided_by(sample).labels_read(sample)
-
-    def _decided_by(self, sample: Sample) -> FindingScorer:
-        if self.by is not None:
-            return self.by
-        return TextRecall() if sample.reference_context_ids is None else IdRecall()
+        return () if self.judge is not None else _finder(sample).labels
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         if self.judge is not None:
             return (yield from self._relevant(sample, reference=sample.reference))
-        by = self._decided_by(sample)
-        if isinstance(by, JudgedScorer):
-            return (yield from by._judged(sample))  # noqa: SLF001 - a scorer asks a scorer
-        assert isinstance(by, DeterministicScorer)  # noqa: S101 - checked when it was given
-        return by._find(sample)  # noqa: SLF001 - a scorer asks a scorer
+        return _finder(sample)._find(sample)  # noqa: SLF001 - a scorer asks a scorer
 
     def _relevant(self, sample: Sample, *, reference: str | None) -> Flow[Found]:
         """Return one finding per context, found at its own rank where the judge finds it helps."""
-        texts = retrieved_texts(sample, self.depth)
+        texts = retrieved_texts(sample)
         contexts = Contexts(texts)
         if reference is not None and not reference.strip():
             reference = None
@@ -86,6 +69,11 @@ class ContextPrecision(JudgedScorer):
         )
         targets = [Target((text,)) for text in contexts.unique]
         return self._findings_of(targets, verdicts, contexts, "context")
+
+
+def _finder(sample: Sample) -> DeterministicScorer:
+    """Return what finds the relevant contexts of a sample where no judge does."""
+    return TextRecall() if sample.reference_context_ids is None else IdRecall()
 
 
 @dataclass(frozen=True, kw_only=True)

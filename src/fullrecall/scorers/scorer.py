@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -16,8 +15,6 @@ from fullrecall.measures import Measure, Recall
 from fullrecall.parameters import Constructed
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
-
-_SCORED = Status.SCORED  # an attribute of an enum costs as much as a measure
 
 UNOBSERVED = "no retrieval observed"
 """How the reason begins for a sample that has no list of contexts, not even an empty one."""
@@ -121,15 +118,21 @@ class FindingScorer(Constructed, ABC):
 
     def _outcome(self, outcome: Found, sample: Sample) -> Result:
         findings, retrieved, note, unmeasured = outcome
-        if type(findings) is list:
-            findings = tuple(findings)
-        if findings:
-            if sample.retrieval is None:
-                return Result(self._method, _SCORED, findings, retrieved, note, unmeasured)
-            note, ranks = recorded(outcome, sample)
-            return Result(self._method, _SCORED, findings, retrieved, note, unmeasured, ranks=ranks)
-        note = outcome.note or "no reference items"
-        return Result(self._method, Status.UNDEFINED, retrieved=outcome.retrieved, note=note)
+        if not findings:
+            note = note or "no reference items"
+            return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=note)
+        record = sample.retrieval
+        if record is not None:
+            note = "; ".join(filter(None, (note, record.line)))
+        return Result(
+            self._method,
+            Status.SCORED,
+            tuple(findings),
+            retrieved,
+            note,
+            unmeasured,
+            ranks=None if sample.ranks is None else sample.ranks[:retrieved],
+        )
 
     def _without_score(self, why: Exception, sample: Sample) -> Result:
         """Return why there is no score; nothing is missing of a sample that only forbids."""
@@ -210,29 +213,8 @@ def require_answerable(sample: Sample) -> None:
         raise Unanswerable("answerable=False: nothing answers the question")
 
 
-def recorded(outcome: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
-    """Return the note on what was found, with the record's line, and the ranks of the contexts.
-
-    Findings name contexts by their position in the list; None says that it is the rank.
-    """
-    record = sample.retrieval
-    if record is None:
-        return outcome.note, None
-    note = "; ".join(filter(None, (outcome.note, record.line)))
-    return note, None if record.ranks is None else record.ranks[: outcome.retrieved]
-
-
-def _within(sample: Sample, depth: int | None) -> int | None:
-    """Return how many of the sample's contexts have a rank of at most `depth`; None: no limit."""
-    if depth is None or sample.ranks is None:
-        return depth
-    return bisect_right(sample.ranks, depth)
-
-
-def retrieved_texts(sample: Sample, depth: int | None = None) -> list[str]:
+def retrieved_texts(sample: Sample) -> list[str]:
     """Return the texts retrieved, best first, an empty one for a context without text.
-
-    Of contexts with a rank beyond `depth` there are none; None is no limit.
 
     Raises `Unmeasured` where no retrieval was observed or none of its contexts has a text.
     """
@@ -244,7 +226,7 @@ def retrieved_texts(sample: Sample, depth: int | None = None) -> list[str]:
         return []
     if contexts and all(context.text is None for context in contexts):
         raise Unmeasured("none of the retrieved contexts has a text")
-    return [context.text or "" for context in contexts[: _within(sample, depth)]]
+    return [context.text or "" for context in contexts]
 
 
 def require(value: Any, name: str) -> Any:
@@ -255,10 +237,6 @@ def require(value: Any, name: str) -> Any:
 
 
 def _described(value: object) -> object:
-    if isinstance(value, FindingScorer):
-        # What inherits a kind may find otherwise: see `_method`.
-        kind = value.method.kind or type(value).__qualname__
-        return {"scorer": kind, **value.method.parameters}
     if value is None or isinstance(value, (str, int, float)):
         return value
     # A judge or model has a name; its `repr` may hold prompts, addresses, or secrets.

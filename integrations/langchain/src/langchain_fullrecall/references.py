@@ -111,20 +111,16 @@ def example_fields(
 
 def reads_ids(scorer: Scorer) -> bool:
     """Return whether a scorer compares IDs whatever the sample holds."""
-    if isinstance(scorer, ContextPrecision):
-        return scorer.by is not None and reads_ids(scorer.by)
     return isinstance(scorer, IdRecall)
 
 
 def _bare_field(reference: object, scorer: Scorer) -> str:
     if isinstance(scorer, ContextPrecision):
-        if scorer.by is not None:
-            return _bare_field(reference, scorer.by)
         if isinstance(reference, Mapping):
             return _IDS
         raise InputError(
             "ContextPrecision() takes IDs and texts: pass reference="
-            f"{{{_IDS!r}: …}} or {{{_TEXTS!r}: …}}, or ContextPrecision(by=IdRecall())"
+            f"{{{_IDS!r}: …}} or {{{_TEXTS!r}: …}}"
         )
     of_text = isinstance(reference, str)
     for kind in type(scorer).__mro__:
