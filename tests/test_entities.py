@@ -43,7 +43,7 @@ def test_a_number_inside_another_is_no_occurrence() -> None:
 
 def test_options_of_a_judge_need_one() -> None:
     """An option that would change nothing is refused."""
-    with pytest.raises(ParameterError, match="min_measured=0.3 needs a judge"):
+    with pytest.raises(ParameterError, match=r"min_measured=0\.3 needs a judge"):
         EntityRecall(min_measured=0.3)
 
 

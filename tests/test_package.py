@@ -47,13 +47,11 @@ def test_the_surface_is_pinned() -> None:
         "TextRecall",
         "__version__",
         "aevaluate",
-        "aevaluate_stages",
         "calibrate",
         "choose",
         "compare",
         "diagnose",
         "evaluate",
-        "evaluate_stages",
     ]
     assert len(fullrecall.__all__) <= 30
     for name in fullrecall.__all__:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from fullrecall.diagnosis import diagnose
     from fullrecall.evaluation.contest import choose
     from fullrecall.evaluation.run import aevaluate, evaluate
-    from fullrecall.evaluation.stages import aevaluate_stages, evaluate_stages
     from fullrecall.judges import LLMJudge
     from fullrecall.report import Report, compare
     from fullrecall.results import Gate
@@ -56,13 +55,11 @@ __all__ = [
     "TextRecall",
     "__version__",
     "aevaluate",
-    "aevaluate_stages",
     "calibrate",
     "choose",
     "compare",
     "diagnose",
     "evaluate",
-    "evaluate_stages",
 ]
 
 # Loaded when first used: the pytest plug-in is imported in every run of pytest.
@@ -87,13 +84,11 @@ _MODULES = {
     "SpanRecall": "scorers",
     "TextRecall": "scorers",
     "aevaluate": "evaluation.run",
-    "aevaluate_stages": "evaluation.stages",
     "calibrate": "calibration",
     "choose": "evaluation.contest",
     "compare": "report",
     "diagnose": "diagnosis",
     "evaluate": "evaluation.run",
-    "evaluate_stages": "evaluation.stages",
 }
 
 

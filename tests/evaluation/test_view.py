@@ -24,7 +24,6 @@ from fullrecall import (
 from fullrecall.calls import Call
 from fullrecall.cli import app
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.stages import evaluate_stages
 from fullrecall.result import Status
 from fullrecall.retrieval import Retrieval
 
@@ -96,11 +95,9 @@ def test_what_the_record_does_not_tell_is_unscored(sample: Sample, view: Any, re
 
 
 def test_an_unknown_view_is_an_error() -> None:
-    """The names are those of `Retrieval.view`; stages have views of their own."""
+    """The names are those of `Retrieval.view`."""
     with pytest.raises(ParameterError, match="'contexts', 'retrieved', 'read', got 'kept'"):
         evaluate([], IdRecall(), view="kept")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="takes no view="):
-        evaluate_stages([FULL], IdRecall(), view="read")
 
 
 def test_what_a_retriever_returns_is_seen_in_a_view(tmp_path: Path) -> None:

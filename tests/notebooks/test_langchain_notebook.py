@@ -44,9 +44,8 @@ def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> Non
     change = notebook.shown_by("compare(before, after")
     assert f"{before:.3f}   {after:.3f}" in change
 
-    stages = notebook.shown_by("evaluate_stages")
-    rows = [line.split() for line in stages.splitlines() if line.startswith("  ")]
-    means = {row[0]: float(row[4]) for row in rows if len(row) == 7 and row[0] != "@1"}
+    stages = notebook.shown_by("at_stage")
+    means = {name: float(mean) for name, mean in map(str.split, stages.splitlines())}
     assert list(means) == ["BM25", "vectors", "EnsembleRetriever", "final"]
     assert means["BM25"] == pytest.approx(before)
     assert means["final"] == pytest.approx(after)

@@ -24,7 +24,6 @@ from langchain_core.runnables import RunnableLambda
 
 from fullrecall import IdRecall, Sample, aevaluate, diagnose, evaluate
 from fullrecall.calls import Stage
-from fullrecall.evaluation.stages import evaluate_stages
 from langchain_fullrecall import observed
 
 Shape = list[tuple[str, list[str | None], str | None]]
@@ -304,12 +303,10 @@ def test_a_miss_is_blamed_on_the_stage_that_dropped_it() -> None:
     )
     wanted = [Sample(user_input="q", reference_context_ids=list("abcd"))]
     found = [sample.with_retrieval(observed(retriever).retrieve(sample)) for sample in wanted]
-    reports = evaluate_stages(found, IdRecall(), progress=False)
-    assert {name: report.rows[0].results[0].score for name, report in reports.items()} == {
-        "dense": 0.75,
-        "final": 0.25,
-    }
-    misses = diagnose(reports["final"])
+    assert [IdRecall().score(sample.at_stage("dense")).score for sample in found] == [0.75]
+    report = evaluate(found, IdRecall(), progress=False)
+    assert report.rows[0].results[0].score == 0.25
+    misses = diagnose(report)
     assert [miss.target for miss in misses if miss.cause == "dropped_by_stage"] == ["b", "c"]
 
 

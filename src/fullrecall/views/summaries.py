@@ -1,14 +1,14 @@
-"""What a report says, as sheets: its summary, slices, stages, the smallest k."""
+"""What a report says, as sheets: its summary, slices, the smallest k."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from fullrecall.corpus import STALE
 from fullrecall.counts import counted
-from fullrecall.measures import DEFAULT_KS, Budget
+from fullrecall.measures import Budget
 from fullrecall.results.bounds import CONFIDENCE, upper_bound
 from fullrecall.views import markdown
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
@@ -16,7 +16,6 @@ from fullrecall.views.text import NOTHING, between, chance, first_of, one_line, 
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
-    from fullrecall.report.report import Report
     from fullrecall.results.comparison import ScoreComparison
     from fullrecall.results.missed import Leaked
     from fullrecall.results.slices import Slices
@@ -197,20 +196,6 @@ def slices_sheet(slices: Slices) -> Sheet:
         notes.append(f"{slices.without:,} samples without {one_line(slices.by, 60)}")
     heads = [slices.label, "interval", "samples", "unscored"]
     return Sheet(heads, [Section(one_line(slices.by, 60), lines)], notes)
-
-
-def stages_sheet(stages: Mapping[str, Report]) -> Sheet:
-    """Return the means of each score at each stage."""
-    sections = []
-    for nth, method in enumerate(next(iter(stages.values())).methods):
-        lines = []
-        for name, report in stages.items():
-            score = report.summary()[nth]
-            means = [*(shown(estimate.mean) for estimate in score.at.values()), shown(score.mean)]
-            lines.append(Line(name, [*means, f"{score.scored:,}"]))
-        sections.append(Section(method.name, lines))
-    heads = [*(f"@{k}" for k in DEFAULT_KS), "all", "samples\nscored"]
-    return Sheet(heads, sections)
 
 
 def smallest_k_sheet(smallest: SmallestK) -> Sheet:
