@@ -32,7 +32,6 @@ def test_the_surface_is_pinned() -> None:
         "ClaimRecall",
         "Context",
         "ContextPrecision",
-        "ContextUtilization",
         "EntityRecall",
         "Gate",
         "IdRecall",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from fullrecall.scorers import (
         ClaimRecall,
         ContextPrecision,
-        ContextUtilization,
         EntityRecall,
         IdRecall,
         QuestionRecall,
@@ -40,7 +39,6 @@ __all__ = [
     "ClaimRecall",
     "Context",
     "ContextPrecision",
-    "ContextUtilization",
     "EntityRecall",
     "Gate",
     "IdRecall",
@@ -70,7 +68,6 @@ _MODULES = {
     "ClaimRecall": "scorers",
     "Context": "context",
     "ContextPrecision": "scorers",
-    "ContextUtilization": "scorers",
     "EntityRecall": "scorers",
     "Gate": "results",
     "IdRecall": "scorers",

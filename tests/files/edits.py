@@ -18,7 +18,7 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.judges import Panel
-from fullrecall.scorers import ContextUtilization, Scorer
+from fullrecall.scorers import Scorer
 from fullrecall.testing import ContainmentJudge
 
 JUDGE = ContainmentJudge()
@@ -35,7 +35,6 @@ SCORERS: dict[str, Scorer] = {
     "questions": QuestionRecall(judge=JUDGE),
     "precision": ContextPrecision(),
     "judged precision": ContextPrecision(judge=JUDGE),
-    "utilization": ContextUtilization(judge=JUDGE),
 }
 
 FIRST = "The Eiffel Tower is in Paris, France, and opened in 1889."

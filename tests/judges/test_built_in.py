@@ -6,13 +6,7 @@ import pickle
 
 import pytest
 
-from fullrecall import (
-    ClaimRecall,
-    ContextPrecision,
-    ContextUtilization,
-    EntityRecall,
-    QuestionRecall,
-)
+from fullrecall import ClaimRecall, ContextPrecision, EntityRecall, QuestionRecall
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import run
 from fullrecall.judges.local import LexicalJudge
@@ -88,11 +82,8 @@ def test_relevance_by_the_reference() -> None:
     by_reference = ContextPrecision(judge=LexicalJudge()).score(
         reference=answer, retrieved_contexts=CONTEXTS
     )
-    by_response = ContextUtilization().score(
-        user_input="q", response=answer, retrieved_contexts=CONTEXTS
-    )
     assert [f.rank for f in by_reference.findings] == [1, None, 3]
-    assert by_reference.score == by_response.score == pytest.approx((1 + 2 / 3) / 2)
+    assert by_reference.score == pytest.approx((1 + 2 / 3) / 2)
     assert by_reference[Precision] == pytest.approx(2 / 3)
     assert by_reference.missed == (CONTEXTS[1],)
 

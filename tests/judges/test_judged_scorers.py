@@ -1,4 +1,4 @@
-"""Relevance, utilization, judged entities, panels and replaced prompts."""
+"""Relevance, judged entities, panels and replaced prompts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ from typing import Any
 import pytest
 from tests.judges.scripted import quoting, reply, verdict
 
-from fullrecall import (
-    ClaimRecall,
-    ContextPrecision,
-    ContextUtilization,
-    EntityRecall,
-    LLMJudge,
-    QuestionRecall,
-    Sample,
-)
+from fullrecall import ClaimRecall, ContextPrecision, EntityRecall, LLMJudge, QuestionRecall
 from fullrecall.errors import ParameterError
 from fullrecall.judges import Panel, Prompts
 from fullrecall.measures import Precision
@@ -61,22 +53,6 @@ class TestRelevance:
         sent = model.requests[0].messages
         assert "reference answer" not in sent[1].content
         assert "to answer the question" in sent[0].content
-
-    def test_by_the_response(self) -> None:
-        """Utilization: the response stands in for the reference, and is required."""
-        model = ScriptedChatModel([HELPFUL])
-        scorer = ContextUtilization(judge=LLMJudge(model))
-        sample = Sample(
-            user_input="q",
-            response="what was said",
-            reference="not this",
-            retrieved_contexts=CONTEXTS,
-        )
-        assert scorer.score(sample).score == pytest.approx(0.5)
-        assert "what was said" in model.requests[0].messages[1].content
-        assert "not this" not in model.requests[0].messages[1].content
-        missing = scorer.score(user_input="q", retrieved_contexts=CONTEXTS)
-        assert missing.reason == "response is missing"
 
     def test_a_missing_verdict_leaves_the_sample_unscored(self) -> None:
         """One context without a verdict moves no denominator."""

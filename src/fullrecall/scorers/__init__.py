@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fullrecall.scorers.entities import EntityRecall
     from fullrecall.scorers.ids import IdRecall
     from fullrecall.scorers.judged import JudgedScorer
-    from fullrecall.scorers.precision import ContextPrecision, ContextUtilization
+    from fullrecall.scorers.precision import ContextPrecision
     from fullrecall.scorers.questions import QuestionRecall
     from fullrecall.scorers.scorer import DeterministicScorer, FindingScorer, Found, Scorer
     from fullrecall.scorers.spans import SpanRecall
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ClaimRecall",
     "ContextPrecision",
-    "ContextUtilization",
     "DeterministicScorer",
     "EntityRecall",
     "FindingScorer",
@@ -36,7 +35,6 @@ __all__ = [
 _MODULES = {
     "ClaimRecall": "claims",
     "ContextPrecision": "precision",
-    "ContextUtilization": "precision",
     "DeterministicScorer": "scorer",
     "EntityRecall": "entities",
     "FindingScorer": "scorer",

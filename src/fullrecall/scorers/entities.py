@@ -30,10 +30,6 @@ class EntityRecall(JudgedScorer):
     kind: ClassVar[str] = "entity_recall"
     always_judged: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._refuse_without_judge()
-
     def labels_read(self, sample: Sample) -> Collection[str]:
         """Return "reference_contexts" where the entities are those of its texts."""
         is_named = sample.reference_entities is not None or sample.reference is not None

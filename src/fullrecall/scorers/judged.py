@@ -52,6 +52,7 @@ class JudgedScorer(FindingScorer):
     min_measured: float = 1.0
 
     always_judged: ClassVar[bool] = True
+    """Whether the built-in judge is asked where none is given; otherwise nobody is."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,6 +60,8 @@ class JudgedScorer(FindingScorer):
         check_share(self.min_measured, "min_measured")
         if self.judge is not None:
             _check_judge(self.judge)
+        elif not self.always_judged:
+            self._refuse_without_judge()
 
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the result for a sample, or for the fields of one given by name.
@@ -114,13 +117,10 @@ class JudgedScorer(FindingScorer):
 
     def _refuse_without_judge(self) -> None:
         """Raise `ParameterError` for an option that only a judge could take."""
-        if self.judge is not None:
-            return
         for own in fields(JudgedScorer):
-            if own.name in ("partial_credit", "require_evidence", "min_measured"):
-                value = getattr(self, own.name)
-                if value != own.default:
-                    raise ParameterError(f"{own.name}={value!r} needs a judge: pass judge=…")
+            value = getattr(self, own.name)
+            if own.name not in ("name", "judge") and value != own.default:
+                raise ParameterError(f"{own.name}={value!r} needs a judge: pass judge=…")
 
     @cached_property
     def _asked_judge(self) -> Judge:

@@ -12,14 +12,8 @@ from fullrecall.measures import ContextPrecision as ContextPrecisionMeasure
 from fullrecall.measures import Measure
 from fullrecall.sample import Sample
 from fullrecall.scorers.ids import IdRecall
-from fullrecall.scorers.judged import Contexts, JudgedScorer
-from fullrecall.scorers.scorer import (
-    DeterministicScorer,
-    Found,
-    Unmeasured,
-    require,
-    retrieved_texts,
-)
+from fullrecall.scorers.judged import JudgedScorer
+from fullrecall.scorers.scorer import DeterministicScorer, Found, Unmeasured
 from fullrecall.scorers.text import TextRecall
 
 
@@ -41,29 +35,20 @@ class ContextPrecision(JudgedScorer):
     headline: ClassVar[Measure] = ContextPrecisionMeasure
     always_judged: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._refuse_without_judge()
-
     def labels_read(self, sample: Sample) -> Collection[str]:
         """Return those of the scorer that decides what is relevant; a judge needs none."""
         return () if self.judge is not None else _finder(sample).labels
 
     def _judged(self, sample: Sample) -> Flow[Found]:
-        if self.judge is not None:
-            return (yield from self._relevant(sample, reference=sample.reference))
-        return _finder(sample)._find(sample)  # noqa: SLF001 - a scorer asks a scorer
-
-    def _relevant(self, sample: Sample, *, reference: str | None) -> Flow[Found]:
-        """Return one finding per context, found at its own rank where the judge finds it helps."""
-        texts = retrieved_texts(sample)
-        contexts = Contexts(texts)
-        if reference is not None and not reference.strip():
-            reference = None
+        if self.judge is None:
+            return _finder(sample)._find(sample)  # noqa: SLF001 - a scorer asks a scorer
+        contexts = self._contexts(sample)
+        reference = sample.reference if (sample.reference or "").strip() else None
         if reference is None and not (sample.user_input or "").strip():
             raise Unmeasured("user_input and reference are missing")
         if not contexts.unique:
-            return Found([Finding(Target((reference or sample.user_input or "",)))], len(texts))
+            missed = Finding(Target((reference or sample.user_input or "",)))
+            return Found([missed], contexts.count)
         verdicts = yield from self._asked_judge.relevance(
             contexts.unique, question=sample.user_input, reference=reference
         )
@@ -74,28 +59,3 @@ class ContextPrecision(JudgedScorer):
 def _finder(sample: Sample) -> DeterministicScorer:
     """Return what finds the relevant contexts of a sample where no judge does."""
     return TextRecall() if sample.reference_context_ids is None else IdRecall()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContextUtilization(ContextPrecision):
-    """Are the contexts that the response rests on ranked first? It needs no reference.
-
-    The reference-free form of context precision: the sample's `response` stands in for the
-    reference answer. The judge is the built-in one unless another is given.
-    """
-
-    kind: ClassVar[str] = "context_utilization"
-    always_judged: ClassVar[bool] = True
-
-    def _refuse_without_judge(self) -> None:
-        """Take every option: there is always a judge here."""
-
-    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - the same for all
-        """Return the fields that this score depends on; see `FindingScorer.labels_read`."""
-        return ()
-
-    def _judged(self, sample: Sample) -> Flow[Found]:
-        response: str = require(sample.response, "response")
-        if not response.strip():
-            return Found((), len(retrieved_texts(sample)))
-        return (yield from self._relevant(sample, reference=response))
