@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-_Key = tuple[bool, str]
+_Key: TypeAlias = tuple[bool, str]
 """Whether it is a group's name or a sample's ID, and the name."""
 
+Group: TypeAlias = str | _Key
+"""What the samples of a group share."""
 
-def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[str | None]:
+
+def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[Group | None]:
     """Return the group of each sample, None for one that stands for itself.
 
     Samples of one group or of one ID share a group, and so do those that are linked by others: of
@@ -23,17 +27,24 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[s
     """
     if not may_repeat(ids):
         return list(groups)
-    frequencies, links = Counter(ids), _Links(groups)
-    repeated = [name if name is None or frequencies[name] > 1 else None for name in ids]
-    for name, group in zip(repeated, groups, strict=True):
-        if name is not None and group is not None:
-            links.join((False, name), (True, group))
-    return [
-        links.label((True, group))
-        if group is not None
-        else (None if name is None else links.label((False, name)))
-        for name, group in zip(repeated, groups, strict=True)
-    ]
+    frequencies = Counter(ids)
+    keys: list[list[_Key]] = []  # of each sample: its ID, if it is repeated, and its group
+    above: dict[_Key, _Key] = {}
+    for name, group in zip(ids, groups, strict=True):
+        own = [(False, name)] if name is not None and frequencies[name] > 1 else []
+        keys.append(own if group is None else [*own, (True, group)])
+        roots = [_root(key, above) for key in keys[-1]]
+        if len(roots) > 1:
+            above[roots[0]] = roots[1]
+    return [_root(own[0], above) if own else None for own in keys]
+
+
+def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
+    """Return what all keys that are linked with this one have at the top."""
+    while (parent := above.get(key, key)) != key:
+        above[key] = above.get(parent, parent)  # shorter paths keep many links linear
+        key = parent
+    return key
 
 
 def may_repeat(ids: Iterable[str | None]) -> bool:
@@ -44,41 +55,8 @@ def may_repeat(ids: Iterable[str | None]) -> bool:
     return bool((hashes[1:] == hashes[:-1]).any())
 
 
-def codes_of(groups: Sequence[str | None]) -> NDArray[np.int64] | None:
+def codes_of(groups: Sequence[Group | None]) -> NDArray[np.int64] | None:
     """Return the number of each group, -1 for none; None where there are no groups."""
-    names = {name: number for number, name in enumerate(dict.fromkeys(filter(None, groups)))}
-    if not names and "" not in groups:
-        return None
-    names.setdefault("", len(names))
-    return np.fromiter((-1 if name is None else names[name] for name in groups), np.int64)
-
-
-class _Links:
-    """Keys that belong together, found by the root that they share; a group's, if there is one."""
-
-    def __init__(self, groups: Iterable[str | None]) -> None:
-        self._above: dict[_Key, _Key] = {}
-        self._labels: dict[_Key, str] = {}
-        self._used = set(groups)
-
-    def label(self, key: _Key) -> str:
-        """Return the name of what a key belongs to; an ID's is that of no group."""
-        root = self._root(key)
-        if root not in self._labels:
-            label = root[1]
-            while not root[0] and label in self._used:
-                label += "'"
-            self._used.add(label)
-            self._labels[root] = label
-        return self._labels[root]
-
-    def join(self, key: _Key, other: _Key) -> None:
-        # The smaller key goes under the larger, and a group's is larger than an ID's.
-        low, high = sorted((self._root(key), self._root(other)))
-        self._above[low] = high
-
-    def _root(self, key: _Key) -> _Key:
-        while (above := self._above.get(key, key)) != key:
-            self._above[key] = self._above.get(above, above)
-            key = above
-        return key
+    numbers: dict[Group, int] = {}
+    codes = [-1 if group is None else numbers.setdefault(group, len(numbers)) for group in groups]
+    return np.array(codes, np.int64) if numbers else None

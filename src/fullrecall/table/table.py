@@ -20,7 +20,7 @@ from fullrecall.sample import Sample
 from fullrecall.table.costs import Costs
 from fullrecall.table.forbidden import Forbidden
 from fullrecall.table.found import FoundColumns
-from fullrecall.table.groups import codes_of, groups_of, may_repeat
+from fullrecall.table.groups import Group, codes_of, groups_of, may_repeat
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Selection, Statuses
 from fullrecall.table.row import Row
@@ -53,7 +53,7 @@ class Table:
         self._views: dict[int, Row] = {}
         self._last: tuple[tuple[int, int], FoundColumns] | None = None
         self._stand_alone: bool | None = None
-        self._groups: list[str | None] | None = None
+        self._groups: list[Group | None] | None = None
         self._group_codes: Integers | None = None
         for part in parts:
             self.add(part)
@@ -178,7 +178,7 @@ class Table:
         return _joined((part.target_digests(score) for part in self.parts), np.uint64)
 
     @property
-    def groups(self) -> list[str | None]:
+    def groups(self) -> list[Group | None]:
         """The group of each row, None for one that stands for itself.
 
         Rows of one group or of one sample ID are not independent, and share a group.
