@@ -33,7 +33,6 @@ def test_labels_and_details() -> None:
     assert (len(found.labeled), found.unscored) == (80, 0)
     assert found.balanced_accuracy is not None
     assert found.balanced_accuracy > 0.9
-    assert 0 < (found.threshold or 0) < 1
     assert found.errors.keys() <= {"labeled", "language", *edits()}
     assert len(found.errors) >= 20
     ruled, others = (found.false_credit(ruled=ruled) for ruled in (True, False))
@@ -74,7 +73,6 @@ def test_measures_by_hand(told: dict[bool, str], accuracy: float) -> None:
 
     found = examine(LLMJudge(ScriptedChatModel(script)), PAIRS, details=False, progress=False)
     assert found.balanced_accuracy == accuracy
-    assert found.threshold is None
     assert found.usage.calls == len(PAIRS)
 
 

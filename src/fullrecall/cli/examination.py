@@ -120,8 +120,6 @@ def _notes(examination: Examination) -> Iterator[str]:
         if credit is not None:
             mean, kinds = credit
             yield f"false claims supported: {mean:.3f}, mean of {counted(kinds, 'kind')} {which}"
-    if examination.threshold is not None:
-        yield f"threshold that fits these labels: {examination.threshold:.3f}"
     usage = examination.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
     cost = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}"

@@ -10,17 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from fullrecall.calibration.labels import as_label
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.identifiers import shown
 from fullrecall.judges.falsification import TRANSLATIONS, falsified
-from fullrecall.judges.flow import run, side_by_side
-from fullrecall.judges.judge import Flow, Judge
+from fullrecall.judges.judge import Judge
 from fullrecall.read.containers import json_lines
 from fullrecall.read.text_files import FilePath, existing_file
 from fullrecall.report import Report
@@ -30,8 +28,6 @@ from fullrecall.usage import Usage
 
 LABELED = "labeled"
 """The kind of pairs that people labeled; the others are made from these."""
-
-_TEXTS = ("claim", "question")
 
 
 class Pair(NamedTuple):
@@ -50,32 +46,15 @@ class Pair(NamedTuple):
 
 
 class Judgment(NamedTuple):
-    """A pair and what the judge found: its label, None where it gave none.
-
-    `score` is how far the judge finds it supported, where it says so.
-    """
+    """A pair and what the judge found: its label, None where it gave none."""
 
     pair: Pair
     label: str | None
-    score: float | None = None
 
     @property
     def supported(self) -> bool | None:
         """Whether it was found supported in full; None without a verdict."""
         return None if self.label is None else self.label == "supported"
-
-
-@runtime_checkable
-class GradingJudge(Protocol):
-    """A judge that says how far it finds claims supported, and takes a threshold for it."""
-
-    threshold: float | None
-
-    def support(
-        self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
-    ) -> Flow[Sequence[float]]:
-        """Return how far each claim is supported, in [0, 1]."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -112,28 +91,13 @@ class Examination:
 
         Over labeled pairs with a verdict; None unless there are both.
         """
-        return _balanced(
-            [(judgment.pair.supported, judgment.supported is True) for judgment in self.labeled]
-        )
-
-    @property
-    def threshold(self) -> float | None:
-        """The score from which on balanced accuracy is highest; None for a judge without scores.
-
-        Halfway between two scores; of equals the one nearest to 0.5. Set on these labels, it is
-        to be measured on others.
-        """
-        graded = [(judgment.pair.supported, judgment.score) for judgment in self.labeled]
-        if not graded or any(score is None for _, score in graded):
+        right: dict[bool, list[bool]] = {True: [], False: []}
+        for judgment in self.labeled:
+            label = judgment.pair.supported
+            right[label].append(judgment.supported is label)
+        if not all(right.values()):
             return None
-        scores = sorted({score for _, score in graded if score is not None})
-        between = [(low + high) / 2 for low, high in pairwise(scores)]
-
-        def worth(threshold: float) -> tuple[float, float]:
-            outcomes = [(supported, (score or 0.0) >= threshold) for supported, score in graded]
-            return _balanced(outcomes) or 0.0, -abs(threshold - 0.5)
-
-        return max(between, key=worth, default=None)
+        return sum(sum(matches) / len(matches) for matches in right.values()) / 2
 
     @property
     def errors(self) -> Mapping[str, tuple[int, int, int]]:
@@ -168,7 +132,6 @@ class Examination:
             "labeled": len(self.labeled),
             "unscored": self.unscored,
             "balanced_accuracy": self.balanced_accuracy,
-            "threshold": self.threshold,
             "false_claims": {
                 kind: {
                     "claims": n,
@@ -220,7 +183,7 @@ def examine(
     seconds = time.perf_counter() - began
     results = [row.results[0] for row in report.rows]
     labels = [next((finding.verdict for finding in each.findings), None) for each in results]
-    judgments = map(Judgment, examined, labels, _scores(judge, examined))
+    judgments = map(Judgment, examined, labels)
     usage = reduce(Usage.plus, (result.usage for result in results), Usage())
     rules = frozenset(getattr(judge, "rules", ()))
     return Examination(judge.name, tuple(judgments), usage, seconds, report, rules)
@@ -311,25 +274,6 @@ def _samples(pairs: Sequence[Pair]) -> Iterator[Sample]:
             retrieved_contexts=pair.contexts,
             reference_claims=[pair.claim],
         )
-
-
-def _scores(judge: Judge, pairs: Sequence[Pair]) -> list[float | None]:
-    """Return how far the judge finds each pair supported; None from one that says only labels."""
-    if not isinstance(judge, GradingJudge):
-        return [None] * len(pairs)
-    flows = [judge.support([pair.claim], pair.contexts, question=pair.question) for pair in pairs]
-    answers, _ = run(side_by_side(flows))
-    return [grades[0] for grades in answers]
-
-
-def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float | None:
-    right = {
-        label: [verdict == label for is_so, verdict in outcomes if is_so == label]
-        for label in (True, False)
-    }
-    if not all(right.values()):
-        return None
-    return sum(sum(matches) / len(matches) for matches in right.values()) / 2
 
 
 def write_labels(examination: Examination, path: Path) -> None:

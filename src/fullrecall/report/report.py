@@ -25,7 +25,7 @@ from fullrecall.results.smallest_k import SmallestK, smallest_k
 from fullrecall.results.summary import Summary, default_measures
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.row import Row
-from fullrecall.table.table import Rows, Table
+from fullrecall.table.table import Table
 from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Report:
     @property
     def rows(self) -> Sequence[Row]:
         """The samples with their results: views, made when somebody looks."""
-        return Rows(self.table)
+        return self.table
 
     @overload
     def values(self, measure: Measure, /, *, score: str | None = None) -> Floats: ...

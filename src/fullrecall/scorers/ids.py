@@ -58,11 +58,10 @@ def _note(ids: Sequence[str | None]) -> str:
     """Return how many contexts have no ID; raise `Unmeasured` where none has."""
     without = ids.count(None)
     if without == len(ids):
-        which = (
-            "the retrieved context" if without == 1 else f"none of the {without} retrieved contexts"
+        raise Unmeasured(
+            f"none of {without} retrieved contexts has an ID: return the id of each, or name its "
+            "field with id_key="
         )
-        has = "has no ID" if without == 1 else "has an ID"
-        raise Unmeasured(f"{which} {has}: return the id of each, or name its field with id_key=")
     return f"{without} of {len(ids)} retrieved contexts have no ID"
 
 

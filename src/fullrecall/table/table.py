@@ -35,10 +35,10 @@ _MOST_VIEWS = 10_000
 """Rows of a table whose views are kept: pages and diagnoses look at each of them several times."""
 
 
-class Table:
+class Table(Sequence[Row]):
     """Samples with the results of some scorers, as columns; grows by parts or row by row.
 
-    In memory, or in files: a part decides where its rows are.
+    In memory, or in files: a part decides where its rows are. As a sequence it has views of rows.
     """
 
     def __init__(self, methods: Sequence[Method], parts: Iterable[Part] = ()) -> None:
@@ -75,6 +75,18 @@ class Table:
 
     def __len__(self) -> int:
         return self._size + len(self._pending)
+
+    @overload
+    def __getitem__(self, key: int) -> Row: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Row]: ...
+    def __getitem__(self, key: int | slice) -> Row | list[Row]:
+        if isinstance(key, slice):
+            return [self.row(row) for row in range(len(self))[key]]
+        return self.row(range(len(self))[key])
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.rows()
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -214,11 +226,8 @@ class Table:
         """Return the view of a row; its `position` counts from 1."""
         return self._row(*self._located(row))
 
-    def rows(self, rows: Iterable[int] | None = None) -> Iterator[Row]:
-        """Yield the views of all rows, or of these."""
-        if rows is not None:
-            yield from map(self.row, rows)
-            return
+    def rows(self) -> Iterator[Row]:
+        """Yield the views of all rows."""
         for owner, part in enumerate(tuple(self.parts)):
             for index in range(len(part)):
                 yield self._row(owner, index)
@@ -341,25 +350,3 @@ def _joined(arrays: Iterable[NDArray[Any]], kind: Any = np.float64) -> NDArray[A
 
 def _bytes(values: Floats) -> int:
     return values.nbytes
-
-
-class Rows(Sequence[Row]):
-    """The rows of a table as a sequence of views."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    @overload
-    def __getitem__(self, key: int) -> Row: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Row]: ...
-    def __getitem__(self, key: int | slice) -> Row | list[Row]:
-        if isinstance(key, slice):
-            return [self.table.row(row) for row in range(len(self))[key]]
-        return self.table.row(range(len(self))[key])
-
-    def __iter__(self) -> Iterator[Row]:
-        return self.table.rows()
