@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from fullrecall.cli import app
@@ -252,18 +250,6 @@ def test_the_sandbox_would_notice(tmp_path: Path) -> None:
     done = sandbox.run("import urllib.request as u; u.urlopen('http://localhost:9')")
     assert "no network here" in done.stderr
     assert sandbox.refused.read_text()
-
-
-def test_what_to_run_next_are_three_commands_that_exist(demo: Run) -> None:
-    """The page ends with three commands, and each has the options that are given."""
-    following = demo.printed.split("\nNext\n")[1]
-    commands = re.findall(r"^  fullrecall (.+?)  +\S", following, re.MULTILINE)
-    assert len(commands) == 3
-    group: Any = typer.main.get_command(app)
-    for name, *options in map(shlex.split, commands):
-        if options != ["--help"]:
-            # Parses the options, and runs nothing.
-            group.commands[name].make_context(name, options)
 
 
 def test_the_readme_shows_what_the_demo_prints(demo: Run) -> None:

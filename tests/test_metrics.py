@@ -25,10 +25,10 @@ def test_means_intervals_and_counts() -> None:
     found = report(None).metrics(Recall, Recall @ 5, nDCG(gain="exponential") @ 10)
     summary = report(None).summary(Recall)["id_recall"]
     assert found["samples"] == 3
-    assert found["id_recall/all"] == found["id_recall/at_5"] == 0.75
+    assert found["id_recall/recall"] == found["id_recall/recall_at_5"] == 0.75
     assert summary.interval is not None
-    assert found["id_recall/all_low"] == summary.interval.low
-    assert found["id_recall/all_high"] == summary.interval.high
+    assert found["id_recall/recall_low"] == summary.interval.low
+    assert found["id_recall/recall_high"] == summary.interval.high
     assert 0 < found["id_recall/ndcg_gain_exponential_at_10"] < 1
     counts = {name: found[f"id_recall/n_{name}"] for name in ("scored", "undefined", "unscored")}
     assert counts == {"scored": 2, "undefined": 0, "unscored": 1}
@@ -51,4 +51,4 @@ def test_names() -> None:
     found = report("../id@half", "id/half", "id half").metrics()
     assert all(NAME.fullmatch(name) for name in found)
     assert not any(other.startswith(f"{name}/") for name in found for other in found)
-    assert {"id_half/all", "id_half/all_2", "id_half/all_2_2"} <= found.keys()
+    assert {"id_half/recall", "id_half/recall_2", "id_half/recall_2_2"} <= found.keys()

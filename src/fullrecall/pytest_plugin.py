@@ -110,11 +110,6 @@ def _properties(result: GateResult) -> Iterator[tuple[str, object]]:
 
 
 def _loaded(report: Report | str | Path) -> Report:
-    from fullrecall.errors import ParameterError
     from fullrecall.report import Report
 
-    if isinstance(report, Report):
-        return report
-    if not isinstance(report, (str, Path)):
-        raise ParameterError(f"expected a Report or the path of one, got {type(report).__name__}")
-    return Report.load(report)
+    return report if isinstance(report, Report) else Report.load(report)

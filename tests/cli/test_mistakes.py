@@ -145,8 +145,8 @@ WRONG_USAGE = {
         "not be an input",
     ),
     "demo deeper than retrieved": (
-        ["demo", "--k", "9", "--depth", "5"],
-        "not exceed --depth (5)",
+        ["demo", "--k", "51"],
+        "must be at most 50, got 51",
     ),
     "view": (["evaluate", "{file}", "--view", "all"], "--view must be one of 'contexts', 'ret"),
     "measure is a k": (["evaluate", "{file}", "-m", "5"], "write recall@5"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,23 +54,19 @@ def label(
     show(*_next_steps(drawn, len(loaded), report, output))
 
 
-def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path) -> list[str]:
-    """Return what was written, and what comes next."""
+def _next_steps(drawn: Sequence[ToLabel], total: int, report: Path, output: Path) -> Iterator[str]:
+    """Yield what was written, and what comes next."""
     claims = len({claim.item for claim in drawn})
     samples = len({claim.sample for claim in drawn})
     share = f"{samples:,} of {counted(total, 'sample')}"
-    lines = [f"{counted(claims, 'claim')} of {share} ({drawn[0].score}) written to {output}."]
+    yield f"{counted(claims, 'claim')} of {share} ({drawn[0].score}) written to {output}."
     labeled = len({claim.item for claim in drawn if claim.label})
     if labeled:
-        lines.append(f"{labeled:,} of them are labeled already.")
+        yield f"{labeled:,} of them are labeled already."
     if samples < min(FEWEST, total):
-        lines.append(f"Note: calibrate needs labels in at least {FEWEST} samples.")
-    return [
-        *lines,
-        "",
-        "Fill in the column label: supported, not_supported or partial. Then:",
-        f"  fullrecall judge calibrate {report} {output}",
-    ]
+        yield f"Note: calibrate needs labels in at least {FEWEST} samples."
+    yield "Fill in the column label: supported, not_supported or partial. Then:"
+    yield f"  fullrecall judge calibrate {report} {output}"
 
 
 @taking(calibration_of, "score confidence")

@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperGroup
 
-from fullrecall.cli.exits import reader_may_leave
 from fullrecall.cli.layout import Command, laid_out
 
 
@@ -111,16 +110,6 @@ class Commands(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         commands = {name: _command(name, entry) for name, entry in COMMANDS.items()}
         super().__init__(**{**attributes, "commands": commands})
-
-    def make_context(self, *arguments: Any, **extra: Any) -> Any:
-        """Return the context; print what `--help` and `--version` ask for."""
-        with reader_may_leave():
-            return super().make_context(*arguments, **extra)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named."""
-        with reader_may_leave():
-            return super().invoke(ctx)
 
 
 _HELP = laid_out("""\

@@ -31,13 +31,15 @@ _THROUGH = {
     "FTS5": "SQLite",
     "trigrams": "NumPy",
 }
+_DEPTH = 50
+"""Chunks that each retriever is asked for."""
+
 _ASKED = {"plain": "as people ask", "hard": "in other words than the answer"}
 
 
 def demo(
     *,
     k: Positive = 10,
-    depth: Positive = 50,
     missed: Count = 5,
     output: Path | None = None,
 ) -> None:
@@ -52,25 +54,25 @@ def demo(
       fullrecall demo --output reports
 
     - `k`: Show recall of the first K chunks, and what they miss.
-    - `depth`: Chunks to ask each retriever for.
     - `missed`: List the misses of N questions.
     - `output DIRECTORY`: Save the reports, their pages, and compared.html here.
     """
-    if k > depth:
-        raise wrong("--k", f"must not exceed --depth ({depth}), got {k}")
+    if k > _DEPTH:
+        raise wrong("--k", f"must be at most {_DEPTH}, got {k}")
     if output is not None and output.exists() and not output.is_dir():
         raise wrong("--output", f"must be a directory, got {output}")
     with terminal.console(sys.stderr).status("Two retrievers answer 218 questions…"):
-        demonstration = run(k=k, depth=depth)
+        demonstration = run(k=k, depth=_DEPTH)
     if output is not None:
         _save(demonstration, output)
-    show(*_page(demonstration, k, depth))
+    show(*_page(demonstration, k))
     *_, (last, report) = demonstration.reports.items()
     if missed:
         show("", *missed_samples(report, missed, k))
     why = f"Why {last} missed {counted(len(demonstration.diagnosis), 'document')} at {k}"
-    show("", Text(why, style="bold"), "", *terminal.parts(*demonstration.diagnosis.sheets), "")
-    show(*_next_steps(output, last))
+    show("", Text(why, style="bold"), "", *terminal.parts(*demonstration.diagnosis.sheets))
+    if output is not None:
+        show("", f"Saved in {output}: open {last}.html; compared.html compares FTS5 with {last}.")
 
 
 def _save(demonstration: Demonstration, directory: Path) -> None:
@@ -88,7 +90,7 @@ def _save(demonstration: Demonstration, directory: Path) -> None:
     )
 
 
-def _page(demonstration: Demonstration, k: int, depth: int) -> Iterator[RenderableType]:
+def _page(demonstration: Demonstration, k: int) -> Iterator[RenderableType]:
     """Yield what was asked of what, and the table of means."""
     reports, wordings = demonstration.reports, demonstration.wordings
     title = f"The documentation of Python {PYTHON}'s standard library"
@@ -97,10 +99,10 @@ def _page(demonstration: Demonstration, k: int, depth: int) -> Iterator[Renderab
     yield (
         f"{demonstration.documents:,} documents in {demonstration.chunks:,} chunks; "
         f"{demonstration.questions} questions that need {demonstration.targets} documents: "
-        f"{counts}. {depth} chunks retrieved for each."
+        f"{counts}. {_DEPTH} chunks retrieved for each."
     )
     yield ""
-    measures = [Recall @ rank for rank in sorted({1, 5, k}) if rank <= depth]
+    measures = [Recall @ rank for rank in sorted({1, 5, k})]
     sections = []
     for wording, how in _ASKED.items():
         worded = [demonstration.worded(name, wording) for name in reports]
@@ -114,15 +116,3 @@ def _page(demonstration: Demonstration, k: int, depth: int) -> Iterator[Renderab
     by_id = [report.summary()["id_recall"] for report in reports.values()]
     heads = [f"{name}\n{_THROUGH[name]}" for name in reports]
     yield terminal.Grid(Sheet(heads, [*sections, coverage(by_id)]))
-
-
-def _next_steps(output: Path | None, last: str) -> Iterator[RenderableType]:
-    if output is None:
-        command, why = "fullrecall demo --output reports", "save reports and web pages"
-    else:
-        yield f"Saved in {output}: open {last}.html; compared.html compares FTS5 with {last}."
-        yield ""
-        command, why = "fullrecall gate REPORT --min-recall 0.4", "is it good enough?"
-    yield Text("Next", style="bold")
-    for each, does in ((command, why), ("fullrecall evaluate FILE", "your own retriever")):
-        yield terminal.indented(Text.assemble((f"{each:<41}", "cyan"), does))

@@ -85,18 +85,17 @@ def examine(
 
 def _sheet(examination: Examination) -> Sheet:
     """Return how many claims of each kind are found supported, and what that comes to."""
-    parts = {"true": 0, "false": 1, "false, of a kind that the judge has a rule for": 2}
-    by_kind: dict[tuple[int, str], list[Judgment]] = {}
+    by_kind: dict[tuple[bool, str], list[Judgment]] = {}
     for judgment in examination.judgments:
-        pair = judgment.pair
-        part = 0 if pair.supported else 2 if pair.kind in examination.rules else 1
-        by_kind.setdefault((part, pair.kind), []).append(judgment)
+        supported, kind = judgment.pair.supported, judgment.pair.kind
+        ruled = not supported and kind in examination.rules
+        name = f"{kind} (has a rule)" if ruled else kind
+        by_kind.setdefault((supported, name), []).append(judgment)
     sections = [
-        Section(title, [_line(kind, of) for (part, kind), of in by_kind.items() if part == nth])
-        for title, nth in parts.items()
+        Section(title, [_line(name, of) for (true, name), of in by_kind.items() if true is which])
+        for title, which in (("true", True), ("false", False))
     ]
-    heads = ["claims", "supported", "unscored"]
-    return Sheet(heads, [part for part in sections if part.lines], list(_notes(examination)))
+    return Sheet(["claims", "supported", "unscored"], sections, list(_notes(examination)))
 
 
 def _line(kind: str, judgments: Sequence[Judgment]) -> Line:

@@ -12,7 +12,6 @@ from fullrecall.report.signature import is_report
 REPORTS = (".jsonl", ".parquet")
 
 _HEAD = 1024
-_MANY = 3
 
 
 def check_output(
@@ -33,8 +32,7 @@ def check_output(
     if path.exists() and any(map(path.samefile, others)):
         raise wrong(option, f"must not be an input file, got {path}")
     if endings and path.suffix not in endings:
-        some = " or ".join(endings) if len(endings) < _MANY else f"one of {', '.join(endings)}"
-        raise wrong(option, f"must end in {some}, got {path.name!r}")
+        raise wrong(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
     if not path.exists():
         if not path.parent.is_dir():
             raise wrong(option, f"no directory {path.parent}")

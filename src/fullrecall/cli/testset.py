@@ -29,7 +29,6 @@ from fullrecall.testset import check as audit_of
 from fullrecall.testset import complete as completion_of
 from fullrecall.testset import follow as followed_of
 from fullrecall.testset import generate as test_set_of
-from fullrecall.testset.generation import DEFAULT_KINDS
 
 if TYPE_CHECKING:
     from fullrecall.testset import CompletedSet
@@ -46,7 +45,6 @@ def generate(
     output: Path,
     checker: str | None = None,
     base_url: str | None = None,
-    kind: list[str] | None = None,
     queries: Path | None = None,
     rejected: Path | None = None,
     n: int,
@@ -62,15 +60,13 @@ def generate(
     Examples:
       fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
       fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 \
-          --kind one_fact=3 --kind unanswerable=1 --rejected no.jsonl -o set.jsonl
+          --rejected no.jsonl -o set.jsonl
 
     - `documents`: A folder or a file.
     - `model openai:MODEL`: The model that writes.
     - `output`: Save the set (.jsonl).
     - `n`: Number of questions.
     - `checker openai:MODEL`: The model that checks. Default: the one that writes.
-    - `kind KIND=SHARE`: Share of a kind of question; repeatable. Default: one_fact=0.7,
-      several_facts=0.2, across_documents=0.1.
     - `queries`: What your users ask: one a line, or a file of samples.
     - `rejected`: Save rejected drafts (.jsonl).
     """
@@ -79,7 +75,6 @@ def generate(
         documents,
         _model(model, base_url, "--model"),
         n,
-        kinds=_kinds(kind) if kind else dict(DEFAULT_KINDS),
         checker=_model(checker, base_url, "--checker") if checker else None,
         queries=_queries(queries) if queries else (),
         on_plan=lambda plan: _say(f"Plan: {plan}"),
@@ -315,16 +310,6 @@ def _queries(path: Path) -> list[str]:
     if path.suffix in (".txt", ""):
         return [line.strip() for _, line in text_lines(existing_file(path)) if line.strip()]
     return [sample.user_input for sample in read(path) if sample.user_input]
-
-
-def _kinds(texts: Sequence[str]) -> Any:
-    pairs = [text.partition("=") for text in texts]
-    try:
-        return {kind: float(share or 1) for kind, _, share in pairs}
-    except ValueError:
-        raise wrong(
-            "--kind", f"expected KIND=SHARE, one_fact=0.7, got {', '.join(texts)}"
-        ) from None
 
 
 def _lookup(path: Path) -> Any:

@@ -76,21 +76,17 @@ def metrics(summary: Summary) -> dict[str, float]:
 
 
 def _numbers(score: ScoreSummary) -> dict[str, float | None]:
-    numbers: dict[str, float | None] = {}
-    for measure, estimate in score.items():
-        label = score.method.label(measure).removeprefix(score.name).lstrip(".")
-        what, at, k = label.rpartition("@")
-        name = _cleaned("_".join(part for part in (what, f"at_{k}" if at else k) if part)) or "all"
-        numbers[name] = estimate.mean
-        if estimate.interval is not None:
-            numbers[f"{name}_low"] = estimate.interval.low
-            numbers[f"{name}_high"] = estimate.interval.high
-    return numbers | {
+    numbers: dict[str, float | None] = {
         "n_scored": score.scored,
         "n_undefined": score.undefined,
         "n_unscored": score.unscored,
         "unverified": score.unverified,
     }
+    for measure, estimate in score.items():
+        low, high, *_ = estimate.interval or (None, None)
+        name = _cleaned(measure.name.replace("@", "_at_"))
+        numbers |= {name: estimate.mean, f"{name}_low": low, f"{name}_high": high}
+    return numbers
 
 
 def _cleaned(name: str) -> str:

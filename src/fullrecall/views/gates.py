@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from fullrecall.views import markdown
+from fullrecall.views import markdown, terminal
 from fullrecall.views.sheet import Cell, CellLike, Emphasis, Line, Section, Sheet
 from fullrecall.views.text import shown
 
@@ -15,19 +15,12 @@ if TYPE_CHECKING:
     from fullrecall.results.gate import GateResult
 
 
-class _Look(NamedTuple):
-    """How an outcome stands out: its sign in Markdown, in a sheet, and on a terminal."""
-
-    sign: str
-    emphasis: Emphasis
-    style: str
-
-
-_LOOKS: Mapping[str, _Look] = {
-    "pass": _Look("✅", "good", "bold green"),
-    "fail": _Look("❌", "bad", "bold red"),
-    "cannot_tell": _Look("⚠️", "unsure", "bold yellow"),
+_LOOKS: Mapping[str, tuple[str, Emphasis]] = {
+    "pass": ("✅", "good"),
+    "fail": ("❌", "bad"),
+    "cannot_tell": ("⚠️", "unsure"),
 }
+"""How an outcome stands out: its sign in Markdown, and its emphasis."""
 
 
 def outcomes(result: GateResult) -> Iterator[Text]:
@@ -35,7 +28,8 @@ def outcomes(result: GateResult) -> Iterator[Text]:
     from rich.text import Text
 
     for check in result.checks:
-        style = _LOOKS[check.outcome].style
+        _, emphasis = _LOOKS[check.outcome]
+        style = f"bold {terminal.STYLES[emphasis]}"
         yield Text.assemble((check.outcome.words, style), "  ", check.reason)
 
 
@@ -43,7 +37,7 @@ def gate_markdown(result: GateResult) -> str:
     """Return what a gate decides in GitHub's Markdown, the outcome in its first line."""
     lines = []
     for check in result.checks:
-        sign, emphasis, _ = _LOOKS[check.outcome]
+        sign, emphasis = _LOOKS[check.outcome]
         cells: list[CellLike] = [
             Cell(f"{sign} {check.outcome.words}", emphasis),
             shown(check.value),
@@ -55,5 +49,5 @@ def gate_markdown(result: GateResult) -> str:
         lines.append(Line(check.rule, cells))
     heads = ["", "value", "bounds", "samples", "coverage", "why"]
     sheet = Sheet(heads, [Section("", lines)], corner="rule", sides="llrrrrt")
-    title = f"{_LOOKS[result.outcome].sign} Recall gate: {markdown.escaped(result.sentence)}"
+    title = f"{_LOOKS[result.outcome][0]} Recall gate: {markdown.escaped(result.sentence)}"
     return markdown.text_of(title, sheet)

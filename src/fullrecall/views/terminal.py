@@ -23,7 +23,7 @@ _UNBOUNDED = 10_000
 _LONGEST_LINE = 400
 """Characters of a note or a cell that are printed."""
 
-_STYLES = {"good": "green", "bad": "yellow", "unsure": "bold yellow"}
+STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
 
 
 def console(file: IO[str], *, width: int | None = None) -> Console:
@@ -103,7 +103,7 @@ def _blocks(sheet: Sheet) -> Iterator[RenderableType]:
             if cell.text:
                 name = f"{cell_of(head).text}: " if side == "t" else ""
                 text = f"{name}{one_line(cell.text, _LONGEST_LINE)}"
-                yield indented(Text(text, style=_STYLES.get(cell.emphasis, "")))
+                yield indented(Text(text, style=STYLES.get(cell.emphasis, "")))
 
 
 def indented(part: RenderableType) -> Padding:
@@ -161,7 +161,7 @@ def _table(sheet: Sheet, columns: slice) -> Table:
             if _fills(cells[columns]) or not _fills(cells):
                 label = _printable(cell_of(line.label).text)
                 texts = [
-                    Text(_printable(cell.text), style=_STYLES.get(cell.emphasis, ""))
+                    Text(_printable(cell.text), style=STYLES.get(cell.emphasis, ""))
                     for cell in cells[columns]
                 ]
                 table.add_row(f"{inset}{label}", *texts)
