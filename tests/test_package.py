@@ -140,7 +140,6 @@ def test_help_loads_no_command() -> None:
     assert {name for name in loaded if name.startswith("fullrecall.")} == {
         "fullrecall.cli",
         "fullrecall.cli.commands",
-        "fullrecall.cli.exits",
         "fullrecall.cli.layout",
         "fullrecall.lazy",
     }
