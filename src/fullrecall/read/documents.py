@@ -101,12 +101,12 @@ def _read(origin: Any) -> Iterator[Document]:
         for path in paths:
             yield from _in_file(path, path.relative_to(folder).as_posix())
     elif isinstance(origin, Mapping):
-        for name, item in origin.items():
-            text = item if isinstance(item, str) else _document(item, repr(name)).text
+        for name, entry in origin.items():
+            text = entry if isinstance(entry, str) else _document(entry, repr(name)).text
             yield Document(as_id(name), text)
     else:
-        for position, item in enumerate(origin):
-            yield _document(item, str(position))
+        for position, entry in enumerate(origin):
+            yield _document(entry, str(position))
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -150,17 +150,17 @@ def html_text(page: str) -> str:
     return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
-def _document(item: Any, position: str) -> Document:
-    """Return one item as a document; its ID is its own, else its source, else of its text."""
+def _document(entry: Any, position: str) -> Document:
+    """Return one entry as a document; its ID is its own, else its source, else of its text."""
     try:
-        context = context_of(item)
-        own = item.get("source") if isinstance(item, Mapping) else getattr(item, "source", None)
+        context = context_of(entry)
+        own = entry.get("source") if isinstance(entry, Mapping) else getattr(entry, "source", None)
         source = context.source or context.metadata.get("source") or own
         source = None if source is None else as_id(source)
     except ValueError as error:
         raise InputError(f"documents, item {position}: {error}") from None
     if context.text is None:
-        raise InputError(f"documents, item {position}: expected a text, got {shown(item)}")
+        raise InputError(f"documents, item {position}: expected a text, got {shown(entry)}")
     if context.id is not None:
         return Document(context.id, context.text, source)
     if source is None:

@@ -104,7 +104,7 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
     return judged
 
 
-def _lines(path: str, what: str) -> Iterator[tuple[int, str]]:
+def _lines(path: str, kind: str) -> Iterator[tuple[int, str]]:
     """Yield each line that is not blank, with its number; raise `InputError` if there is none."""
     empty = True
     try:
@@ -116,7 +116,7 @@ def _lines(path: str, what: str) -> Iterator[tuple[int, str]]:
     except InputError as error:
         raise error.at(path=path) from error.__cause__
     if empty:
-        raise InputError(f"holds no {what}", path=path)
+        raise InputError(f"holds no {kind}", path=path)
 
 
 def _split(text: str, columns: int) -> list[str]:

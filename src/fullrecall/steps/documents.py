@@ -19,7 +19,7 @@ class Document:
     `sources` are that step and the retrievers and tools that returned it once more by themselves.
     """
 
-    __slots__ = ("from_outside", "id", "ids", "origin", "plain_text", "read_in", "sources", "text")
+    __slots__ = ("from_outside", "id", "ids", "origin", "read_in", "sources", "spaced_text", "text")
 
     def __init__(self, copy: DocumentCopy) -> None:
         self.id = copy.id
@@ -29,14 +29,14 @@ class Document:
         self.sources: list[Step] = []
         self.from_outside = False
         self.read_in: dict[str, None] | None = None
-        self.plain_text: str | None = None
+        self.spaced_text: str | None = None
 
     @property
-    def plain(self) -> str:
+    def spaced_words(self) -> str:
         """Its words, one space between them."""
-        if self.plain_text is None:
-            self.plain_text = plain(self.text)
-        return self.plain_text
+        if self.spaced_text is None:
+            self.spaced_text = spaced_words(self.text)
+        return self.spaced_text
 
     def also_known_as(self, copy: DocumentCopy) -> None:
         """Note another ID: the first one is shown, unless the text of the other is larger."""
@@ -184,18 +184,18 @@ class View:
     def _all_overlapping(self, text: str) -> Iterator[Document]:
         if not self.passages:
             return iter(())
-        words = plain(text)
+        words = spaced_words(text)
         documents = dict.fromkeys(passage.document for passage in self.passages)
-        return (document for document in documents if _contains(words, document.plain))
+        return (document for document in documents if _contains(words, document.spaced_words))
 
 
-def plain(text: str) -> str:
+def spaced_words(text: str) -> str:
     """Return the words of a text, one space between them."""
     return " ".join(words_of(text))
 
 
 def _overlap(text: str, document: Document) -> bool:
-    return _contains(plain(text), document.plain)
+    return _contains(spaced_words(text), document.spaced_words)
 
 
 def _contains(first: str, second: str) -> bool:

@@ -114,7 +114,7 @@ _RAISED = re.compile(r"(\w+)\((?:(['\"])(.*)\2)?\)")
 """An exception's repr."""
 
 
-def incompatible(what: str, adapter: str, *packages: str) -> str:
+def incompatible(difference: str, adapter: str, *packages: str) -> str:
     """Return why the installed versions of a framework cannot be recorded by an adapter."""
     versions = " and ".join(f"{name} {version(name)}" for name in packages)
-    return f"{versions} cannot be recorded by {adapter} {version(adapter)}: {what}"
+    return f"{versions} cannot be recorded by {adapter} {version(adapter)}: {difference}"

@@ -48,27 +48,27 @@ _LANGFUSE_TYPES = frozenset(
 )
 
 
-def spans_in(item: object) -> Iterator[Span]:
+def spans_in(source: object) -> Iterator[Span]:
     """Yield the spans of one item: a span, an OTLP object, a row of a frame, or a trace.
 
     Raises `InputError` for what is none of these.
     """
-    dump = getattr(item, "to_dict", None)
-    if isinstance(item, Span):
-        yield item
-    elif isinstance(item, Mapping):
-        spans = _spans_inside(item)
+    dump = getattr(source, "to_dict", None)
+    if isinstance(source, Span):
+        yield source
+    elif isinstance(source, Mapping):
+        spans = _spans_inside(source)
         if spans is None:
-            yield _span_of(item)
+            yield _span_of(source)
         else:
             for span in spans:
                 yield from spans_in(span)
-    elif hasattr(item, "context") and hasattr(item, "attributes") and hasattr(item, "parent"):
-        yield of_sdk(item)
+    elif hasattr(source, "context") and hasattr(source, "attributes") and hasattr(source, "parent"):
+        yield of_sdk(source)
     elif callable(dump):  # a Trace or a Span of MLflow, a Call of Weave
         yield from spans_in(dump())
     else:
-        raise InputError(f"{_FORMS}, got {shown(item)}")
+        raise InputError(f"{_FORMS}, got {shown(source)}")
 
 
 def is_span_row(row: object) -> bool:

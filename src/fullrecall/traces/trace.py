@@ -225,16 +225,16 @@ class _Trace:
         outputs = {span.has_output for span in tools}
         if any(span.has_input for span in tools) and outputs <= {False}:
             return "no tool says what it returned"  # nor whether it failed
-        untold = self._without_text() if any(span.step.prompt for span in spans) else None
-        if untold is not None:
-            return f"no span has the text of the document {untold!r}"
+        textless = self._without_text() if any(span.step.prompt for span in spans) else None
+        if textless is not None:
+            return f"no span has the text of the document {textless!r}"
         if len(chains) < 2:  # noqa: PLR2004 - the application's own
             return None
         if not any(span.has_input for span in chains):
             return "no span says what it was given"
-        told = [span.has_output for span in chains if span.has_output is not None]
-        is_told = len(told) < 2 or any(told)  # noqa: PLR2004 - as above
-        return None if is_told else "no span says what it returned"
+        has_outputs = [span.has_output for span in chains if span.has_output is not None]
+        is_known = len(has_outputs) < 2 or any(has_outputs)  # noqa: PLR2004 - as above
+        return None if is_known else "no span says what it returned"
 
     def _without_text(self) -> str | None:
         """Return the ID of a document that a search names, and of which no span has the text.

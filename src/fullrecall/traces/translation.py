@@ -130,10 +130,10 @@ class _Translation:
             query=str(self._input) if is_tool else question,
             error=error,
             callee=name if is_tool else None,
-            task=_told(metadata, "langgraph_checkpoint_ns"),
+            task=_text_at(metadata, "langgraph_checkpoint_ns"),
             answers=any(each.path and each.path[0] in conventions.ANSWERED for each in given_lists),
             reorders=name in conventions.REORDERINGS,
-            group=_told(metadata, "langgraph_step"),
+            group=_text_at(metadata, "langgraph_step"),
         )
         return TracedStep(
             step,
@@ -317,7 +317,7 @@ def _is_document(value: object) -> bool:
     )
 
 
-def _told(metadata: Mapping[str, Any], name: str) -> str | None:
+def _text_at(metadata: Mapping[str, Any], name: str) -> str | None:
     return None if metadata.get(name) is None else str(metadata[name])
 
 
