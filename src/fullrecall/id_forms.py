@@ -134,12 +134,6 @@ def words_of(own_id: str) -> Words:
     return Words(text, tuple(keys), tuple(spans))
 
 
-def document_of(own_id: str) -> str:
-    """Return the ID of the document that a chunk's ID names; any other one as it is."""
-    words = next(words_of(own_id).cores(("", CHUNK)), None)
-    return own_id if words is None else words.text[: words.spans[-1][1]]
-
-
 _SPELLINGS: dict[str, Callable[[str], str]] = {
     "percent encoding": unquote,
     "Unicode form": lambda text: unicodedata.normalize("NFKC", text),

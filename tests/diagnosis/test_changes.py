@@ -114,6 +114,16 @@ def test_ids_in_another_form_and_level() -> None:
     ]  # reading `source` finds one and loses another: no gain
 
 
+def test_chunks_of_other_pages_are_not_promised() -> None:
+    """Pages of one book are documents of their own where references name them."""
+    samples = [
+        Sample(expected_ids=[f"doc-p{n}"], retrieved_ids=[f"doc-p{n if n % 2 else n + 50}#3"])
+        for n in range(20)
+    ]
+    (change,) = of(diagnosed(*samples), ChangeKind.ID_LEVEL)
+    assert change.gain == 0.5
+
+
 def test_bounds_say_so() -> None:
     """What only trying tells is an upper bound, and is called one."""
     found = diagnosed(ranked("ab", "z"), ranked("ab", "a"), corpus=ids("ab"))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from fullrecall.calls import Stage
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
 from fullrecall.diagnosis.id_evidence import Alias, IdEvidence, retrieved
@@ -104,11 +103,6 @@ class Examined:
         self._scored: dict[
             tuple[str, int], tuple[Sequence[Context], Mapping[tuple[str, ...], Finding]]
         ] = {}
-
-    @cached_property
-    def stages(self) -> Sequence[Stage]:
-        """The stages of the retrieval, as far as they were recorded."""
-        return self.row.sample.stages
 
     @cached_property
     def references(self) -> list[Context]:

@@ -14,7 +14,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus
-from fullrecall.id_forms import document_of
 from fullrecall.id_levels import id_fields
 from fullrecall.report.report import Report
 from fullrecall.rewrites import Match, differences, rewrites
@@ -76,8 +75,8 @@ class IdEvidence:
         return written
 
     @cached_property
-    def _whole(self) -> Mapping[str, str]:
-        """The IDs of documents by those of their parts."""
+    def documents(self) -> Mapping[str, str]:
+        """The IDs of documents by those of their parts, as far as other IDs show it."""
         whole: dict[str, str] = {}
         for match in self._all_matches:
             if match.part == "reference":
@@ -89,10 +88,6 @@ class IdEvidence:
     @property
     def _all_matches(self) -> Iterable[Match]:
         return (match for matches in self.matches.values() for match in matches)
-
-    def document(self, own_id: str) -> str:
-        """Return the ID of the document of which an ID names a part; the ID where it names none."""
-        return document_of(self._whole.get(own_id, own_id))
 
 
 def id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:

@@ -24,10 +24,10 @@ def id_proposals(baseline: Baseline, ids: IdEvidence) -> Iterator[Proposal]:
         return () if context.id is None else (context.id, *ids.written.get(context.id, ()))
 
     def of_documents(position: int, context: Context) -> Iterable[str]:
-        document = None if context.id is None else ids.document(context.id)
+        document = ids.documents.get(context.id or "", context.id)
         references = baseline.rows[position].sample.reference_context_ids or ()
         names = (name for reference in references for name in reference.any_of)
-        return [name for name in names if ids.document(name) == document]
+        return [name for name in names if ids.documents.get(name, name) == document]
 
     aliases = ids.in_lists.values()
     matches = [alias.match for alias in aliases if alias.match is not None]

@@ -74,7 +74,7 @@ def ranked_too_low(case: Case) -> Explained | None:
         if before and rank - before <= k:
             detail += f"; {before} of the contexts before it are duplicates of others"
             return Explained(Cause.CROWDED_OUT, detail, rank)
-    for stage in case.examined.stages:
+    for stage in case.examined.row.sample.stages:
         there = case.find(stage.contexts)
         if there is not None and there <= k:
             detail = f"{stage.name} had it at rank {there}; now it is {detail}"
@@ -115,9 +115,7 @@ def denied(case: Case) -> Explained | None:
             detail = f"the context at rank {rank} has it verbatim; verdict: not supported"
             return Explained(Cause.JUDGED_UNSUPPORTED, detail, rank)
     at = case.item.rank_in(case.within_k)
-    detail = (
-        f"the reference context that supports it was retrieved at rank {at}, and the judge said no"
-    )
+    detail = f"the reference context that supports it is at rank {at}, and the judge said no"
     return None if at is None else Explained(Cause.JUDGED_UNSUPPORTED, detail, at)
 
 
@@ -158,7 +156,7 @@ def _by_text(case: Case, expected_id: str) -> Explained | None:
 
 def dropped_by_stage(case: Case) -> Explained | None:
     """A stage had it, and the next one on its way had not."""
-    stages = case.examined.stages
+    stages = case.examined.row.sample.stages
     ranks = {stage.name: case.find(stage.contexts) for stage in stages}
     last = next((stage for stage in reversed(stages) if ranks[stage.name] is not None), None)
     if last is None:
@@ -171,32 +169,33 @@ def dropped_by_stage(case: Case) -> Explained | None:
 
 def text_differs(case: Case) -> Explained | None:
     """The context of its ID was retrieved, and has another text."""
-    expected_id = case.item.own_id
-    if expected_id is None or case.item.id is not None or not case.item.text:
-        return None
+    own_id = case.item.own_id
     there = [
         (rank, context)
         for rank, context in enumerate(case.within_k, start=1)
-        if context.id == expected_id and context.text is not None
+        if own_id is not None and context.id == own_id and context.text is not None
     ]
     if len(there) != 1:  # several chunks of one document: each has another text
         return None
     rank, context = there[0]
-    how = _other_version(case.item.text, context.text or "")
-    if how is None:
-        return None
-    return Explained(
-        Cause.TEXT_DIFFERS, f"the context {expected_id!r} at rank {rank} has {how}", rank
-    )
+    how = _other_version(case, context)
+    detail = f"the context {own_id!r} at rank {rank} has {how}"
+    return Explained(Cause.TEXT_DIFFERS, detail, rank) if how else None
 
 
-def _other_version(text: str, other: str) -> str | None:
-    """Return how a text of the same ID differs; None where it is another chunk's."""
+def _other_version(case: Case, context: Context) -> str:
+    """Return how the text of a context of the same ID differs; empty where it is another chunk's.
+
+    Only an item that is known by its text has another one.
+    """
     from rapidfuzz import fuzz
 
+    text, other = case.item.text, context.text or ""
+    if case.item.id is not None or not text:
+        return ""
     if other.strip() and "".join(other.split()) in "".join(text.split()):
         return "a part of its text"
-    return "another text" if fuzz.ratio(text, other) >= 100 * _ALIKE_ENOUGH else None
+    return "another text" if fuzz.ratio(text, other) >= 100 * _ALIKE_ENOUGH else ""
 
 
 def near_duplicate(case: Case) -> Explained | None:
@@ -219,11 +218,7 @@ def lookalike(case: Case) -> Explained | None:
 
 def _twin(case: Case, alike: Alike) -> str:
     own_id = case.within_k[alike.rank - 1].id
-    return (
-        f"the context {own_id!r} at rank {alike.rank}"
-        if own_id
-        else f"the context at rank {alike.rank}"
-    )
+    return f"the context {own_id!r} at rank {alike.rank}".replace(" None", "")
 
 
 def split_across_chunks(case: Case) -> Explained | None:
@@ -263,16 +258,13 @@ def split_across_chunks(case: Case) -> Explained | None:
 
 def indexed_text_differs(case: Case) -> Explained | None:
     """The corpus has its ID, with another text."""
-    corpus, item = case.corpus, case.item
-    if corpus is None or item.id is not None or item.own_id is None or not item.text:
-        return None
-    indexed = corpus.get(item.own_id)
+    own_id = case.item.own_id
+    indexed = None if case.corpus is None or own_id is None else case.corpus.get(own_id)
     if indexed is None or case.share_in_corpus == 1.0:
         return None
-    how = _other_version(item.text, indexed.text or "")
-    if how is None:
-        return None
-    return Explained(Cause.TEXT_DIFFERS, f"the corpus has {item.own_id!r} with {how}")
+    how = _other_version(case, indexed)
+    detail = f"the corpus has {own_id!r} with {how}"
+    return Explained(Cause.TEXT_DIFFERS, detail) if how else None
 
 
 def not_in_corpus(case: Case) -> Explained | None:
@@ -307,10 +299,7 @@ def nothing_retrieved(case: Case) -> Explained | None:
     if case.examined.retrieved:
         return None
     detail = "the retriever returned an empty list"
-    rank = case.deep_rank
-    if rank is not None:
-        detail += f"; asked again, it returns it at rank {rank}"
-    return Explained(Cause.NOTHING_RETRIEVED, detail, rank)
+    return Explained(Cause.NOTHING_RETRIEVED, detail, case.deep_rank)
 
 
 def searched(case: Case) -> Explained | None:
