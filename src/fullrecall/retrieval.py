@@ -8,7 +8,6 @@ call, and the order in which the calls came changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
@@ -137,9 +136,7 @@ class Retrieval:
         """Return the record with its contexts there after so many seconds; as it is where known."""
         if self.seconds is not None or not self.contexts:
             return self
-        timed = copy(self)
-        object.__setattr__(timed, "seconds", (round(seconds, 6),) * len(self.contexts))
-        return timed
+        return replace(self, seconds=(round(seconds, 6),) * len(self.contexts))
 
     def view(self, name: View) -> Retrieval | None:
         """Return the same record of another of its three lists; None where it is not known.

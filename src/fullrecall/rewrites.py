@@ -108,14 +108,13 @@ class Rewrite:
     """What makes the IDs of both sides alike: `what` names it in a few words.
 
     `pairs` are the references that were retrieved under another ID in their own sample, once each.
-    `recall` is the mean recall by ID as it is, `rewritten` that with these IDs taken for the same,
-    over the samples that have references. `matches` has the IDs that stand for each reference,
-    whether its own sample retrieved them or not; those of the more certain rules first.
+    `gain` is the mean recall by ID that it brings, in [0, 1], over the samples that have
+    references. `matches` has the IDs that stand for each reference, whether its own sample
+    retrieved them or not; those of the more certain rules first.
     """
 
     pairs: tuple[Match, ...]
-    recall: float
-    rewritten: float
+    gain: float
     matches: Mapping[str, Sequence[Match]]
     is_chance: bool = field(default=False, compare=False)
     """Whether so many references could fit the lists of other samples as well."""
@@ -127,11 +126,6 @@ class Rewrite:
     def what(self) -> str:
         """In what the IDs of both sides differ."""
         return differences(self.pairs)
-
-    @property
-    def gain(self) -> float:
-        """The recall that the rewrite brings, in [0, 1]."""
-        return self.rewritten - self.recall
 
     @property
     def sentence(self) -> str:
@@ -328,25 +322,17 @@ def _rewrite(
         {*ids, *chain.from_iterable(stands_for.get(own, ()) for own in ids)} for ids in lists
     ]
     pairs: dict[str, Match] = {}
-    before: list[float] = []
-    after: list[float] = []
+    gains: list[float] = []
     for ids, own, groups in zip(lists, standing, references, strict=True):
         if not groups:
             continue
-        before.append(share_found(groups, ids))
-        after.append(share_found(groups, own))
+        gains.append(share_found(groups, own) - share_found(groups, ids))
         for reference in chain.from_iterable(groups):
             if reference in own and reference not in ids and reference not in pairs:
                 match = next(each for each in matches_of[reference] if each.retrieved in ids)
                 pairs[reference] = match
-    count = max(len(before), 1)
-    return Rewrite(
-        tuple(pairs.values()),
-        sum(before) / count,
-        sum(after) / count,
-        matches_of,
-        is_chance(standing, references),
-    )
+    gain = sum(gains) / max(len(gains), 1)
+    return Rewrite(tuple(pairs.values()), gain, matches_of, is_chance(standing, references))
 
 
 def share_found(groups: Groups, ids: Iterable[str]) -> float:

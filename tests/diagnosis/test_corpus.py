@@ -15,7 +15,7 @@ from fullrecall.scorers.passages import Passage
 
 def check(contexts: Sequence[Context], passage: Passage, min_run: int) -> None:
     """Compare what the index finds with the overlaps with every context of the corpus."""
-    held = Corpus(contexts).holders(passage, min_run)
+    held = Corpus(contexts, min_run).holders(passage)
     parts = [passage.overlap(Passage.of(context), min_run) for context in contexts]
     for context, part in held:
         assert part == passage.overlap(Passage.of(context), min_run)
@@ -89,5 +89,5 @@ def test_a_line_that_stands_in_every_chunk_is_no_part_of_each() -> None:
     others = [f"Page {n} tells about part {n} of the engine." for n in range(40)]
     corpus = [Context(head + body) for body in [*others, *bodies, *others]]
     passage = Passage(*[head + " ".join(bodies)] * 2)
-    held = Corpus(corpus).holders(passage, 20)
+    held = Corpus(corpus, 20).holders(passage)
     assert [part.context.text for part in held] == [head + body for body in bodies]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from fullrecall.context import ID, Context, ContextLike, as_context
@@ -33,7 +35,7 @@ class Corpus:
     contexts that share a run with what is sought, and compares those that may add to the others.
     """
 
-    def __init__(self, contexts: CorpusLike) -> None:
+    def __init__(self, contexts: CorpusLike, min_run: int = MIN_RUN) -> None:
         self._contexts = _contexts(contexts)
         self._ids = {context.id: context for context in self._contexts if context.id is not None}
         self._passages = [Passage.of(context) for context in self._contexts]
@@ -41,7 +43,7 @@ class Corpus:
         for number, passage in enumerate(self._passages):
             if passage.source is not None:
                 self._by_source.setdefault(passage.source, []).append(number)
-        self._blocks: dict[int, _Blocks] = {}
+        self._min_run = min_run
         self.has_texts = any(passage.characters for passage in self._passages)
 
     def __len__(self) -> int:
@@ -61,7 +63,11 @@ class Corpus:
         """Whether any context has an ID."""
         return bool(self._ids)
 
-    def holders(self, passage: Passage, min_run: int = MIN_RUN) -> list[Held]:
+    @cached_property
+    def _blocks(self) -> _Blocks:
+        return _Blocks([passage.characters for passage in self._passages], self._min_run)
+
+    def holders(self, passage: Passage) -> list[Held]:
         """Return contexts that hold together all that the corpus has of a passage.
 
         One, where one holds it whole. Else those that share most with it first, and of the others
@@ -69,47 +75,44 @@ class Corpus:
         the end those that stand beside one of these and hold what a chunk border cut off, however
         short: the passage goes on at the start of such a context, or begins at its end.
         """
-        search = _Search(passage, self._passages, min_run)
+        search = _Search(passage, self._passages, self._min_run)
         search.look(self._by_source.get(passage.source or "", ()))
         if passage.characters and not search.is_complete:
-            if min_run not in self._blocks:
-                texts = [other.characters for other in self._passages]
-                self._blocks[min_run] = _Blocks(texts, min_run)
-            search.look_where_shared(self._blocks[min_run].sharing(passage.characters))
+            search.look_where_shared(self._blocks.sharing(passage.characters))
         beside = {n for at in search.overlaps for n in (at - 1, at + 1) if 0 <= n < len(self)}
         search.look(sorted(beside), edges=True)
         return [Held(self._contexts[n], part) for n, part in sorted(search.overlaps.items())]
 
 
+@dataclass
 class _Search:
     """What was found of one passage so far."""
 
-    def __init__(self, passage: Passage, others: Sequence[Passage], min_run: int) -> None:
-        self.overlaps: dict[int, Overlap] = {}
-        self._passage = passage
-        self._others = others
-        self._min_run = min_run
-        self._covered: list[Interval] = []
+    passage: Passage
+    others: Sequence[Passage]
+    min_run: int
+    overlaps: dict[int, Overlap] = field(default_factory=dict)
+    covered: list[Interval] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
         """Whether nothing is left to be found."""
-        return total(self._covered) == self._passage.length
+        return total(self.covered) == self.passage.length
 
     def look(self, numbers: Iterable[int], *, edges: bool = False) -> None:
         """Add those of the contexts that hold what is not covered; edges alone if asked to."""
         for number in numbers:
             if self.is_complete:
                 return
-            part = self._passage.overlap(self._others[number], self._min_run)
-            more = covered(self._passage.length, [*self.overlaps.values(), part])
-            if more != self._covered and number not in self.overlaps and (part.runs or edges):
-                self.overlaps[number], self._covered = part, more
+            part = self.passage.overlap(self.others[number], self.min_run)
+            more = covered(self.passage.length, [*self.overlaps.values(), part])
+            if more != self.covered and number not in self.overlaps and (part.runs or edges):
+                self.overlaps[number], self.covered = part, more
 
     def look_where_shared(self, shared: Mapping[int, Sequence[Interval]]) -> None:
         """Add those that share blocks with the passage, which `shared` has by their numbers."""
-        characters = self._passage.characters
-        texts = {number: self._others[number].characters for number in shared}
+        characters = self.passage.characters
+        texts = {number: self.others[number].characters for number in shared}
         nearest = sorted(shared, key=lambda n: (characters not in texts[n], -len(shared[n]), n))
         for number in nearest:
             if self.is_complete:
@@ -122,8 +125,8 @@ class _Search:
 
         Cheaper than to compare the texts, of which thousands may share the same few lines.
         """
-        characters, (start, end) = self._passage.characters, block
-        inside = next((run for run in self._covered if run[0] <= start and end <= run[1]), None)
+        characters, (start, end) = self.passage.characters, block
+        inside = next((run for run in self.covered if run[0] <= start and end <= run[1]), None)
         if inside is None:
             return True
         left, right = inside
