@@ -119,11 +119,11 @@ def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
     `ranks[i]` is the rank of the context at position i + 1 in its own list, ascending: several
     contexts may share one.
     """
-    every = []
+    ranked = []
     for finding in findings:
         credit = {ranks[position - 1]: reached for position, reached in finding.steps}
         steps = tuple(Step(rank, reached) for rank, reached in credit.items())
         supporting = tuple(dict.fromkeys(ranks[position - 1] for position in finding.ranks))
         evidence = tuple(item._replace(rank=ranks[item.rank - 1]) for item in finding.evidence)
-        every.append(finding._replace(steps=steps, ranks=supporting, evidence=evidence))
-    return tuple(every)
+        ranked.append(finding._replace(steps=steps, ranks=supporting, evidence=evidence))
+    return tuple(ranked)

@@ -28,7 +28,9 @@ def id_hint(
     use them; the values in their metadata are looked at in any case.
     """
     ids = sample.retrieved_context_ids or ()
-    reference_ids = {own for group in sample.reference_context_ids or () for own in group.any_of}
+    reference_ids = {
+        own_id for group in sample.reference_context_ids or () for own_id in group.any_of
+    }
     if not reference_ids.isdisjoint(ids):
         return None
     counts = Counter(
@@ -142,12 +144,14 @@ def other_field(
     fields = []
     for path, by_sample in values.items():
         shares = [
-            share_found(own, ids) for own, ids in zip(references, by_sample, strict=True) if own
+            share_found(groups, ids)
+            for groups, ids in zip(references, by_sample, strict=True)
+            if groups
         ]
         count = sum(
             not ids.isdisjoint(group)
-            for own, ids in zip(references, by_sample, strict=True)
-            for group in own
+            for groups, ids in zip(references, by_sample, strict=True)
+            for group in groups
         )
         if count and not is_chance(by_sample, references):
             fields.append(OtherField(path, count, sum(shares) / len(shares)))

@@ -75,7 +75,7 @@ class EvidenceRecord(Record):
         return self
 
     @property
-    def item(self) -> Evidence:
+    def saved(self) -> Evidence:
         """The evidence that was saved."""
         return Evidence(**dict(self))
 
@@ -128,7 +128,7 @@ class FindingRecord(Record):
             Target(tuple(self.target), self.grade, self.size),
             tuple([Step(int(rank), float(credit)) for rank, credit in self.steps]),
             tuple(self.ranks),
-            tuple([item.item for item in self.evidence]),
+            tuple([record.saved for record in self.evidence]),
             self.verdict,
             self.agreement,
             self.unverified,

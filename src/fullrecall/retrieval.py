@@ -118,18 +118,18 @@ class Retrieval:
     def changed(self, change: Callable[[Context], Context]) -> Retrieval:
         """Return the same record with each of its contexts changed."""
 
-        def every(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
+        def all_changed(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
             return None if contexts is None else tuple(map(change, contexts))
 
         def call(each: Call) -> Call:
             below = tuple(map(call, each.children))
-            return replace(each, contexts=every(each.contexts), children=below)
+            return replace(each, contexts=all_changed(each.contexts), children=below)
 
         return replace(
             self,
-            contexts=every(self.contexts),
+            contexts=all_changed(self.contexts),
             calls=tuple(map(call, self.calls)),
-            retrieved=every(self.retrieved),
+            retrieved=all_changed(self.retrieved),
         )
 
     def lasting(self, seconds: float) -> Retrieval:

@@ -260,7 +260,9 @@ def _matches(
     retrieved as they are.
     """
     retrieved = dict.fromkeys(chain.from_iterable(lists))
-    expected = dict.fromkeys(own for groups in references for group in groups for own in group)
+    expected = dict.fromkeys(
+        own_id for groups in references for group in groups for own_id in group
+    )
     of_retrieved, of_expected = _ends(retrieved, expected), _ends(expected, retrieved)
     available = _Ids({**retrieved, **indexed}, of_retrieved)
     missing = _Ids(own_lists, of_expected)
@@ -272,43 +274,49 @@ def _matches(
             ours.is_usual(rule.reference) and theirs.is_usual(rule.retrieved)
         ):
             continue
-        found, lost = _found(rule, available, missing)
+        fitting_matches, lost = _matches_by(rule, available, missing)
         if not (is_certain and rule.part):
             # An ID that stands elsewhere as it is has not been renamed.
             settled = matches.keys() | available.words.keys()
-            found = {own: added for own, added in found.items() if own not in settled}
+            fitting_matches = {
+                own_id: added for own_id, added in fitting_matches.items() if own_id not in settled
+            }
         fitting = sum(
             any(match.retrieved in own_lists[reference] for match in added)
-            for reference, added in found.items()
+            for reference, added in fitting_matches.items()
         )
         takes_numbers = NUMBER in (rule.reference[1], rule.retrieved[1])
         least = rule.fewest * (direct + 1 if takes_numbers else 1)
-        if is_certain or (fitting >= least and lost * 4 <= lost + len(found)):
-            for reference, added in found.items():
+        if is_certain or (fitting >= least and lost * 4 <= lost + len(fitting_matches)):
+            for reference, added in fitting_matches.items():
                 matches.setdefault(reference, []).extend(added)
     return matches
 
 
-def _found(rule: _Rule, available: _Ids, references: _Ids) -> tuple[dict[str, list[Match]], int]:
+def _matches_by(
+    rule: _Rule, available: _Ids, references: _Ids
+) -> tuple[dict[str, list[Match]], int]:
     """Return what a rule makes the same, by reference, and how many IDs would become one by it."""
     ours = references.by_key(rule.reference, letters=rule.by_letters)
     theirs = available.by_key(rule.retrieved, letters=rule.by_letters)
-    found: dict[str, list[Match]] = defaultdict(list)
+    matches_of: dict[str, list[Match]] = defaultdict(list)
     lost: set[str] = set()
     for key in filter(theirs.__contains__, ours):
-        own, others = dict(ours[key]), dict(theirs[key])
-        if (len(own) > 1 and rule.part != "reference") or (len(others) > 1 and not rule.part):
-            lost.update(own)
+        mine, others = dict(ours[key]), dict(theirs[key])
+        if (len(mine) > 1 and rule.part != "reference") or (len(others) > 1 and not rule.part):
+            lost.update(mine)
             continue
         # What both share must look like a path, or the name of a file, if nothing else shows it.
         cuts_path = PATH in (rule.reference[0], rule.retrieved[0]) and rule.fewest == 1
-        for own_id, core in own.items():
+        for own_id, core in mine.items():
             if not cuts_path or {*core.core} & {"/", "."}:
-                found[own_id] += [
+                matches_of[own_id] += [
                     Match(own_id, other, core, other_core, rule.part)
                     for other, other_core in others.items()
                 ]
-    return {own_id: matches for own_id, matches in found.items() if own_id not in lost}, len(lost)
+    for own_id in lost & matches_of.keys():
+        del matches_of[own_id]
+    return matches_of, len(lost)
 
 
 def _rewrite(
@@ -319,16 +327,16 @@ def _rewrite(
     for match in chain.from_iterable(matches_of.values()):
         stands_for[match.retrieved].add(match.reference)
     standing = [
-        {*ids, *chain.from_iterable(stands_for.get(own, ()) for own in ids)} for ids in lists
+        {*ids, *chain.from_iterable(stands_for.get(own_id, ()) for own_id in ids)} for ids in lists
     ]
     pairs: dict[str, Match] = {}
     gains: list[float] = []
-    for ids, own, groups in zip(lists, standing, references, strict=True):
+    for ids, standing_ids, groups in zip(lists, standing, references, strict=True):
         if not groups:
             continue
-        gains.append(share_found(groups, own) - share_found(groups, ids))
+        gains.append(share_found(groups, standing_ids) - share_found(groups, ids))
         for reference in chain.from_iterable(groups):
-            if reference in own and reference not in ids and reference not in pairs:
+            if reference in standing_ids and reference not in ids and reference not in pairs:
                 match = next(each for each in matches_of[reference] if each.retrieved in ids)
                 pairs[reference] = match
     gain = sum(gains) / max(len(gains), 1)
@@ -337,8 +345,8 @@ def _rewrite(
 
 def share_found(groups: Groups, ids: Iterable[str]) -> float:
     """Return the share of references of which an ID is among these."""
-    own = set(ids)
-    return sum(not own.isdisjoint(group) for group in groups) / len(groups)
+    id_set = set(ids)
+    return sum(not id_set.isdisjoint(group) for group in groups) / len(groups)
 
 
 def is_chance(lists: Sequence[Iterable[str]], references: Sequence[Groups]) -> bool:

@@ -70,8 +70,8 @@ def diagnose(
         check_cut(k)
     check_k(deep_k, "deep_k")
     by_name = _by_name(scorers, report)
-    every = len(report)
-    if every > _MOST:
+    size = len(report)
+    if size > _MOST:
         report = report.drawn(_MOST)
     indexed = Corpus(corpus) if corpus is not None else None
     search = Search(
@@ -92,7 +92,7 @@ def diagnose(
     ]
     scores = tuple(baseline.label(score_index) for score_index in baseline.score_indices)
     diagnosed = tuple(miss.diagnosed for miss in misses)
-    return Diagnosis(diagnosed, scores, len(report), baseline.changes(proposed), every)
+    return Diagnosis(diagnosed, scores, len(report), baseline.changes(proposed), size)
 
 
 _MOST = 20_000
