@@ -191,9 +191,7 @@ def test_the_summary_says_after_which_call_to_stop() -> None:
     assert curve is not None
     assert curve.means == (0.25, 0.5, 0.75, 1.0, 1.0)
     assert curve.last_gain == 4
-    assert curve.gains == (0.25, 0.25, 0.25, 0.25, 0.0)
     assert curve.new_targets == (2, 2, 2, 2, 0)
-    assert (curve.made, curve.idle) == (5.0, 2.5)
     assert "stop after call 4: the same recall, 80% of the tokens" in " ".join(str(summary).split())
 
 
@@ -228,14 +226,11 @@ def test_the_smallest_budget_that_reaches_a_target() -> None:
     assert found.k is not None
     assert report.summary(Recall @ found.k)[0].main.mean == found.mean
     assert "id_recall reaches 0.6 at 3 calls: at least" in found.reason
-    assert found.tokens == 300.0
     assert found.to_dict()["k"] == "3calls"
     assert report.smallest_k(0.6, unit="tokens").k == tokens(250)
     assert report.smallest_k(0.6, unit="seconds").k == seconds(1.6)
     assert report.smallest_k(0.6, unit="calls", largest=2).k is None
     assert "at no budget up to 5 calls" in report.smallest_k(1.0, unit="calls").reason
-    falling = report.smallest_k(0.2, Precision, unit="calls")
-    assert falling.falls
     with pytest.raises(ParameterError, match="unit must be"):
         report.smallest_k(0.6, unit="rounds")  # type: ignore[arg-type]  # as a user might
     unknown = evaluate(
@@ -270,7 +265,6 @@ def test_a_tokenizer_of_ones_own() -> None:
     assert seen == ["x" * 40]
     values = [one.table.values(0, Recall @ tokens(7)).tolist() for one in (report, by_words)]
     assert values == [[0.0] * 40, [1.0] * 40]
-    assert by_words.smallest_k(0.5).tokens_are == "words"
     assert by_words.summary(Recall)[0].mean == report.summary(Recall)[0].mean
     assert by_words.rows[0].results[0][Recall @ tokens(7)] == 1.0
     with pytest.raises(ParameterError, match="whole number of at least 0"):
@@ -325,16 +319,13 @@ def test_a_diagnosis_takes_a_budget() -> None:
 
 
 def test_curves_over_budgets() -> None:
-    """The page of agents has a curve over calls, whether or not anybody asked."""
+    """A page has a curve over a budget that was asked for."""
     samples = [
         Sample(reference_context_ids=["gold"], retrieval=_agent(1 + n % 4, 5)) for n in range(8)
     ]
     report = evaluate(samples, IdRecall())
-    page = report.to_html()
-    assert "Mean over calls" in page
     asked = report.to_html(measures=[Recall @ calls(n) for n in (1, 2, 4)])
     assert "Mean of Recall @ calls" in asked
-    assert "Mean over calls" not in asked
     change = compare(report, report, *(Recall @ calls(n) for n in (1, 4))).to_html()
     assert "mean of Recall @ calls" in change
 

@@ -156,7 +156,8 @@ class TestRuns:
         assert june.p_adjusted == pytest.approx(min(1.0, 2 * june.p))
         assert july.difference == 0
         assert "June" in str(runs)
-        assert list(runs) == ["May", "June", "July"]
+        assert list(runs.reports) == ["May", "June", "July"]
+        assert runs["June"].after is better
 
     def test_one_report_is_not_several(self) -> None:
         """It has nothing to stand beside."""

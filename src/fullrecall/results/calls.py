@@ -23,8 +23,7 @@ class OverCalls:
     """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is that of all.
 
     - `new_targets`: how many targets of all questions were first found in full within each call.
-    - `most`: the most calls of a question; `made`: the mean of how many a question made.
-    - `idle`: the mean of how many calls a question made after the last that changed its value.
+    - `most`: the most calls of a question.
     - `tokens`: what the calls up to the last gain brought of all tokens, in [0, 1]; None where
       the texts are not known, or the last gain is not.
     """
@@ -34,8 +33,6 @@ class OverCalls:
     total: float
     new_targets: tuple[int, ...]
     most: int
-    made: float
-    idle: float
     tokens: float | None
 
     @property
@@ -43,15 +40,9 @@ class OverCalls:
         """The call after which the mean is what it is after all of them; None beyond the curve."""
         return next((n for n, mean in enumerate(self.means, 1) if mean == self.total), None)
 
-    @property
-    def gains(self) -> tuple[float, ...]:
-        """What each call added to the mean."""
-        return tuple(np.diff(self.means, prepend=0.0).tolist())
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        names = ("means", "new_targets", "last_gain", "total", "most", "made", "idle", "tokens")
-        return plain_of(self, *names)
+        return plain_of(self, "means", "new_targets", "last_gain", "total", "most", "tokens")
 
 
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
@@ -65,16 +56,12 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     if not valued.any():
         return None
     *means, total = map(float, values[:, valued].mean(axis=1))
-    before = np.vstack([np.zeros(len(made)), values[:-1]])
-    changed = np.where(values != before, np.array(numbers)[:, None], 0)
     curve = OverCalls(
         measure,
         tuple(means),
         total,
         tuple(_new_targets(table, score, costs, len(means)).tolist()),
         most,
-        float(made[valued].mean()),
-        float((made - changed.max(axis=0))[valued].mean()),
         None,
     )
     share = None if curve.last_gain is None else _share_of_tokens(costs, curve.last_gain)

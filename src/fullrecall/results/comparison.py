@@ -337,13 +337,15 @@ def compare(
     return Comparison(before, cast("Report", after), *measures, **options)
 
 
-class Comparisons(Shown, Mapping[str, Report]):
-    """Any number of reports of the same samples, each compared with the baseline.
+class Comparisons(Shown, ByName[Comparison]):
+    """The comparison of each report but the baseline with the baseline: `comparisons["dense"]`.
 
-    A mapping of their names to the reports; `comparisons` has the comparison of each of the others
-    with the baseline, by name. Prints as a table. Raises `ParameterError` for fewer than two
-    reports and a baseline that is none of them, `ReportError` where `compare` does.
+    `reports` has all of them by name, the baseline first. Prints as a table. Raises
+    `ParameterError` for fewer than two reports and a baseline that is none of them, `ReportError`
+    where `compare` does.
     """
+
+    kind: ClassVar[str] = "comparison"
 
     def __init__(
         self,
@@ -360,20 +362,20 @@ class Comparisons(Shown, Mapping[str, Report]):
                 f"baseline must be one of {', '.join(map(repr, reports))}, got {baseline!r}"
             )
         # The baseline first: what is shown of the others is against it.
-        self._reports = {self.baseline: reports[self.baseline], **reports}
+        first = reports[self.baseline]
+        self.reports = {self.baseline: first, **reports}
         self.measures = measures
-        first = self._reports[self.baseline]
-        self.comparisons = {
+        self.named = {
             name: Comparison(first, report, *measures, **options)
             for name, report in reports.items()
             if name != self.baseline
         }
-        self.confidence = next(iter(self.comparisons.values())).confidence
-        every = [score for each in self.comparisons.values() for score in each]
+        self.confidence = self[0].confidence
+        every = [score for each in self for score in each]
         together = iter(adjusted(every, all_asked=bool(measures)))
-        for each in self.comparisons.values():
+        for each in self:
             each.named = {name: next(together) for name in each.named}
-        names = [{score.name for score in each} for each in self.comparisons.values()]
+        names = [{score.name for score in each} for each in self]
         self.scores = tuple(
             method for method in first.methods if all(method.name in of for of in names)
         )
@@ -381,22 +383,13 @@ class Comparisons(Shown, Mapping[str, Report]):
         if not self.scores:
             raise ParameterError("the reports have no score in common: compare them two by two")
 
-    def __getitem__(self, name: str) -> Report:
-        return self._reports[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._reports)
-
-    def __len__(self) -> int:
-        return len(self._reports)
-
     def changes(self, score: str, measure: Measure) -> dict[str, Difference]:
         """Return the difference of each other report from the baseline, by name."""
-        return {name: each[score][measure] for name, each in self.comparisons.items()}
+        return {name: each[score][measure] for name, each in self.named.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return plain_of(self, "baseline", "confidence", "comparisons")
+        return {**plain_of(self, "baseline", "confidence"), "comparisons": plain(self.named)}
 
     def __str__(self) -> str:
         return super().__str__().rstrip("\n")

@@ -21,7 +21,7 @@ Computation 76, 2007.
 from __future__ import annotations
 
 from math import exp, inf, isfinite, log, log1p, pi
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,26 +117,21 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
     # No wider than the nearest branch point allows, which shapes below 1 need.
     width = min((squares + 1 / theta**2) ** -0.5, 1 / float(abs(tilted).max()))
     for curve, step in ((bend, _STEP), *((0.0, _STEP / 4**finer) for finer in range(_FINER))):
-        integral = _along(_Path(theta, curve, width, step), tilted, shapes)
+        integral = _along(tilted, shapes, theta, curve, width=width, step=step)
         if integral is not None:
             return integral
     raise ArithmeticError("the integral of a tail oscillates too fast")
 
 
-class _Path(NamedTuple):
-    """From -θ upwards, the curvature `bend` leading to the right, in steps of u."""
+def _along(
+    tilted: Floats, shapes: Floats, theta: float, bend: float, *, width: float, step: float
+) -> float | None:
+    """Return the integral from -θ upwards, the curvature `bend` leading to the right.
 
-    theta: float
-    bend: float
-    width: float
-    step: float
-
-
-def _along(path: _Path, tilted: Floats, shapes: Floats) -> float | None:
-    """Return the integral along a path; None where the integrand grows or turns too fast on it."""
+    In steps of u; None where the integrand grows or turns too fast on the path.
+    """
     import numpy as np
 
-    theta, bend, width, step = path
     start = width / theta
     total, u, turned = 0.0, step * np.arange(_BLOCK), 0.0
     while u[0] < _FARTHEST:

@@ -188,27 +188,27 @@ def runs_sheet(runs: Comparisons) -> Sheet:
     """Return reports below each other: each measure of their scores, its change, and the cost."""
     heads: list[str] = []
     lead: list[str] = []
-    cells: dict[str, list[CellLike]] = {name: [] for name in runs}
+    cells: dict[str, list[CellLike]] = {name: [] for name in runs.reports}
     for method in runs.scores:
         for measure in runs.measures or (method.headline,):
             label = method.label(measure)
             heads += [label, f"since {one_line(runs.baseline, 20)}"]
             heads += [f"{100 * runs.confidence:g}% interval", ""]
             changes = runs.changes(method.name, measure)
-            for name, report in runs.items():
+            for name, report in runs.reports.items():
                 cells[name].append(shown(report.summary(measure)[method.name][measure].mean))
                 cells[name] += _change_cells(changes.get(name))
             lead += [
                 f"{one_line(name, 60)}: {verdict_of(change).text}: {change_sentence(label, change)}"
                 for name, change in changes.items()
             ]
-    for name, report in runs.items():
+    for name, report in runs.reports.items():
         cells[name].append(str(question_cost(report.table) or NOTHING))
     notes = [
         "intervals: each at its own confidence; better and worse: at one error rate for all (Holm)",
         *(
             f"{one_line(name, 60)}: {sentence}"
-            for name, comparison in runs.comparisons.items()
+            for name, comparison in runs.named.items()
             for sentence in comparison.drift
         ),
     ]

@@ -175,8 +175,7 @@ def _over_calls(score: ScoreSummary) -> str:
         tokens = "" if curve.tokens is None else f", {curve.tokens:.0%} of the tokens"
         what = curve.measure.text.replace("_", " ")
         sentence += f"; stop after call {curve.last_gain}: the same {what}{tokens}"
-    idle = f"{curve.idle:.1f} of {curve.made:.1f} calls"
-    return f"{sentence}; {idle} a question came after its last gain"
+    return sentence
 
 
 def partial(what: str, stopped: str) -> str:

@@ -49,26 +49,30 @@ def _once(groups: Sequence[RowGroup], every: Integers, order: Integers) -> Integ
     numbers = every[order]
     same = np.diff(numbers) == 0
     repeats = np.concatenate([same, [False]]) | np.concatenate([[False], same])
-    copies: dict[int, list[tuple[tuple[str, str], int]]] = defaultdict(list)
-    for row, digests in _digests(groups, np.sort(order[repeats])):
-        copies[int(every[row])].append((digests, row))
-    differ = [number for number, rows in copies.items() if len({row[0][0] for row in rows}) > 1]
+    copies: dict[int, set[str]] = defaultdict(set)
+    surplus = []
+    for row, digest in _digests(groups, np.sort(order[repeats])):
+        number = int(every[row])
+        if number in copies:
+            surplus.append(row)
+        copies[number].add(digest)
+    differ = [number for number, digests in copies.items() if len(digests) > 1]
     if differ:
         raise ReportError(
             f"rows that come twice with different content: {_runs(np.sort(differ))}; "
             "number each row once, and leave out all but one of the files that have them"
         )
-    surplus = [row for rows in copies.values() for _, row in sorted(rows)[1:]]
     return order[~np.isin(order, surplus)]
 
 
-def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, tuple[str, str]]]:
-    """Yield rows with a digest of their content without what it cost, and one of all of it."""
+def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, str]]:
+    """Yield rows with a digest of their content without what it cost."""
     start = 0
     for group in groups:
         own = rows[(rows >= start) & (rows < start + len(group))]
         for row, cells in zip(own.tolist(), group.cells_of(own - start), strict=True):
-            yield row, (_digest(_without_costs(cells)), _digest(cells))
+            content = json.dumps(_without_costs(cells), sort_keys=True, default=str)
+            yield row, sha256(content.encode()).hexdigest()
         start += len(group)
 
 
@@ -80,10 +84,6 @@ def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
         elif name == "retrieval" and value is not None:
             free[name] = {**json.loads(value), "seconds": None}
     return free
-
-
-def _digest(cells: dict[str, Any]) -> str:
-    return sha256(json.dumps(cells, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _stopped(numbers: Integers, rows: int | None) -> str | None:
