@@ -308,59 +308,50 @@ class Gate(Constructed):
 
     def _checks(self, questions: Sequence[Question]) -> list[Check]:
         """Return what comes of each rule."""
-        tested = [self._tested(question) for question in questions]
-        adjusted = iter(holm([each.p_fail for each in tested if each.p_fail is not None]))
+        p_values = {
+            number: question.p_values()
+            for number, question in enumerate(questions)
+            if question.measured.samples and not self.point
+        }
+        adjusted = holm([p_fail for _, p_fail in p_values.values()])
+        p_fails = dict(zip(p_values, adjusted, strict=True))
         return [
-            self._decided(
+            self._checked(
                 question,
-                check if check.p_fail is None else replace(check, p_fail=next(adjusted)),
-                len(questions),
+                p_values.get(number, (None,))[0],
+                p_fails.get(number),
+                rules=len(questions),
             )
-            for question, check in zip(questions, tested, strict=True)
+            for number, question in enumerate(questions)
         ]
 
-    def _tested(self, question: Question) -> Check:
-        """Return a check with its bounds and p-values, where anything can be decided."""
+    def _checked(
+        self, question: Question, p_pass: float | None, p_fail: float | None, *, rules: int
+    ) -> Check:
+        """Return what comes of a rule, and why; without p-values by the means alone."""
         samples = question.measured.samples
-        check = Check(
-            question.rule,
-            value=question.measured.mean,
-            samples=samples,
-            coverage=samples / question.due if question.due else None,
-        )
-        (low, low_mean), (high, high_mean) = question.worst, question.best
+        share = samples / question.due if question.due else None
         if not samples:
-            return check
-        if self.point:
-            return replace(check, lower=low_mean, upper=high_mean)
-        alpha = alpha_of(self.confidence)
-        p_pass, p_fail = question.p_values()
-        return replace(
-            check,
-            lower=lower_bound(low, alpha, least=question.least),
-            upper=upper_bound(high, alpha),
-            p_pass=p_pass,
-            p_fail=p_fail,
-        )
-
-    def _decided(self, question: Question, check: Check, rules: int) -> Check:
-        """Return a check with its outcome, and with why."""
-        if not check.samples:
-            return replace(check, reason=f"{question.label} has no sample with a value")
-        alpha = alpha_of(self.confidence)
-        if check.p_pass is None or check.p_fail is None:
-            holds = [question.holds(mean) for mean in (check.lower, check.upper)]
+            reason = f"{question.label} has no sample with a value"
+            return Check(question.rule, reason=reason, coverage=share)
+        (low, lower), (high, upper) = question.worst, question.best
+        if p_pass is None or p_fail is None:
+            holds = [question.holds(mean) for mean in (lower, upper)]
             passes, fails = all(holds), not any(holds)
         else:
-            passes, fails = check.p_pass <= alpha, check.p_fail <= alpha
-        needed, missing = None, ""
-        if passes:
-            check = replace(check, outcome=Outcome.PASS)
-        elif fails and not question.drift:
-            check = replace(check, outcome=Outcome.FAIL)
-        else:
+            alpha = alpha_of(self.confidence)
+            passes, fails = p_pass <= alpha, p_fail <= alpha
+            lower, upper = lower_bound(low, alpha, least=question.least), upper_bound(high, alpha)
+        outcome, needed, missing = Outcome.PASS, None, ""
+        if not passes:
+            outcome = Outcome.FAIL if fails and not question.drift else Outcome.CANNOT_TELL
+        if outcome is Outcome.CANNOT_TELL:
             needed, missing = self._missing(question, rules)
-        return replace(check, reason=self._sentence(question, check, missing), needed=needed)
+        mean = question.measured.mean
+        check = Check(
+            question.rule, outcome, "", mean, lower, upper, p_pass, p_fail, samples, share, needed
+        )
+        return replace(check, reason=self._sentence(question, check, missing))
 
     def _sentence(self, question: Question, check: Check, missing: str) -> str:
         # Bounds are rounded outwards: they must not look better than they are.
