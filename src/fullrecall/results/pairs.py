@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -346,15 +347,7 @@ def _check_questions(before: Table, after: Table, pairing: Pairing) -> None:
     )
 
 
-def _identity(method: Method) -> Mapping[str, object]:
-    described = {"headline": method.headline.name, **method.parameters}
-    return {name: _listed(value) for name, value in described.items()}
-
-
-def _listed(value: object) -> object:
-    # A loaded report has lists where the scorer had tuples.
-    if isinstance(value, (list, tuple)):
-        return [_listed(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(name): _listed(item) for name, item in value.items()}
-    return value
+def _identity(method: Method) -> Mapping[str, Any]:
+    """Return what tells how a score was made, as a loaded report has it: lists for tuples."""
+    parameters = json.loads(json.dumps(dict(method.parameters), default=repr))
+    return {"headline": method.headline.name, **parameters}

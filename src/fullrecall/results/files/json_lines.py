@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.errors import ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.records import (
     MethodRecord,
@@ -29,7 +29,7 @@ from fullrecall.report.report import Report
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method
 from fullrecall.results.files.plain import as_line, changed, located, mapping, parsed, plain_results
-from fullrecall.results.files.proof import Contradiction, proofs_of
+from fullrecall.results.files.proof import Contradiction, Proof, proofs_of
 from fullrecall.results.files.row_writer import Writer as RowWriter
 from fullrecall.results.origin import Origin
 from fullrecall.retrieval import View
@@ -57,10 +57,10 @@ class Writer(RowWriter):
             "methods": [plain_method(method) for method in self.methods],
             **self.origin.to_dict(),
         }
-        self._unwritten: list[object] = [head]  # a full disk fails with the first row
         self._file = self.path.open("w", 1, encoding="utf-8", newline="\n")
         self._rows = 0
         self._digest = sha256()
+        self._write_lines(head)
 
     def put(self, part: Part) -> None:
         """Write rows, some of them at a time."""
@@ -74,15 +74,13 @@ class Writer(RowWriter):
             self._rows += len(some)
 
     def _write_lines(self, *rows: object) -> None:
-        before, self._unwritten = self._unwritten, []
-        lines = "".join(f"{as_line(row)}\n" for row in (*before, *rows))
+        lines = "".join(f"{as_line(row)}\n" for row in rows)
         self._file.write(lines)
         self._digest.update(lines.encode())
 
     def finish(self) -> None:
         """Write the foot."""
         foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
-        self._write_lines()
         self._digest.update(as_line(foot).encode())
         self._write_lines({**foot, "sha256": self._digest.hexdigest()})
 
@@ -119,10 +117,14 @@ def read(path: str | Path) -> Report:
     data = Path(path).read_bytes()
     # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
     head, *lines = data.split(b"\n")
-    is_cut = bool(lines) and lines[-1] != b""
-    lines = lines if is_cut else lines[:-1]
     methods, origin = _head(path, head)
-    foot = _foot(path, lines[-1], len(lines) + 1) if lines and not is_cut else None
+    if lines and lines.pop():  # what stands after the last line break
+        warnings.warn(
+            f"{path}: the last line is cut off, as an interrupted run leaves it; "
+            f"{len(lines)} samples were read",
+            stacklevel=4,
+        )
+    foot = _foot(path, lines[-1], len(lines) + 1) if lines else None
     if foot is not None:
         end = lines.pop()
         if foot.samples != len(lines):
@@ -130,8 +132,7 @@ def read(path: str | Path) -> Report:
                 f"{path} has {len(lines)} samples, and its last line says {foot.samples}: some "
                 "were added or removed; save it again with Report.save"
             )
-    reader = _Reader(path, methods, origin, len(lines) - 1 if is_cut else None)
-    report = Report(methods, table=Table(methods, reader.parts(lines)))
+    report = Report(methods, table=Table(methods, _parts(path, lines, methods, origin)))
     report.origin = origin
     report.stopped = _NO_END if foot is None else foot.stopped
     if foot is not None:  # last: a row says more
@@ -180,45 +181,36 @@ def methods_of(head: dict[str, Any], version: int) -> list[Method]:
     return methods
 
 
-class _Reader:
-    """Reads the rows of a file; the row with the index `cut` may be cut off."""
+def _parts(
+    path: str | Path, lines: Sequence[bytes], methods: Sequence[Method], origin: Origin
+) -> Iterator[MemoryPart]:
+    """Yield the rows of all lines, some at a time."""
+    proofs = proofs_of(f"{path}:1", methods, origin)
+    for first in range(0, len(lines), _AT_ONCE):
+        yield _part(path, lines[first : first + _AT_ONCE], first + 2, methods, proofs)
 
-    def __init__(
-        self, path: str | Path, methods: Sequence[Method], origin: Origin, cut: int | None
-    ) -> None:
-        self._path = path
-        self._methods = methods
-        self._cut = cut
-        self._proofs = proofs_of(f"{path}:1", methods, origin)
 
-    def parts(self, lines: Sequence[bytes]) -> Iterator[MemoryPart]:
-        """Yield the rows of all lines, some at a time."""
-        for first in range(0, len(lines), _AT_ONCE):
-            yield self._part(lines[first : first + _AT_ONCE], first)
-
-    @uncollected()
-    def _part(self, lines: Sequence[bytes], first: int) -> MemoryPart:
-        """Return the rows of lines, of which the first has the index `first`."""
-        saved: list[list[Any]] = []
-        samples: list[Sample] = []
-        for row, line in enumerate(lines, start=first):
-            try:
-                content = check_row(parsed(line), self._methods)
-                samples.append(sample_of(content.sample))
-                saved.append(content.results)
-            except (ValueError, FullrecallError, RecursionError) as error:
-                if row != self._cut:
-                    raise ReportError(f"{self._path}:{row + 2}: {error}") from None
-                warnings.warn(
-                    f"{self._path}: the last line is cut off, as an interrupted run leaves it; "
-                    f"{row} samples were read",
-                    stacklevel=7,
-                )
-        scores = []
-        for score, proof in enumerate(self._proofs):
-            try:
-                scores.append(proof.score(samples, [results[score] for results in saved]))
-            except Contradiction as error:
-                line_number = first + error.row + 2
-                raise ReportError(f"{self._path}:{line_number}: results[{score}].{error}") from None
-        return MemoryPart(samples, *zip(*scores, strict=True))
+@uncollected()
+def _part(
+    path: str | Path,
+    lines: Sequence[bytes],
+    first: int,
+    methods: Sequence[Method],
+    proofs: Sequence[Proof],
+) -> MemoryPart:
+    """Return the rows of lines, of which the first is line `first` of the file."""
+    saved: list[list[Any]] = []
+    samples: list[Sample] = []
+    for number, line in enumerate(lines, start=first):
+        with located(f"{path}:{number}"):
+            content = check_row(parsed(line), methods)
+            samples.append(sample_of(content.sample))
+            saved.append(content.results)
+    scores = []
+    for score, proof in enumerate(proofs):
+        try:
+            scores.append(proof.score(samples, [results[score] for results in saved]))
+        except Contradiction as error:
+            where = f"{path}:{first + error.row}: results[{score}]"
+            raise ReportError(f"{where}.{error}") from None
+    return MemoryPart(samples, *zip(*scores, strict=True))
