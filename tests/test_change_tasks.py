@@ -203,7 +203,7 @@ class FolderLedger(Ledger):
         value, name, failed, claim = json.loads(file.read_text("utf-8"))
         return Entry(value, name, failed, None if claim is None else Claim(*claim))
 
-    def amend(self, key, change, *, otherwise, durable=False):
+    def amend(self, key, change, *, otherwise):
         """Change a record under the lock."""
         done = Future()
         with self._lock:

@@ -18,7 +18,7 @@ from fullrecall.models.chat import ChatRequest
 from fullrecall.result import Status
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from fullrecall.run.progress import Progress
@@ -153,20 +153,6 @@ class TestLoops:
 
         asyncio.run(main())
         assert turns > 50
-
-    def test_samples_from_an_asynchronous_iterable(self) -> None:
-        """They come as they come; a bad one is named with what came before."""
-
-        async def stream() -> AsyncIterator[Any]:
-            for sample in samples(3):
-                await asyncio.sleep(0)
-                yield sample
-            yield {"colour": "red"}
-
-        with pytest.raises(InputError, match=r"sample 4: .*colour") as caught:
-            asyncio.run(aevaluate(stream(), scorer(DelayedModel()), progress=False))
-        assert caught.value.report is not None
-        assert [row.results[0].score for row in caught.value.report] == [0.0, 0.0, 1.0]
 
     def test_a_cancelled_task_leaves_nothing_behind(self) -> None:
         """Cancelling `aevaluate` ends it, and what was in flight."""

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
@@ -334,23 +334,6 @@ def test_samples_are_not_read_far_ahead(run: Evaluate) -> None:
         run(stream(), search, max_concurrency=4, on_progress=lambda _: seen.append(len(drawn)))
     assert len(raised.value.report.rows) == 50  # type: ignore[attr-defined]
     assert all(ahead - n <= 40 for n, ahead in enumerate(seen, start=1))
-
-
-def test_an_async_stream_of_samples_is_asked_too() -> None:
-    """Mappings among them, with the position of what is no sample."""
-
-    async def stream() -> AsyncIterator[Any]:
-        yield {"user_input": "d0", "expected_ids": ["d0"]}
-        yield Sample(user_input="d1", reference_context_ids=["d1"])
-
-    assert [row.results[0].score for row in arun(stream(), search)] == [1.0, 1.0]
-
-    async def broken() -> AsyncIterator[Any]:
-        yield {"user_input": "d0", "expected_ids": ["d0"]}
-        yield 7
-
-    with pytest.raises(InputError, match="sample 2"):
-        arun(broken(), search)
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])

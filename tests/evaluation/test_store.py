@@ -236,14 +236,14 @@ def test_a_store_object_serves_several_runs(tmp_path: Path) -> None:
 
 
 def test_what_is_added_to_a_request_s_body_is_in_the_model_s_name() -> None:
-    """`extra_body` decides what is answered, `extra_headers` who asks; neither is told as it is."""
+    """`options` decide what is answered; their `extra_headers` say who asks, and are not told."""
     names = [
         OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", options=options).name
         for options in (
             {},
             {"extra_headers": {"X-Auth": "secret"}},
-            {"extra_body": {"thinking": True}},
-            {"extra_body": {"thinking": "secret"}},
+            {"thinking": True},
+            {"thinking": False},
         )
     ]
     assert names[0] == names[1]

@@ -151,7 +151,8 @@ def test_a_read_only_store_serves_what_it_has(folder: Path, *, filled: bool) -> 
         run(store, samples=SAMPLES[:4])
         store.chmod(0o444)
     folder.chmod(0o555)
-    with without_privileges(folder), pytest.warns(UserWarning, match="read-only") as told:
+    why = "readonly database" if filled else "unable to open"
+    with without_privileges(folder), pytest.warns(UserWarning, match=why) as told:
         report = run(store)
     assert len(told) == 1
     assert {row.results[0].status for row in report.rows} == {Status.SCORED}
@@ -174,7 +175,7 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(
         return connection
 
     monkeypatch.setattr("fullrecall.run.sqlite.writing", limited)
-    with pytest.warns(UserWarning, match="the disk is full") as told:
+    with pytest.warns(UserWarning, match="disk is full") as told:
         report = run(path, padded)
     assert len(told) == 1
     assert {row.results[0].status for row in report.rows} == {Status.SCORED}

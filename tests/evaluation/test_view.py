@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +56,12 @@ VIEWS = {"retrieved": 1.0, "contexts": 0.5, "read": 0.25}
 
 @pytest.mark.parametrize(("view", "score"), VIEWS.items())
 def test_each_view_scores_its_list(view: Any, score: float) -> None:
-    """Three scorers, with and without an event loop, from a list and from a stream."""
-
-    async def stream() -> AsyncIterator[Sample]:
-        yield FULL
-
+    """Three scorers, with and without an event loop."""
     scorers = [IdRecall(), TextRecall(threshold=0.99), ClaimRecall()]
     for report in (
         evaluate([FULL], scorers, view=view),
         evaluate([FULL.to_dict()], scorers, view=view, sink=lambda _: None),
         asyncio.run(aevaluate([FULL], scorers, view=view)),
-        asyncio.run(aevaluate(stream(), scorers, view=view)),
         evaluate([FULL], scorers, view=view, deadline=60.0),
     ):
         assert [result.score for result in report.rows[0].results] == [score] * 3

@@ -83,7 +83,7 @@ def test_without_a_schema_the_text_counts(endpoint: Any) -> None:
         base_url=endpoint.base_url.removesuffix("/v1"),
         schema=False,
         temperature=None,
-        options={"top_k": 5, "extra_headers": {"X-Team": "t"}, "extra_body": {"metadata": {}}},
+        options={"top_k": 5, "extra_headers": {"X-Team": "t"}, "metadata": {}},
     )
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
     (body,) = endpoint.requests

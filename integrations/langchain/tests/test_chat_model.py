@@ -142,7 +142,8 @@ def test_one_run_after_the_other() -> None:
         return report.rows[0].results[0].score
 
     assert asyncio.run(own_loop()) == 0.5
-    assert (len(model.loops), len(model.sync)) == (1, 2)
+    assert (len(model.loops), len(model.sync)) == (0, 3)
+    assert not any("MainThread" in name for name in model.sync)
 
 
 @pytest.mark.parametrize("everywhere", [True, False])

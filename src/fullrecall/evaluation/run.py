@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import (
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
@@ -175,7 +166,7 @@ def evaluate(
 
 def _identified(samples: Any, chosen: Options) -> Any:
     """Return rows as samples with the IDs that `id_key` names, where nobody else retrieves."""
-    if chosen.id_key is None or chosen.retriever is not None or isinstance(samples, AsyncIterable):
+    if chosen.id_key is None or chosen.retriever is not None:
         return samples
     return _rows_as_samples(samples, chosen.id_key)
 
@@ -207,22 +198,20 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored) -> N
                 scored.add_part(part_of(read, first, run.scorers, as_sample_at))
             raise
         scored.add_part(part)
-        run.counted(part)
         if run.interruption.is_asked:
             raise KeyboardInterrupt
 
 
 async def aevaluate(
-    samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
+    samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
     **options: Unpack[RunOptions],
 ) -> Report:
     """Return what `evaluate` does, without blocking the event loop that runs it.
 
-    Models are asked in this loop. Samples are read and scored in one thread beside it; they may
-    come from an asynchronous iterable too. Connections that models keep for this loop stay open:
-    `await model.aclose()` closes those of an `OpenAIChatModel`. A cancelled task ends the run;
-    what a `store` has is kept.
+    Models are asked in this loop. Samples are read and scored in one thread beside it. Connections
+    that models keep for this loop stay open: `await model.aclose()` closes those of an
+    `OpenAIChatModel`. A cancelled task ends the run; what a `store` has is kept.
     """
     from fullrecall.run.drivers import arows_of
     from fullrecall.run.work import Run
@@ -235,8 +224,7 @@ async def aevaluate(
 
         run.corpus = await asyncio.to_thread(corpus_index, chosen.corpus, samples)
     with _reporting(run, chosen, samples) as scored:
-        drawn = _aas_samples(samples) if isinstance(samples, AsyncIterable) else as_samples(samples)
-        async with aclosing(arows_of(drawn, run)) as rows:
+        async with aclosing(arows_of(as_samples(samples), run)) as rows:
             async for row in rows:
                 scored.add(row)
     return scored.report
@@ -268,13 +256,6 @@ def _retriever(chosen: Options) -> Retriever | None:
     return as_retriever(chosen.retriever, id_key=chosen.id_key)
 
 
-async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Sample]:
-    position = 0
-    async for item in samples:
-        position += 1
-        yield as_sample_at(item, position)
-
-
 class _Scored:
     """Where scored rows go: into the report, or into the file that it then reads."""
 
@@ -282,6 +263,7 @@ class _Scored:
         self.report = report
         self.count = 0
         self._show = meter.add if meter.is_seen else None
+        self._show_part = meter.add_part if meter.is_seen else None
         self._sink = options.sink
         self._output = options.output
         self._writer: Writer | None = None
@@ -302,6 +284,8 @@ class _Scored:
         """Add rows that were scored together."""
         (self._writer or self.report.table).add(part)
         self.count += len(part)
+        if self._show_part is not None:
+            self._show_part(part, len(self.report.methods))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -333,8 +317,6 @@ def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]
         show=options.progress,
         on_progress=options.on_progress,
     )
-    if meter.is_seen:
-        run.count = meter.count
     scored = _Scored(report, meter, options)
     try:
         with meter, scored.writing():
@@ -369,6 +351,8 @@ def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         is_single = isinstance(samples, (Mapping, Sample))
         way_out = "wrap it in a list" if is_single else "fullrecall.read.read(path) reads a file"
+        if isinstance(samples, AsyncIterable):
+            way_out = "collect it: [sample async for sample in samples]"
         raise InputError(
             f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )

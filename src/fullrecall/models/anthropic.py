@@ -22,8 +22,7 @@ class AnthropicChatModel(RemoteModel):
     """A model behind Anthropic's Messages API.
 
     - `model`: its name there. `base_url`: the endpoint, None for ANTHROPIC_BASE_URL or
-      Anthropic's own. A user and password in it are sent as basic authorization, its parameters
-      with each request.
+      Anthropic's own. A user and password in it are sent as basic authorization.
     - `api_key`: None reads ANTHROPIC_API_KEY; an endpoint of your own may need none.
     - `max_tokens`: the most that one answer may have; the API wants a number.
     - `temperature`: None sends none, for models that take none.
@@ -31,7 +30,7 @@ class AnthropicChatModel(RemoteModel):
       is rejected is to be sent again, and goes without it then. An endpoint that answers such a
       request, and has answered none with a schema, gets none from then on.
     - `options`: more fields of the request, such as `top_k`, and the client's own
-      `extra_headers`, `extra_query`, `extra_body` and `timeout`.
+      `extra_headers` and `extra_query`.
     - `timeout`: seconds for one request, from the first byte sent to the last one read. The
       client's own retries are off: what drives the model retries, and counts it.
 

@@ -16,14 +16,14 @@ class OpenAIChatModel(RemoteModel):
     """A model behind an OpenAI-compatible endpoint.
 
     - `model`: its name there. `base_url`: the endpoint, None for OPENAI_BASE_URL or OpenAI's own.
-      A user and password in it are sent as basic authorization, its parameters with each request.
+      A user and password in it are sent as basic authorization.
     - `api_key`: None reads OPENAI_API_KEY; local servers need none.
     - `temperature`: None sends none, for models that take none.
     - `schema`: send the JSON schema of the answer. A request that is rejected is to be sent
       again, and goes without it then. An endpoint that answers such a request, and has answered
       none with a schema, gets none from then on.
     - `options`: more fields of the request, such as `max_tokens` or `seed`, and the client's own
-      `extra_headers`, `extra_query`, `extra_body` and `timeout`.
+      `extra_headers` and `extra_query`.
     - `timeout`: seconds for one request, from the first byte sent to the last one read. The
       client's own retries are off: what drives the model retries, and counts it.
 

@@ -14,7 +14,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, unquote_plus, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 from urllib.request import getproxies
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ _PATTERN_BETWEEN = r"\\*+"
 
 _WORD = re.compile(r"[A-Za-z]?[a-z]*([-_ ][a-z]+)*")
 """What may be a word of a reply ("ollama", "lm-studio") is taken out of messages alone."""
-
-_PUBLIC = frozenset({"api-version", "version"})
-"""Parameters of an address that say what is asked, and not who asks."""
 
 _HEADERS = frozenset({"default_headers", "default_query"})
 """Fields of a framework's model of which every value may say who asks."""
@@ -168,28 +165,20 @@ def hide_url(url: str) -> None:
         basic = base64.b64encode(both.encode("utf-8", "surrogatepass")).decode()
         _hide_unless_word(password, user)
         hide(basic.rstrip("="))
-    for name, value in _parameters(parts.query):
-        if unquote_plus(name).lower() not in _PUBLIC:
-            _hide_unless_word(value, name)
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        _hide_unless_word(value, name)
 
 
 def _hide_unless_word(value: str, name: str) -> None:
     """Hide a value or, where there is none, the name, which may be the secret then."""
-    secret = value or name
     if value or not _WORD.fullmatch(name):
-        hide(unquote_plus(secret), unquote(secret), secret)
+        hide(unquote(value or name), value or name)
 
 
 def public_url(url: str) -> str:
-    """Return an address without user, password and the values of its parameters."""
+    """Return an address without user, password and parameters."""
     parts = urlsplit(url)
-    query = "&".join(
-        f"{name}={value if unquote_plus(name).lower() in _PUBLIC else REDACTED}"
-        if value
-        else REDACTED
-        for name, value in _parameters(parts.query)
-    )
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def public_options(options: Mapping[str, object]) -> str:
@@ -215,14 +204,6 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, dict):
         return all(map(_is_plain, value.values()))
     return isinstance(value, (str, int, float))
-
-
-def _parameters(query: str) -> Iterator[tuple[str, str]]:
-    """Yield names and values as they are written."""
-    for part in query.split("&"):
-        name, _, value = part.partition("=")
-        if name or value:
-            yield name, value
 
 
 def without_secrets(text: str) -> str:

@@ -8,16 +8,16 @@ reply is read here.
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 import json
 import os
 from abc import ABC, abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar, Self
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
@@ -33,14 +33,7 @@ from fullrecall.models.redaction import (
     watch_logs,
 )
 from fullrecall.models.retries import sound
-from fullrecall.models.transport import (
-    Portal,
-    ReplyError,
-    bounded_client,
-    closed,
-    http_library,
-    verification,
-)
+from fullrecall.models.transport import Portal, ReplyError, bounded_client, closed, http_library
 
 _OWN = {"extra_headers": "headers", "extra_query": "params"}
 """What is no part of the request's body, and what the client's `post` calls it."""
@@ -88,8 +81,10 @@ class RemoteModel(ABC):
     path: ClassVar[str]
     """Where requests go, from the base URL on."""
 
-    reserved: ClassVar[tuple[str, ...]] = ("model", "messages", "temperature", "stream")
-    """Fields of the body that no option may set: parameters say it, or the judge."""
+    reserved: ClassVar[tuple[str, ...]] = tuple(
+        "model messages temperature timeout stream extra_body".split()
+    )
+    """What no option may set: parameters say it, or the judge."""
 
     def __post_init__(self) -> None:
         self._check_options()
@@ -104,8 +99,8 @@ class RemoteModel(ABC):
             name, _, value = line.partition(":")
             hide_values({name: value}, all_of_them=True)
         if self.base_url is not None:
-            _check_address(self.base_url)
             hide_url(self.base_url)
+            _check_address(self.base_url)
         for option in _OWN:
             hide_values(self.options.get(option) or {}, all_of_them=True)
         hide_values(self.options)
@@ -132,9 +127,6 @@ class RemoteModel(ABC):
         # Headers decide who asks, not what is answered, and may hold secrets.
         named = sorted(key for key in self.options if not key.startswith("extra_"))
         options = "".join(f",{key}={self.options[key]!r}" for key in named)
-        if "extra_body" in self.options:  # decides, and may be long or private: a digest tells
-            body = repr(sorted(dict(self.options["extra_body"]).items())).encode()
-            options += f",extra_body={hashlib.sha256(body).hexdigest()[:8]}"
         endpoint = f"{self.package}:{self.model}@{self._shown_address},t={self.temperature}"
         return f"{endpoint}{self._decides}{redacted(options)}"
 
@@ -156,11 +148,11 @@ class RemoteModel(ABC):
         client = await self._client()
         with_schema = self._sends_schema(request)
         try:
-            async with asyncio.timeout(self._seconds) as limit:
+            async with asyncio.timeout(self.timeout) as limit:
                 reply = await client.post(**self._post(request, schema=with_schema))
         except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
             if limit.expired():
-                detail = f"timed out: no answer within {self._seconds:g} s ({self._shown_address})"
+                detail = f"timed out: no answer within {self.timeout:g} s ({self._shown_address})"
                 return Completion("", failure=Failure.TIMEOUT, detail=detail)
             return self._failed(request, error, with_schema=with_schema)
         if with_schema:
@@ -172,11 +164,6 @@ class RemoteModel(ABC):
     @property
     def _shown_address(self) -> str:
         return "default" if self.base_url is None else public_url(self.base_url)
-
-    @property
-    def _seconds(self) -> float:
-        seconds = self.options.get("timeout")
-        return seconds if isinstance(seconds, (int, float)) else self.timeout
 
     def _sends_schema(self, request: ChatRequest) -> bool:
         if not self.schema or self._takes_schemas is False or request.schema is None:
@@ -257,9 +244,11 @@ class RemoteModel(ABC):
         # A connection belongs to the loop that opened it: one client for each loop.
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            verify = await verification(self.package, self.base_url or "https://")
+            # Away from the loop: reading the certificates takes 0.1 s.
+            is_verified = not (self.base_url or "").startswith("http://") or bool(getproxies())
+            made = partial(bounded_client(self.package), timeout=None, verify=is_verified)
+            http_client = await asyncio.to_thread(made)
         if loop not in self._clients:
-            http_client = bounded_client(self.package)(timeout=None, verify=verify)
             kind = getattr(import_module(self.package), self.client)
             client = kind(http_client=http_client, **self._settings())
             watch_logs()
@@ -283,31 +272,22 @@ class RemoteModel(ABC):
             "max_retries": 0,
         }
         if self.base_url is not None:
-            parts = urlsplit(self.base_url)
-            host = parts.netloc.rpartition("@")[2]
-            settings["base_url"] = urlunsplit((parts.scheme, host, parts.path, "", ""))
-            settings["default_query"] = dict(parse_qsl(parts.query, keep_blank_values=True))
-            if parts.username or parts.password:
-                both = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-                encoded = base64.b64encode(both.encode()).decode()
-                settings["default_headers"] = {"Authorization": f"Basic {encoded}"}
+            settings["base_url"] = self.base_url
         return settings
 
     def _check_options(self) -> None:
-        fields = {**self.options, **(self.options.get("extra_body") or {})}
-        wrong = next((name for name in self.reserved if name in fields), None)
+        wrong = next((name for name in self.reserved if name in self.options), None)
         if wrong is None:
             return
-        way_out = f"pass {wrong}=…" if wrong in self.__dataclass_fields__ else "leave it out"
-        raise ParameterError(f"options must not set {wrong}, got {fields[wrong]!r}: {way_out}")
+        is_field = wrong in self.__dataclass_fields__
+        way_out = f"pass {wrong}=…" if is_field else "options are fields of the body themselves"
+        raise ParameterError(f"options must not set {wrong}: {way_out}")
 
     def _post(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
         """Return the arguments of the client's `post`."""
         options = dict(self.options)
-        options.pop("timeout", None)  # `acomplete` keeps to it
         own = {name: options.pop(option) for option, name in _OWN.items() if option in options}
-        more = options.pop("extra_body", None) or {}
-        body = self._body(request, schema=schema) | options | more
+        body = self._body(request, schema=schema) | options
         cast_to = http_library(self.package).Response
         return {"path": self.path, "cast_to": cast_to, "body": body, "options": own}
 
@@ -317,6 +297,12 @@ def _check_address(base_url: str) -> None:
         address = redacted(base_url)
         raise ParameterError(f"base_url must begin with http:// or https://, got {address!r}")
     try:
-        _ = urlsplit(base_url).port
+        parts = urlsplit(base_url)
+        _ = parts.port
     except ValueError as error:
         raise ParameterError(f"base_url must be an address, got one with {error}") from None
+    if parts.query:
+        raise ParameterError(
+            f"base_url must have no parameters, got {public_url(base_url)}?…: pass them as "
+            'options={"extra_query": {…}}'
+        )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from sys import float_info
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fullrecall.errors import ParameterError
 from fullrecall.models.chat import Completion, Failure
 from fullrecall.models.failures import shortened
-
-if TYPE_CHECKING:
-    from random import Random
 
 MOST = 4
 """How often a request is sent again, unless it is said."""
@@ -48,36 +45,29 @@ def tokens_used(reply: Mapping[str, Any], *names: str) -> int:
     return sum(token_count(usage.get(name)) for name in names) if isinstance(usage, Mapping) else 0
 
 
-def sound(reply: object) -> Completion:
+def sound(reply: Any) -> Completion:
     """Return a completion of which every field is what it says, and none holds a secret.
 
     The one door through which what models answer comes in: too long a text, secrets, and
     numbers that are none stay outside.
     """
-    if not isinstance(reply, Completion) or not _is_text(reply.text):
+    if not isinstance(reply, Completion) or not isinstance(reply.text, str):
         detail = f"the model gave no Completion with a text, but {type(reply).__name__}"
         return Completion("", failure=Failure.MALFORMED, detail=detail)
     from fullrecall.models.redaction import without_secrets  # its patterns take long to compile
 
-    text, failure, detail = reply.text, reply.failure, reply.detail
+    fields: tuple[Any, Any, Any] = reply.text, reply.failure, reply.detail  # whatever they are
+    text, failure, detail = fields
     tokens = token_count(reply.prompt_tokens), token_count(reply.completion_tokens)
-    if failure is not None and not _is_failure(failure):
+    if failure is not None and not isinstance(failure, Failure):
         text, failure, detail = "", Failure.TRANSPORT, f"{failure}: {detail}"
     if len(text) > MOST_CHARACTERS:
         detail = f"{len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
         text, failure = "", Failure.TOO_LARGE
-    detail = shortened(detail if _is_text(detail) else repr(detail)) if detail else ""
+    detail = shortened(detail if isinstance(detail, str) else repr(detail)) if detail else ""
     # What was answered was paid for, however odd what it says of itself.
     requests = max(1, token_count(reply.requests))
     return Completion(without_secrets(text), *tokens, failure, detail, requests, _wait(reply.wait))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_failure(value: object) -> bool:
-    return isinstance(value, Failure)
 
 
 def _wait(seconds: object) -> float | None:
@@ -85,12 +75,6 @@ def _wait(seconds: object) -> float | None:
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         return None
     return float(seconds) if 0 <= seconds <= float_info.max else None
-
-
-def _random() -> Random:
-    from random import Random
-
-    return Random()  # noqa: S311 - how long to wait is no secret
 
 
 @dataclass(frozen=True)
@@ -111,7 +95,6 @@ class Retries:
     most: int = MOST
     first_wait: float = 0.5
     longest_wait: float = 60.0
-    _jitter: Random = field(default_factory=_random, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.most, int) or isinstance(self.most, bool) or self.most < 0:
@@ -127,6 +110,8 @@ class Retries:
 
     def wait(self, sent: int, completion: Completion) -> float | None:
         """Return the seconds before a request, sent so often, goes once more; None for never."""
+        from random import uniform  # a run that asks nobody does without
+
         failure = completion.failure
         if failure is None or not failure.is_passing or self.gives_up(completion):
             return None
@@ -134,6 +119,6 @@ class Retries:
         if sent > most:
             return None
         if completion.wait is not None:
-            return completion.wait + self.first_wait * self._jitter.random() / 2
+            return completion.wait + uniform(0.0, self.first_wait / 2)  # noqa: S311 - no secret
         growing = self.first_wait * 2.0 ** min(sent - 1, 60)
-        return min(growing, self.longest_wait) * self._jitter.uniform(0.5, 1.0)
+        return min(growing, self.longest_wait) * uniform(0.5, 1.0)  # noqa: S311 - as above

@@ -10,13 +10,11 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar
-from urllib.request import getproxies
 from weakref import finalize
 
 from fullrecall.models.chat import Failure
@@ -100,19 +98,6 @@ async def _content(response: Any) -> bytes:
     return bytes(content)
 
 
-@cache
-def _certificates(package: str) -> Any:
-    """Return the TLS settings of this process: reading its certificates takes 0.1 s."""
-    return http_library(package).create_ssl_context()
-
-
-async def verification(package: str, address: str) -> Any:
-    """Return how a client of this address verifies whom it talks to; read away from the loop."""
-    if address.startswith("http://") and not getproxies():
-        return False  # there is nothing to verify
-    return await asyncio.to_thread(_certificates, package)
-
-
 class Portal:
     """An event loop in a thread of its own, for callers without one: what they call ends in time.
 
@@ -147,13 +132,6 @@ class Portal:
         except BaseException:
             self.soon(lambda: [task.cancel() for task in tasks])  # nobody waits for it any more
             raise
-
-    def start(
-        self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object
-    ) -> Future[T]:
-        """Start an async function."""
-        loop = self._running()
-        return asyncio.run_coroutine_threadsafe(function(*arguments), loop)
 
     def soon(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, if one runs; without a lock, for signal handlers do it."""

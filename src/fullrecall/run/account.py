@@ -95,7 +95,6 @@ class Account(Spending):
         self._hold_names: set[str] = set()
         self._renewing: asyncio.Task[None] | None = None
         self._is_bounded = budget.has_bounds
-        self._is_counted = budget.is_measured or bool(budget.prices)
         self._turns = asyncio.Semaphore(_ASKING)
 
     def share(self, ledger: Ledger | None) -> None:
@@ -190,8 +189,7 @@ class Account(Spending):
             spending.add_done_callback(partial(self._undo, undo))
             raise
         if isinstance(outcome, AccountLostError):
-            reason = self._ledger.reason
-            raise NotAsked(f"{outcome} ({reason})" if reason else str(outcome))
+            raise NotAsked(str(outcome))
         return outcome
 
     def _undo(self, undo: Callable[[_State, float], Any], _: object) -> None:
@@ -215,8 +213,6 @@ class Account(Spending):
         prompt, answered = completion.prompt_tokens, completion.completion_tokens
         self.spent.prompt_tokens += prompt
         self.spent.completion_tokens += answered
-        if not self._is_counted:
-            return _Size(0, 0)  # nothing rests on how much it was
         size = _size(ask, self.budget, *_tokens(ask, completion))
         self._cost += size.cost / _NANO
         self._unpriced |= self.budget.price(ask.model) is None

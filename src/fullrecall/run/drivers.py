@@ -9,17 +9,8 @@ from __future__ import annotations
 import contextvars
 import time
 from collections import deque
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Generator,
-    Iterable,
-    Iterator,
-)
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,30 +41,15 @@ class _Reader:
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self.error: Exception | None = None
-        self._samples = iter(samples)
-        self._position = 0
+        self._samples = enumerate(samples, start=1)
 
     def draw(self) -> tuple[int, Sample] | None:
         """Return the next position and sample; None at the end, and after an exception."""
         try:
-            sample = next(self._samples, None)
+            return next(self._samples, None)
         except Exception as error:  # noqa: BLE001 - raised again by `_finish`
             self.error = error
             return None
-        return self._counted(sample)
-
-    async def adraw(self, items: AsyncIterator[Sample]) -> tuple[int, Sample] | None:
-        """Return the same of what comes without blocking an event loop."""
-        try:
-            sample = await anext(items, None)
-        except Exception as error:  # noqa: BLE001 - raised again by `_finish`
-            self.error = error
-            return None
-        return self._counted(sample)
-
-    def _counted(self, sample: Sample | None) -> tuple[int, Sample] | None:
-        self._position += 1
-        return None if sample is None else (self._position, sample)
 
     def works(self, run: Run, room: int = 1) -> list[Work]:
         """Return samples up to so many that ask, as many as can be prepared in a moment."""
@@ -109,12 +85,10 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
 def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger | None) -> Iterator[Row]:
     """Yield the rows from the first sample on that asks: requests go on in a loop beside this."""
     from fullrecall.models.transport import Portal
-    from fullrecall.run.event_loop import ends_with_run
 
     portal = Portal()
     try:
         engine = portal.call(_engine, run, ledger)
-        portal.soon(ends_with_run)
         works = [first]
         try:
             with run.interruption.heard_by(lambda: portal.soon(engine.interrupt)):
@@ -143,16 +117,16 @@ def _made_calls(run: Run, engine: Engine) -> bool:
     return bool(calls)
 
 
-async def arows_of(
-    samples: Iterable[Sample] | AsyncIterable[Sample], run: Run
-) -> AsyncGenerator[Row]:
+async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     """Yield each sample's row, in order, in a running event loop that is never blocked.
 
-    What computes, and what reads an iterable, does so in one thread beside the loop. Connections
-    that models open in the loop stay open. Raises what `rows_of` raises.
+    What computes, and what reads samples, does so in one thread beside the loop. Connections that
+    models open in the loop stay open. Raises what `rows_of` raises.
     """
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
+
+    from fullrecall.run.address import opened
 
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
@@ -161,46 +135,24 @@ async def arows_of(
         called = partial(contextvars.copy_context().run, function, *arguments)
         return await loop.run_in_executor(thread, called)
 
-    items = aiter(samples) if isinstance(samples, AsyncIterable) else None
-    reader = _Reader(() if isinstance(samples, AsyncIterable) else samples)
-
-    async def drawn() -> list[Work]:
-        """Return the next samples, prepared; none at the end, and after an exception."""
-        if items is None:
-            return await away(reader.works, run)
-        each = await reader.adraw(items)
-        return [] if each is None else [await away(run.work, *each)]
-
+    reader = _Reader(samples)
+    opening = opened(run.limits.store)
     try:
-        async with _ledger_of(run, away) as ledger:
-            engine = await _engine(run, ledger, away)
-            try:
-                while not engine.is_over and (works := await drawn()):
-                    for row in await engine.turn(works):
-                        yield row
-                while rows := await engine.rest():
-                    for row in rows:
-                        yield row
-            finally:
-                await engine.close(connections=False)
-            _finish(run, reader.error, engine.door.stopped)
+        # Away from the loop: opening and closing a ledger wait for the disk.
+        engine = await _engine(run, await away(opening.__enter__), away)
+        try:
+            while not engine.is_over and (works := await away(reader.works, run)):
+                for row in await engine.turn(works):
+                    yield row
+            while rows := await engine.rest():
+                for row in rows:
+                    yield row
+        finally:
+            await engine.close(connections=False)
+            await asyncio.shield(away(opening.__exit__, None, None, None))
+        _finish(run, reader.error, engine.door.stopped)
     finally:
         thread.shutdown(wait=False)
-
-
-@asynccontextmanager
-async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Ledger | None]:
-    """Open the run's ledger and close it again away from the loop: both wait for the disk."""
-    import asyncio
-
-    from fullrecall.run.address import opened
-
-    opening = opened(run.limits.store)
-    ledger: Ledger | None = await away(opening.__enter__)
-    try:
-        yield ledger
-    finally:
-        await asyncio.shield(away(opening.__exit__, None, None, None))
 
 
 async def _engine(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from fullrecall.counts import counted
 from fullrecall.judges.flow import NotAsked
 from fullrecall.models.chat import Completion, Failure
 from fullrecall.models.retries import Retries
@@ -158,12 +159,8 @@ class Endpoint:
         """Stop once a model in doubt has answered nobody who was still waiting for it."""
         if self._doubtful_reply is None or self._open_asks or self.stopped is not None:
             return
-        several = (
-            f" ({self._failures_in_a_row} requests in a row failed)"
-            if self._failures_in_a_row > 1
-            else ""
-        )
-        self.stopped = f"{self.name} does not answer: {self._doubtful_reply.problem}{several}"
+        failures = f"{counted(self._failures_in_a_row, 'request')} in a row failed"
+        self.stopped = f"{self.name} does not answer: {self._doubtful_reply.problem} ({failures})"
         self._release_waiting()
 
     def _release_waiting(self) -> None:

@@ -133,7 +133,7 @@ class Ledger(ABC):
     def __init__(self, path: object, job: str = "") -> None:
         self.path = path
         self.job = job
-        self.problem = self.reason = ""
+        self.problem = ""
         self.is_closed = False
         self._claims: dict[str, str] = {}
         self._renewing: threading.Thread | None = None
@@ -144,12 +144,10 @@ class Ledger(ABC):
         """Return the record of an ask, an empty one where there is none or it is damaged."""
 
     @abstractmethod
-    def amend(
-        self, key: str, change: Change[T], *, otherwise: T, durable: bool = False
-    ) -> Future[T]:
-        """Change a record; the future is done with what the change returns.
+    def amend(self, key: str, change: Change[T], *, otherwise: T) -> Future[T]:
+        """Change a record; once it is kept, the future is done with what the change returns.
 
-        It tells `otherwise` where the ledger is lost. What is `durable` outlives a power cut then.
+        It is `otherwise` where the ledger is lost.
         """
 
     def claim(self, key: str) -> tuple[str, Future[bool]]:
@@ -171,7 +169,7 @@ class Ledger(ABC):
         """Keep the answer to an ask, and end its claim; return the answer that is kept."""
         self._claims.pop(token, None)
         change = partial(answered, value=value, name=readable(name))
-        kept = self.amend(key, change, otherwise=value, durable=True)
+        kept = self.amend(key, change, otherwise=value)
         kept.add_done_callback(lambda _: _HELD.discard(token))
         return kept
 
@@ -244,7 +242,6 @@ class Ledger(ABC):
 
     def stop(self, why: str) -> None:
         """Remember the first reason why nothing is kept any more."""
-        self.reason = self.reason or why
         self.problem = self.problem or (
             f"the store {self.path} keeps nothing from here on ({why}): the run continues, and new "
             "answers are in its results only"

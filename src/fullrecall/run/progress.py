@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from fullrecall.counts import counted
 from fullrecall.result import Status
 from fullrecall.run.budget import Spending
 from fullrecall.table.row import Row
 from fullrecall.usage import Spent
+
+if TYPE_CHECKING:
+    from fullrecall.table.part import Part
 
 T = TypeVar("T")
 
@@ -73,6 +76,16 @@ class Meter:
         """Count a row, and show it."""
         statuses = [result.status for result in row.results]
         self.count(1, statuses.count(Status.SCORED), statuses.count(Status.UNSCORED))
+
+    def add_part(self, part: Part, scores: int) -> None:
+        """Count the rows of a part with so many scores, and show them."""
+        from fullrecall.table.part import SCORED, UNSCORED
+
+        statuses = [part.columns(score).status for score in range(scores)]
+        scored, unscored = (
+            sum(int((status == code).sum()) for status in statuses) for code in (SCORED, UNSCORED)
+        )
+        self.count(len(part), scored, unscored)
 
     def count(self, samples: int, scored: int, unscored: int) -> None:
         """Count samples with so many scores, and so many that could not be made, and show it."""

@@ -89,14 +89,7 @@ class RedisLedger(Ledger):
             raise self.closed()
         return self._tried(lambda: _entry(self._client.get(name_of(key))), Entry())
 
-    def amend(
-        self,
-        key: str,
-        change: Change[T],
-        *,
-        otherwise: T,
-        durable: bool = False,  # noqa: ARG002
-    ) -> Future[T]:
+    def amend(self, key: str, change: Change[T], *, otherwise: T) -> Future[T]:
         """Change a record; the future is done when the server has it."""
         if self.is_closed:
             raise self.closed()

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 
 from fullrecall.judges.flow import NotAsked, counted
@@ -291,17 +291,7 @@ class Door:
 
 def text_of(completion: Completion) -> str:
     """Return a completion as text that `completion_of` reads back."""
-    failure = completion.failure
-    return json.dumps(
-        {
-            "text": completion.text,
-            "prompt_tokens": completion.prompt_tokens,
-            "completion_tokens": completion.completion_tokens,
-            "failure": None if failure is None else str(failure),
-            "detail": completion.detail,
-            "requests": completion.requests,
-        }
-    )
+    return json.dumps(asdict(completion))
 
 
 def completion_of(text: str) -> Completion:

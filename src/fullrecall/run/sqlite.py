@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 from fullrecall.errors import StoreError
 from fullrecall.run.ledger import Change, Claim, Entry, Ledger, Moment
-from fullrecall.run.store_file import PATIENCE, check, checksum_of, reading, writing
+from fullrecall.run.store_file import check, checksum_of, reading, writing
 
 T = TypeVar("T")
 
@@ -60,7 +60,6 @@ class _Job:
     key: str
     change: Change[Any]
     otherwise: Any
-    durable: bool
     future: Future[Any] = field(default_factory=Future)
 
     def __post_init__(self) -> None:
@@ -91,7 +90,6 @@ class SQLiteLedger(Ledger):
         self._changed = threading.Condition(self._lock)
         self._transacting = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._synced = False
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
@@ -112,11 +110,9 @@ class SQLiteLedger(Ledger):
                 self._stop(error)
                 return Entry()
 
-    def amend(
-        self, key: str, change: Change[T], *, otherwise: T, durable: bool = False
-    ) -> Future[T]:
+    def amend(self, key: str, change: Change[T], *, otherwise: T) -> Future[T]:
         """Change a record in the writer's next transaction."""
-        job = _Job(key, change, otherwise, durable)
+        job = _Job(key, change, otherwise)
         with self._lock:
             if self.is_closed:
                 raise self.closed()
@@ -188,14 +184,7 @@ class SQLiteLedger(Ledger):
             raise StoreError(_GONE)
         if self._writing is None:  # after a fork
             self._writing = writing(self._path)
-            self._synced = False
         connection = self._writing
-        durable = any(job.durable for job in jobs)
-        if durable != self._synced or not self._synced:
-            # Synced at each such commit, the log keeps what was reported as kept over a power cut.
-            # A claim need not outlive one.
-            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self._synced = durable
         connection.execute("BEGIN IMMEDIATE")
         try:
             values = [_amended(connection, job.key, job.change) for job in jobs]
@@ -208,7 +197,7 @@ class SQLiteLedger(Ledger):
 
     def _stop(self, error: BaseException) -> None:
         is_gone = self._file is not None and _identity(self._path) != self._file
-        self.stop(_GONE if is_gone else _in_words(error))
+        self.stop(_GONE if is_gone else str(error) or type(error).__name__)
 
     def _abandon(self) -> None:
         """Let all who wait go on: nobody does what they wait for."""
@@ -303,16 +292,3 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _in_words(error: BaseException) -> str:
-    """Return what is wrong, in words for whoever does not know SQLite's."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return {
-        sqlite3.SQLITE_FULL: "the disk is full",
-        sqlite3.SQLITE_READONLY: "it is read-only",
-        sqlite3.SQLITE_CANTOPEN: "its directory is read-only",
-        sqlite3.SQLITE_IOERR: f"the disk took no more: {error}",
-        sqlite3.SQLITE_BUSY: f"another process has held it for {PATIENCE:.0f} s",
-        sqlite3.SQLITE_CORRUPT: "it is damaged",
-    }.get(code, str(error) or type(error).__name__)

@@ -101,6 +101,8 @@ def writing(path: Path) -> sqlite3.Connection:
     connection = connected(path)
     try:
         _retried(connection, "PRAGMA journal_mode = WAL")
+        # Synced at each commit, the log keeps what was reported as kept over a power cut.
+        connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         if _pragma(connection, "user_version") != VERSION:
             _make_tables(connection)

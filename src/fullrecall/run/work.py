@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from fullrecall.judges.judge import Ask, Flow
     from fullrecall.retrieval import Retriever, View
-    from fullrecall.table.part import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +87,6 @@ class Run:
     """Which list of each record is scored."""
     retriever: Retriever | None = None
     """What is asked for each sample's retrieval; None where samples have theirs."""
-    count: Callable[[int, int, int], None] | None = None
-    """Shows that there are so many samples more, with so many scores and so many unscored."""
 
     def __post_init__(self) -> None:
         budget = checked(self.limits.budget, self.scorers)
@@ -105,18 +102,6 @@ class Run:
         if self.limits.deadline is None:
             return None
         return max(0.0, self.limits.deadline - self.account.seconds)
-
-    def counted(self, part: Part) -> None:
-        """Show that the samples of a part are scored."""
-        if self.count is not None:
-            from fullrecall.table.part import SCORED, UNSCORED
-
-            statuses = [part.columns(score).status for score in range(len(self.scorers))]
-            scored, unscored = (
-                sum(int((status == code).sum()) for status in statuses)
-                for code in (SCORED, UNSCORED)
-            )
-            self.count(len(part), scored, unscored)
 
     @property
     def asks_nobody(self) -> bool:

@@ -16,7 +16,7 @@ from fullrecall.identifiers import shown
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.redaction import hide_fields, public_options, public_url
 from fullrecall.parts import rebuilt
-from fullrecall.run.event_loop import HomeLoop
+from fullrecall.run.event_loop import in_thread
 from langchain_fullrecall.depth import is_runnable
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LangChainChatModel:
-    """Asks a LangChain chat model by `invoke` and `ainvoke`, as the application does.
+    """Asks a LangChain chat model by `invoke`, as the application does, in threads.
 
     So its cache, rate limiter and callbacks apply; a runnable around it (`.with_retry()`,
     `.bind(…)`, `.with_fallbacks(…)`) is taken too. Where the same request is made again, since the
@@ -56,7 +56,6 @@ class LangChainChatModel:
             )
         self._model = model
         self._config = config
-        self._home = HomeLoop()
         description = _described(model) + _configured(config)
         self.name = name or f"langchain:{description}"
 
@@ -65,16 +64,8 @@ class LangChainChatModel:
         return _completion(self._model_for(request).invoke(_messages(request), self._config))
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer without blocking the event loop.
-
-        By `ainvoke` in the first loop that asks; see `HomeLoop`.
-        """
-        model, messages = self._model_for(request), _messages(request)
-        reply = await self._home.ask(
-            partial(model.invoke, messages, self._config),
-            partial(model.ainvoke, messages, self._config),
-        )
-        return _completion(reply)
+        """Return the same without blocking the event loop."""
+        return await in_thread(partial(self.complete, request))
 
     def _model_for(self, request: ChatRequest) -> Runnable[Any, BaseMessage]:
         return self._uncached if request.again or request.sample else self._model

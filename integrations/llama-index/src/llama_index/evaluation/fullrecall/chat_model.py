@@ -14,7 +14,7 @@ from llama_index.core.llms import LLM
 from fullrecall.errors import ParameterError
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.redaction import hide_fields, public_options, public_url
-from fullrecall.run.event_loop import HomeLoop
+from fullrecall.run.event_loop import in_thread
 from llama_index.evaluation.fullrecall.nodes import got
 from llama_index.evaluation.fullrecall.recorder import unrecorded
 
@@ -40,7 +40,6 @@ class LlamaIndexChatModel:
             raise ParameterError(f"expected a LlamaIndex LLM, {got(llm)}")
         self._own_llm = llm
         self._name = name
-        self._home = HomeLoop()
 
     @property
     def name(self) -> str:
@@ -58,22 +57,8 @@ class LlamaIndexChatModel:
             return _completion(text.text, text)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the LLM's answer without blocking the event loop.
-
-        By the LLM's async methods in the first loop that asks; see `HomeLoop`.
-        """
-        return await self._home.ask(
-            partial(self.complete, request), partial(self._acomplete, request)
-        )
-
-    async def _acomplete(self, request: ChatRequest) -> Completion:
-        llm, messages = self._llm, _messages(request)
-        with unrecorded():
-            if llm.metadata.is_chat_model:
-                reply = await llm.achat(messages)
-                return _completion(reply.message.content, reply)
-            text = await llm.acomplete(_prompt(llm, messages), formatted=True)
-            return _completion(text.text, text)
+        """Return the same without blocking the event loop."""
+        return await in_thread(partial(self.complete, request))
 
     @cached_property
     def _llm(self) -> LLM:
