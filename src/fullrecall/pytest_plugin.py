@@ -67,19 +67,17 @@ def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     """List every check of the run, whichever process made it."""
     lines = [
-        (outcome_line.partition(":")[0], f"{report.nodeid}: {outcome_line}")
+        f"{report.nodeid}: {value}"
         for reports in terminalreporter.stats.values()
         for report in reports
         if getattr(report, "when", None) == "call"
-        for name, outcome_line in getattr(report, "user_properties", ())
+        for name, value in getattr(report, "user_properties", ())
         if name == _PROPERTY
     ]
-    if not lines:
-        return
-    colors = {"PASS": "green", "FAIL": "red"}
-    terminalreporter.section("recall gates")
-    for outcome, line in lines:
-        terminalreporter.line(line, **{colors.get(outcome, "yellow"): True})
+    if lines:
+        terminalreporter.section("recall gates")
+        for line in lines:
+            terminalreporter.line(line)
 
 
 def _answered(

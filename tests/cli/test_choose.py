@@ -78,7 +78,6 @@ def test_retrievers_have_their_functions_names_and_k_is_recall() -> None:
     [
         (HALF, "expected at least 2, got 1"),
         ((*HALF, *HALF), "'half' is named twice"),
-        ((*HALF, "-r", "=searches.py:none"), "expected NAME="),
         ((*HALF, *ALL, "--k", "5", "-m", "ndcg@5"), "expected one measure, got 2"),
         ((*HALF, *ALL, "--state", "q.jsonl"), "name another file"),
     ],

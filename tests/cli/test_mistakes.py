@@ -183,7 +183,7 @@ WRONG_USAGE = {
     ),
     "several k": (["diagnose", "{file}", "--k", "1,5"], "must be one k, got '1,5'"),
     "page over samples": (["diagnose", "{file}", "--html", "{file}"], "name another file"),
-    "racer": (["choose", "{file}", "-r", "=a:b"], "bm25=app.py:f, got '=a:b'"),
+    "racer": (["choose", "{file}", "-r", "bm25="], "expected MODULE:NAME, such as app.py:search"),
     "one racer": (["choose", "{file}", "-r", "a=json:loads"], "expected at least 2, got 1"),
     "unit": (["summary", "{file}", "--unit", "calls"], "--unit: needs --smallest-k"),
     "page's form": (

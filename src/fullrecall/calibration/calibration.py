@@ -9,7 +9,7 @@ from typing import Any
 from fullrecall.calibration.estimation import Agreement, Estimate
 from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
-from fullrecall.views.sheet import Section, Sheet, Shown, lines_of
+from fullrecall.views.sheet import Line, Section, Sheet, Shown
 from fullrecall.views.text import NOTHING, shown
 
 FEWEST = 10
@@ -102,8 +102,8 @@ class Calibration(Shown):
             for name, figure in vars(self.agreement).items()
         ]
         sections = [
-            Section(f"mean recall, {self.score}", lines_of(means)),
-            Section("judge against people", lines_of(figures)),
+            Section(f"mean recall, {self.score}", [Line(*of) for of in means]),
+            Section("judge against people", [Line(*of) for of in figures]),
         ]
         return [
             Sheet(["", f"{100 * self.confidence:g}% interval"], sections),

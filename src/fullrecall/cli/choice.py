@@ -90,11 +90,7 @@ def choose(
 def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
     racing: dict[str, RetrieverLike] = {}
     for text in named:
-        name, equals, source = text.rpartition("=")
-        if bool(name) != bool(equals):
-            raise wrong(
-                "--retriever", f"expected NAME=MODULE:FUNCTION, bm25=app.py:f, got {text!r}"
-            )
+        name, _, source = text.rpartition("=")
         name = name or source.rpartition(":")[2]
         if name in racing:
             raise wrong("--retriever", f"{name!r} is named twice: name each, NAME={source}")

@@ -132,7 +132,9 @@ def evaluate(
     - `quiet`: Print the table only: no progress, notes, or misses.
     """
     files = list(dict.fromkeys(files))
-    _check_files(files, corpus, output, sign, inputs=(run, references), replace=replace)
+    if corpus is not None and not corpus.exists():
+        raise wrong("--corpus", f"no file or folder {corpus}")
+    _check_output(output, sign, inputs=[*files, run, references], replace=replace)
     budget = _budget(budget_calls, budget_tokens, judge)
     to_ask = None if retriever is None else retriever_of(retriever)
     reading: Any = {"rename": rename or (), "format": format}
@@ -203,22 +205,13 @@ def _write(report: Report, totals: Summary) -> None:
     write_json({**totals.to_dict(), **more})
 
 
-def _check_files(
-    files: Sequence[Path],
-    corpus: Path | None,
-    output: Path | None,
-    sign: Path | None,
-    *,
-    inputs: Sequence[Path | None],
-    replace: bool,
+def _check_output(
+    output: Path | None, sign: Path | None, *, inputs: Sequence[Path | None], replace: bool
 ) -> None:
-    """Raise for files that cannot be read or written, before anything is."""
-    if corpus is not None and not corpus.exists():
-        raise wrong("--corpus", f"no file or folder {corpus}")
+    """Raise for a report that cannot be written or signed, before anything is scored."""
     if output is not None:
         way_out = "pass --replace to replace it, or name another file"
-        all_inputs = [*files, *inputs]
-        check_output(output, endings=REPORTS, inputs=all_inputs, replace=replace, way_out=way_out)
+        check_output(output, endings=REPORTS, inputs=inputs, replace=replace, way_out=way_out)
     if sign is not None:
         if output is None:
             raise ParameterError("--sign needs --output REPORT, a .jsonl or .parquet: name one")

@@ -1,7 +1,6 @@
-"""How samples are scored and saved row by row, and what is said of how it ended.
+"""How samples are scored and saved, and what is said of how it ended.
 
-Rows are let go as soon as they are counted, so memory stays flat however long the file is; and
-whatever ends a run early, what was scored until then is shown and saved.
+Whatever ends a run early, what was scored until then is shown and saved.
 """
 
 from __future__ import annotations

@@ -90,11 +90,6 @@ def cell_of(value: CellLike) -> Cell:
     return value if isinstance(value, Cell) else Cell(value)
 
 
-def lines_of(rows: Sequence[tuple[CellLike, Sequence[CellLike]]]) -> list[Line]:
-    """Return rows of labels and cells."""
-    return [Line(label, cells) for label, cells in rows]
-
-
 class Shown:
     """What is shown as sheets: printed, and in a notebook."""
 

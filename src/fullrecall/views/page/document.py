@@ -33,7 +33,7 @@ def script_json(value: Any) -> str:
 
 def rendered(blocks: Sequence[tuple[str, Any]], **values: Any) -> str:
     """Return the page of reports, with the blocks of data that its script reads."""
-    return document("page.html", _file("page.js"), page_style(), blocks, **values)
+    return document(_file("page.html"), _file("page.js"), page_style(), blocks, **values)
 
 
 def document(
@@ -41,7 +41,7 @@ def document(
 ) -> str:
     """Return one HTML file with a script, a style, and the script's data by element ID.
 
-    `template` is the name of a file of this package, or a template that extends one.
+    `template` is the text of one, which may extend a file of this package.
     """
     from markupsafe import Markup
 
@@ -61,13 +61,8 @@ def document(
         "style": Markup(style),  # noqa: S704
         "blocks": [(name, Markup(script_json(block))) for name, block in blocks],  # noqa: S704
     }
-    environment = _environment()
-    source = (
-        environment.get_template(template)
-        if template.endswith(".html")
-        else environment.from_string(template)
-    )
-    return source.render(policy=policy, version=__version__, **inlined, **values)
+    page = _environment().from_string(template)
+    return page.render(policy=policy, version=__version__, **inlined, **values)
 
 
 def page_style() -> str:
