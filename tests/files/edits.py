@@ -28,7 +28,6 @@ SCORERS: dict[str, Scorer] = {
     "texts": TextRecall(),
     "spans": SpanRecall(min_run=4),
     "entities": EntityRecall(),
-    "judged entities": EntityRecall(judge=JUDGE),
     "claims": ClaimRecall(judge=JUDGE, partial_credit=0.5),
     "claims with evidence": ClaimRecall(judge=JUDGE, require_evidence=True, min_measured=0.5),
     "a panel": ClaimRecall(judge=Panel([JUDGE, ContainmentJudge(), ContainmentJudge()])),

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from fullrecall import ClaimRecall, ContextPrecision, EntityRecall, QuestionRecall
+from fullrecall import ClaimRecall, ContextPrecision, QuestionRecall
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import run
 from fullrecall.judges.local import LexicalJudge
@@ -62,18 +62,14 @@ def test_the_threshold_is_the_users() -> None:
 
 
 def test_what_it_cannot_tell_is_unscored() -> None:
-    """Answerability and entities are beyond it: unscored, with the way out."""
+    """Answerability is beyond it: unscored, with the way out."""
     asked = QuestionRecall().score(user_input="Why?", retrieved_contexts=CONTEXTS)
-    entities = EntityRecall(judge=LexicalJudge()).score(
-        reference="Paris.", retrieved_contexts=CONTEXTS
-    )
     relevant = ContextPrecision(judge=LexicalJudge()).score(
         user_input="Why?", retrieved_contexts=CONTEXTS
     )
-    for result in (asked, entities, relevant):
+    for result in (asked, relevant):
         assert result.status is Status.UNSCORED
     assert "LLMJudge" in asked.reason
-    assert "name them as reference_entities" in entities.reason
 
 
 def test_relevance_by_the_reference() -> None:
@@ -140,7 +136,7 @@ def test_more_contexts_never_lower_the_score() -> None:
 def test_a_report_names_its_judge() -> None:
     """The judge that is asked by default is told in the method, as any other."""
     assert ClaimRecall().method.parameters["judge"] == LexicalJudge().name
-    assert EntityRecall().method.parameters["judge"] is None
+    assert ContextPrecision().method.parameters["judge"] is None
 
 
 def test_judges_are_plain_values() -> None:

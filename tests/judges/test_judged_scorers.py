@@ -1,4 +1,4 @@
-"""Relevance, judged entities, panels and replaced prompts."""
+"""Relevance, sub-questions, panels and replaced prompts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.judges.scripted import quoting, reply, verdict
 
-from fullrecall import ClaimRecall, ContextPrecision, EntityRecall, LLMJudge, QuestionRecall
+from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, QuestionRecall
 from fullrecall.errors import ParameterError
 from fullrecall.judges import Panel, Prompts
 from fullrecall.measures import Precision
@@ -85,24 +85,6 @@ class TestRelevance:
             user_input="q", retrieved_contexts=[]
         )
         assert (result.score, model.requests) == (0.0, [])
-
-
-class TestEntities:
-    """Entities listed and recognized by a judge."""
-
-    def test_other_names_count(self) -> None:
-        """The judge lists the entities once and tells which are mentioned."""
-        model = ScriptedChatModel(
-            [
-                json.dumps({"items": ["New York City", "1898"]}),
-                verdicts(_1="supported", _2="not_supported"),
-            ]
-        )
-        result = EntityRecall(judge=LLMJudge(model)).score(
-            reference="New York City was consolidated in 1898.", retrieved_contexts=["NYC is big."]
-        )
-        assert (result.score, result.missed) == (0.5, ("1898",))
-        assert "under whatever name" in model.requests[1].messages[0].content
 
 
 class TestQuestions:

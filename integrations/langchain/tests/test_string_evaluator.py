@@ -18,7 +18,15 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from langsmith.schemas import DataType, Example
 
-from fullrecall import ContextPrecision, EntityRecall, IdRecall, Sample, SpanRecall, TextRecall
+from fullrecall import (
+    ClaimRecall,
+    ContextPrecision,
+    EntityRecall,
+    IdRecall,
+    Sample,
+    SpanRecall,
+    TextRecall,
+)
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Recall
 from fullrecall.result import Method, Result, Status
@@ -26,7 +34,7 @@ from fullrecall.scorers import Scorer
 from fullrecall.testing import ContainmentJudge
 from langchain_fullrecall import RecallStringEvaluator
 
-LISTED = EntityRecall(judge=ContainmentJudge())
+CLAIMS = ClaimRecall(judge=ContainmentJudge())
 
 
 class CountRecall:
@@ -183,9 +191,9 @@ def test_no_reference_items_leave_it_undefined(documents: list[Document]) -> Non
         (TextRecall(), {"reference_contexts": ["Rome is the capital of Italy."]}, 1.0),
         (SpanRecall(), ["Rome is the capital of Italy."], 1.0),
         (EntityRecall(), ["Rome", "Madrid"], 0.5),
-        (LISTED, "Rome is the capital of Italy.", 1.0),
-        (LISTED, {"answer": "In Madrid.", "ground_truth": "Rome is the capital of Italy."}, 1.0),
-        (LISTED, {"answer": "Rome is the capital of Italy.", "ground_truth": None}, 1.0),
+        (CLAIMS, "Rome is the capital of Italy.", 1.0),
+        (CLAIMS, {"answer": "In Madrid.", "ground_truth": "Rome is the capital of Italy."}, 1.0),
+        (CLAIMS, {"answer": "Rome is the capital of Italy.", "ground_truth": None}, 1.0),
         (ContextPrecision(), {"reference_context_ids": ["d1"]}, 0.5),
         (ContextPrecision(), {"d1": 1}, 0.5),
     ],

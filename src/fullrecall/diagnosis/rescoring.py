@@ -16,7 +16,7 @@ from fullrecall.context import Context
 from fullrecall.measures import Recall
 from fullrecall.report.report import Report
 from fullrecall.result import Status
-from fullrecall.scorers import EntityRecall, IdRecall
+from fullrecall.scorers import IdRecall
 from fullrecall.scorers.derived import rebuilt
 from fullrecall.scorers.scorer import DeterministicScorer, Scorer
 from fullrecall.table.row import Row
@@ -33,10 +33,7 @@ def rescoring(report: Report, scorers: Mapping[str, Scorer]) -> dict[int, Rescor
     rescored: dict[int, Rescore] = {}
     for score_index, method in enumerate(report.methods):
         scorer = scorers.get(method.name) or rebuilt(method)
-        asks_nobody = isinstance(scorer, DeterministicScorer) or (
-            isinstance(scorer, EntityRecall) and scorer.judge is None
-        )
-        if method.headline != Recall or scorer is None or not asks_nobody:
+        if method.headline != Recall or not isinstance(scorer, DeterministicScorer):
             continue
         rows = (row for row in report.rows if row.results[score_index].status is Status.SCORED)
         if all(

@@ -3,74 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.judges.judge import Flow
 from fullrecall.sample import Sample
-from fullrecall.scorers.judged import JudgedScorer
-from fullrecall.scorers.scorer import Found, Unmeasured, require, retrieved_texts
+from fullrecall.scorers.scorer import DeterministicScorer, Found, require, retrieved_texts
 from fullrecall.scorers.text import first_ranks
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntityRecall(JudgedScorer):
+class EntityRecall(DeterministicScorer):
     """Of the entities that the reference names, how many occur in the retrieved contexts?
 
-    Targets are `reference_entities`. Where the sample has none, a `judge` lists those of
-    `reference`, or of `reference_contexts` where that is missing, too.
-
-    Without a judge, an entity occurs where it stands in a context as whole words, letter case and
-    white space aside; other names of the same thing ("NYC") do not count. A `judge` tells which
-    entities the contexts mention under whatever name.
+    Targets are `reference_entities`, each once whatever its letter case. One occurs where it stands
+    in a context as whole words, letter case and white space aside. Other names of the same thing
+    ("NYC") do not count; `ClaimRecall` has a judge decide.
     """
 
     kind: ClassVar[str] = "entity_recall"
-    always_judged: ClassVar[bool] = False
+    labels: ClassVar[Collection[str]] = ()
 
-    def labels_read(self, sample: Sample) -> Collection[str]:
-        """Return "reference_contexts" where the entities are those of its texts."""
-        is_named = sample.reference_entities is not None or sample.reference is not None
-        return () if self.judge is None or is_named else ("reference_contexts",)
-
-    def _judged(self, sample: Sample) -> Flow[Found]:
+    def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
-        if self.judge is None:
-            named = require(
-                sample.reference_entities, "reference_entities (or a judge that lists them)"
-            )
-            ranks = first_ranks(texts)
-            return Found([_finding(entity, ranks) for entity in _each_once(named)], len(texts))
-        if sample.reference_entities is not None:
-            entities: Sequence[str] = _each_once(sample.reference_entities)
-        else:
-            entities = yield from self._listed(_source(sample), texts)
-        targets = [Target((entity,)) for entity in entities]
-        return (yield from self._attributed(targets, sample, relation="entity"))
-
-    def _listed(self, source: str, texts: Sequence[str]) -> Flow[Sequence[str]]:
-        """Return the entities that the judge lists; with nothing retrieved, the text for them."""
-        if not source.strip():
-            return ()
-        if self.judge is None or not any(text.strip() for text in texts):
-            return (source,)
-        return (yield from self.judge.split(source, kind="entities"))
-
-
-def _each_once(entities: Sequence[str]) -> Sequence[str]:
-    return list({entity.casefold(): entity for entity in entities}.values())
-
-
-def _source(sample: Sample) -> str:
-    """Return the text whose entities are wanted."""
-    if sample.reference is not None:
-        return sample.reference
-    if sample.reference_contexts is not None:
-        texts = [context.text for group in sample.reference_contexts for context in group]
-        return "\n".join(text for text in texts if text)
-    raise Unmeasured("reference_entities, reference and reference_contexts are all missing")
+        named = require(sample.reference_entities, "reference_entities")
+        entities = {entity.casefold(): entity for entity in named}.values()
+        ranks = first_ranks(texts)
+        return Found([_finding(entity, ranks) for entity in entities], len(texts))
 
 
 def _finding(entity: str, ranks: Mapping[str, int]) -> Finding:

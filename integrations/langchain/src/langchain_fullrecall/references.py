@@ -38,7 +38,7 @@ _BARE: dict[type, tuple[str, str]] = {
     IdRecall: (_IDS, _IDS),
     TextRecall: (_TEXTS, _TEXTS),
     SpanRecall: (_TEXTS, _TEXTS),
-    EntityRecall: (_ANSWER, "reference_entities"),
+    EntityRecall: ("reference_entities", "reference_entities"),
     ClaimRecall: (_ANSWER, "reference_claims"),
 }
 """By kind of scorer: the field that a reference without a name is, as a text and as a list."""
@@ -49,7 +49,7 @@ def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) 
 
     A mapping with the fields' names, or those of other tools, says it itself; its other keys are
     left out. Otherwise the scorer decides: IDs for `IdRecall`, texts for `TextRecall` and
-    `SpanRecall`, for `EntityRecall` an answer or a list of entities. Documents may stand for
+    `SpanRecall`, for `EntityRecall` a list of entities. Documents may stand for
     texts, and for their IDs. None is no reference.
 
     Raises `InputError` where a reference without a name may be more than one thing.
