@@ -7,6 +7,8 @@ bytes; of a directory, of its manifest, which has the digests of its files.
 from __future__ import annotations
 
 import hmac
+from functools import partial
+from hashlib import file_digest
 from pathlib import Path
 
 from fullrecall.errors import ParameterError, ReportError
@@ -67,9 +69,7 @@ def _signature(path: Path, secret: bytes) -> str:
     signed = path / MANIFEST if path.is_dir() else path
     try:
         with signed.open("rb") as file:
-            digest = hmac.new(secret, digestmod="sha256")
-            while some := file.read(2**20):
-                digest.update(some)
+            digest = file_digest(file, partial(hmac.new, secret, digestmod="sha256"))
     except OSError as error:
         raise ReportError(f"{signed} cannot be read: {error.strerror}") from None
     return digest.hexdigest()

@@ -48,8 +48,8 @@ class OverCalls:
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
     """Return a measure over the calls; None where no sample has several, or none has a value."""
     costs = [table.costs(owner) for owner in range(len(table.parts))]
-    made = np.concatenate([np.zeros(0, np.int64), *(cost.calls_made for cost in costs)])
-    most = int(made.max(initial=0))
+    call_counts = np.concatenate([np.zeros(0, np.int64), *(cost.calls_made for cost in costs)])
+    most = int(call_counts.max(initial=0))
     numbers = [*range(1, most + 1)[:_MOST_CALLS], most]
     values = np.array([table.values(score, measure @ calls(n)) for n in numbers if most > 1])
     valued = ~np.isnan(values[-1]) if most > 1 else np.zeros(0, np.bool_)

@@ -257,15 +257,15 @@ def difference(
     )
     sign = -1 if measure.lower_is_better else 1  # a rise of what is better lower is a loss
     group_changes, counts = totals.group_values(least=-1.0)
-    found = vars(change(sign * group_changes, counts, confidence=confidence, range=range))
-    interval, needed = found["interval"], found["needed"]
+    shown = vars(change(sign * group_changes, counts, confidence=confidence, range=range))
+    interval, needed = shown["interval"], shown["needed"]
     if interval is not None and measure.lower_is_better:
         interval = Interval(-interval.high, -interval.low, confidence)
     if needed is not None:
         needed = ceil(needed * totals.samples / totals.independent)
     more = {"difference": totals.mean, "interval": interval, "needed": needed}
     return Difference(
-        **{**found, **more},
+        **{**shown, **more},
         measure=measure,
         before=before.mean,
         after=after.mean,

@@ -279,14 +279,14 @@ class Comparison(Shown, ByName[ScoreComparison]):
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
     """Return the comparisons with one error rate for all that was asked, or each's main one."""
-    asked = [list(score.values()) if all_asked else [score.main] for score in scores]
-    together = iter(corrected([each for of_score in asked for each in of_score]))
+    tested = [list(score.values()) if all_asked else [score.main] for score in scores]
+    together = iter(corrected([each for of_score in tested for each in of_score]))
     return tuple(
         replace(
             score,
             measured={**score.measured, **{each.measure: next(together) for each in of_score}},
         )
-        for score, of_score in zip(scores, asked, strict=True)
+        for score, of_score in zip(scores, tested, strict=True)
     )
 
 

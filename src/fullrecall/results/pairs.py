@@ -198,12 +198,12 @@ def side_by_side(before: Result | None, after: Result | None) -> Sides:
     if Status.UNDEFINED in statuses:
         gap: Gap = "undefined_in_one" if Status.SCORED in statuses else "undefined"
         return gap, before, after
-    ours, theirs = set(before.targets), set(after.targets)
-    if ours == theirs:
+    old, new = set(before.targets), set(after.targets)
+    if old == new:
         return None, before, after
-    if ours.isdisjoint(theirs):
+    if old.isdisjoint(new):
         return "no_common_targets", before, after
-    return None, _over(before, theirs), _over(after, ours)
+    return None, _over(before, new), _over(after, old)
 
 
 def _over(result: Result, targets: set[Target]) -> Result:
@@ -222,14 +222,8 @@ def turned(
     return tuple(sorted(new - old)), tuple(sorted(old - new))
 
 
-def change(before: float, after: float) -> float:
-    """Return the value after less the value before; 0.0 where they differ by rounding."""
-    difference = after - before
-    return 0.0 if abs(difference) <= _NO_CHANGE else difference
-
-
-def changes(before: Floats, after: Floats) -> Floats:
-    """Return the values after less the values before; 0.0 where they differ by rounding."""
+def changes(before: Floats | float, after: Floats | float) -> Floats:
+    """Return what is after less what is before; 0.0 where they differ by rounding."""
     difference = after - before
     return np.where(np.abs(difference) <= _NO_CHANGE, 0.0, difference)
 
@@ -242,14 +236,18 @@ def same_methods(
     Raises `ReportError` where they have none in common, or one under which they measured two
     things.
     """
-    ours, theirs = (
+    old_indices, new_indices = (
         {method.name: index for index, method in enumerate(methods)} for methods in (before, after)
     )
-    common = {name: (ours[name], theirs[name]) for name in ours if name in theirs}
+    common = {
+        name: (index, new_indices[name])
+        for name, index in old_indices.items()
+        if name in new_indices
+    }
     if not common:
         raise ReportError(
-            f"the reports have no score in common: {', '.join(sorted(ours))} before, "
-            f"{', '.join(sorted(theirs))} after"
+            f"the reports have no score in common: {', '.join(sorted(old_indices))} before, "
+            f"{', '.join(sorted(new_indices))} after"
         )
     for name, (score, other) in common.items():
         old, new = _identity(before[score]), _identity(after[other])
@@ -260,7 +258,7 @@ def same_methods(
                     f"{field}={new.get(field)!r} after, which do not compare: evaluate both in "
                     "one way, or pass another name= to one"
                 )
-    return common, tuple(sorted(ours.keys() ^ theirs.keys()))
+    return common, tuple(sorted(old_indices.keys() ^ new_indices.keys()))
 
 
 def _ends(before: Floats, after: Floats) -> tuple[Floats, Floats]:
@@ -306,16 +304,16 @@ def _matched(before: Table, after: Table) -> Pairing:
     return _joined(before.ids, after.ids)
 
 
-def _joined(ours: Sequence[str | None], theirs: Sequence[str | None]) -> Pairing:
-    row_of = {name: row for row, name in enumerate(theirs)}
-    others = np.fromiter((row_of.get(name, -1) for name in ours), np.int64, len(ours))
+def _joined(old_ids: Sequence[str | None], new_ids: Sequence[str | None]) -> Pairing:
+    row_of = {name: row for row, name in enumerate(new_ids)}
+    others = np.fromiter((row_of.get(name, -1) for name in old_ids), np.int64, len(old_ids))
     both = others >= 0
     if not both.any():
         raise ReportError(
-            f"no sample is in both reports: their IDs differ, such as {next(iter(ours), None)!r} "
-            f"before and {next(iter(theirs), None)!r} after"
+            "no sample is in both reports: their IDs differ, such as "
+            f"{next(iter(old_ids), None)!r} before and {next(iter(new_ids), None)!r} after"
         )
-    new = np.ones(len(theirs), np.bool_)
+    new = np.ones(len(new_ids), np.bool_)
     new[others[both]] = False
     return Pairing(
         "id", np.flatnonzero(both), others[both], np.flatnonzero(~both), np.flatnonzero(new)
@@ -324,20 +322,20 @@ def _joined(ours: Sequence[str | None], theirs: Sequence[str | None]) -> Pairing
 
 def _check_questions(before: Table, after: Table, pairing: Pairing) -> None:
     """Warn of samples that ask something else, and refuse them where they have no ID."""
-    ours, theirs = before.questions, after.questions
-    if pairing.before is pairing.after and ours == theirs:
+    old, new = before.questions, after.questions
+    if pairing.before is pairing.after and old == new:
         return
     reworded = [
         (row, other)
         for row, other in zip(pairing.before.tolist(), pairing.after.tolist(), strict=True)
-        if ours[row] != theirs[other] and None not in (ours[row], theirs[other])
+        if old[row] != new[other] and None not in (old[row], new[other])
     ]
     if not reworded:
         return
     row, other = reworded[0]
     if pairing.by == "position":
         raise ReportError(
-            f"sample #{row + 1} asks {ours[row]!r} before and {theirs[other]!r} after, and the "
+            f"sample #{row + 1} asks {old[row]!r} before and {new[other]!r} after, and the "
             "samples have no IDs: set the id of each, or keep them in one order"
         )
     warnings.warn(

@@ -100,15 +100,15 @@ def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
     old_seconds = None if before.seconds is None else before.seconds.p50
     new_seconds = None if after.seconds is None else after.seconds.p50
     parts = []
-    for what, old, new, share, form in (
+    for quantity, old, new, share, form in (
         ("contexts", before.contexts, after.contexts, _AS_MUCH, "{:.3g} to {:.3g}"),
         ("tokens", before.tokens, after.tokens, _AS_MUCH, "{:,.0f} to {:,.0f}"),
         ("seconds", old_seconds, new_seconds, _AS_LONG, "p50 {:.2g} to {:.2g}"),
     ):
         if old is None or new is None or abs(old - new) <= share * max(old, new):
             continue
-        if what != "seconds" or max(old, new) >= _FELT:
+        if quantity != "seconds" or max(old, new) >= _FELT:
             # Two digits, and no exponent: 330 and not 3.3e+02.
             times = f"{float(f'{new / old:.2g}'):,g}" if old else "any number of"
-            parts.append(f"{times} times the {what} ({form.format(old, new)})")
+            parts.append(f"{times} times the {quantity} ({form.format(old, new)})")
     return ", ".join(parts) or f"the same: {after}"

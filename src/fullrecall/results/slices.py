@@ -173,7 +173,7 @@ def _keys(metadata: Mapping[str, Any], before: str = "") -> Iterator[str]:
 def _texts(value: object) -> list[str]:
     """Return a value, or a list of them, as texts; none for what is no plain value."""
     if isinstance(value, (list, tuple, set, frozenset)):
-        return list(dict.fromkeys(text for item in value for text in _texts(item)))
+        return list(dict.fromkeys(text for each in value for text in _texts(each)))
     if isinstance(value, (str, bool, int)) and value != "":
         return [str(value)]
     return []

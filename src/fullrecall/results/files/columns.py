@@ -115,8 +115,8 @@ def arrow_table(
         **_sample_columns(part, default),
     }
     for score, method in enumerate(methods):
-        ours = score_cells(part, score, method)
-        columns |= {f"{method.name}{end}": values for end, values in ours.items()}
+        cells = score_cells(part, score, method)
+        columns |= {f"{method.name}{end}": values for end, values in cells.items()}
     return filled(columns, schema(methods), len(part))
 
 
@@ -126,8 +126,8 @@ def filled(columns: Mapping[str, Any], every: pa.Schema, rows: int) -> pa.Table:
     return pa.table({**empty, **columns}, schema=every)
 
 
-def sample_of(cells: dict[str, Any], own: Sequence[str] = ()) -> Sample:
-    """Return the sample of a row; the user's `own` columns are among its metadata."""
+def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample:
+    """Return the sample of a row; the user's own columns are among its metadata."""
     fields = {name: cells.get(name) for name in (*_TEXTS, *LISTS, *_FLAGS)}
     for column, name in _JSON.items():
         if cells.get(column) is not None:
@@ -136,7 +136,7 @@ def sample_of(cells: dict[str, Any], own: Sequence[str] = ()) -> Sample:
     recorded = isinstance(retrieval, dict) and retrieval.get("contexts") is not None
     if recorded or fields.get("retrieved_contexts") is not None:
         fields["retrieved_context_ids"] = None
-    extra = {name: cells[name] for name in own if cells.get(name) is not None}
+    extra = {name: cells[name] for name in user_columns if cells.get(name) is not None}
     if extra:
         fields["metadata"] = {**extra, **(fields.get("metadata") or {})}
     return Sample(**{name: value for name, value in fields.items() if value is not None})
@@ -285,7 +285,7 @@ def _uncommon(outcomes: FoundColumns, unscored: Any) -> dict[str, Any]:
 def _cold(
     part: Part, score: int, method: Method, columns: ScoreColumns, values: Any
 ) -> dict[str, Any]:
-    """Return why a row has no score, what judges said of its targets, and all that is left."""
+    """Return the reasons of unscored rows, the verdicts, and as JSON what no column has."""
     rows: Iterable[int] = range(len(part))
     if isinstance(part, MemoryPart) and part.follows(score):
         rows = np.flatnonzero(columns.status != SCORED).tolist()

@@ -69,9 +69,9 @@ class Writer(RowWriter):
             {"sample": plain_sample(sample, default=self.default), "results": own_results}
             for sample, *own_results in zip(part.samples(), *results, strict=True)
         )
-        while some := list(islice(rows, _WRITTEN_TOGETHER)):
-            self._write_lines(*some)
-            self._rows += len(some)
+        while batch := list(islice(rows, _WRITTEN_TOGETHER)):
+            self._write_lines(*batch)
+            self._rows += len(batch)
 
     def _write_lines(self, *rows: object) -> None:
         lines = "".join(f"{as_line(row)}\n" for row in rows)

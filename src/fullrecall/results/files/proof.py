@@ -114,9 +114,9 @@ def difference(saved_value: Any, derived: Any, field: str) -> str | None:
     """
     if _is_equal(saved_value, derived):
         return None
-    parts = list(_inside(saved_value, derived, field))
-    if parts:
-        problems = (difference(own, other, name) for name, own, other in parts)
+    inner_values = list(_inside(saved_value, derived, field))
+    if inner_values:
+        problems = (difference(saved, other, name) for name, saved, other in inner_values)
         return next(filter(None, problems), None)
     if saved_value is _ABSENT:
         return f"{field} is missing: it must be {shown(derived)}, as the sample gives"
@@ -132,8 +132,8 @@ def _inside(saved_value: Any, derived: Any, field: str) -> Iterator[tuple[str, A
             yield below, saved_value.get(name, _ABSENT), derived.get(name, _ABSENT)
     if isinstance(saved_value, list) and isinstance(derived, list):
         pairs = zip_longest(saved_value, derived, fillvalue=_ABSENT)
-        for index, (own, other) in enumerate(pairs):
-            yield f"{field}[{index}]", own, other
+        for index, (saved, other) in enumerate(pairs):
+            yield f"{field}[{index}]", saved, other
 
 
 def _is_equal(saved_value: Any, derived: Any) -> bool:

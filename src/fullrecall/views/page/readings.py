@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.result import Result, Status
-from fullrecall.results.pairs import Gap, change, side_by_side
+from fullrecall.results.pairs import Gap, changes, side_by_side
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
@@ -43,7 +43,7 @@ class Reading(NamedTuple):
         if self.gap is not None:
             return None
         before, after = (self.cells[side].values[choice] for side in (0, 1))
-        return None if before is None or after is None else change(before, after)
+        return None if before is None or after is None else float(changes(before, after))
 
 
 def readings_of(subject: Subject, rows: Rows) -> list[Reading]:
