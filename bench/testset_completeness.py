@@ -23,27 +23,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from testset_completion import Data, read, retrievers
 
-from fullrecall.testset.completeness import (
-    KINDS,
-    Stratum,
-    completeness,
-    drawn,
-    missing,
-    strata_of,
-    with_textless,
-)
+from fullrecall.testset.completeness import KINDS, Stratum, completeness, drawn, missing, strata_of
 
 SENSITIVITY, SPECIFICITY = 0.85, 0.95
 ERROR = 0.05
 
 
 class Cell(NamedTuple):
-    """What is wrong with the data: shares of missing verdicts, wrong labels, missing texts."""
+    """What is wrong with the data: shares of missing verdicts and wrong labels."""
 
     name: str
     silent: float = 0.0
     wrong: float = 0.0
-    textless: float = 0.0
     easy: bool = False
     share: float = 0.4
 
@@ -55,9 +46,8 @@ CELLS = (
     Cell("labels 1 % wrong", wrong=0.01),
     Cell("labels 3 % wrong", wrong=0.03),
     Cell("labels 5 % wrong", wrong=0.05),
-    Cell("5 % without text", textless=0.05),
     Cell("biased seeds", easy=True, share=0.2),
-    Cell("all three", silent=0.6, wrong=0.03, textless=0.05),
+    Cell("60 % and 3 %", silent=0.6, wrong=0.03),
 )
 
 
@@ -108,16 +98,14 @@ def made(depth: int, lift: float, questions: int, seed: int) -> dict[str, list[P
 def world(frame: list[list[Pair]], cell: Cell, labels: int, draw: random.Random) -> Any:
     """Return the truth and the interval of one draw; None where the references name nothing."""
     kinds, nearness, truth = [], [], []
-    named = named_without = lost = 0
+    named = 0
     for pairs in frame:
         for pair in pairs:
             weight = 2 / (1 + pair.best) if cell.easy else 1.0
             in_set = pair.relevant and draw.random() < cell.share * weight
-            textless = draw.random() < cell.textless
+            draw.random()  # keeps the worlds that are published
             named += in_set
-            named_without += in_set and textless
-            if in_set or textless:
-                lost += pair.relevant and not in_set
+            if in_set:
                 continue
             silent = draw.random() < (cell.silent if pair.relevant else cell.silent / 2)
             said = draw.random() < (SENSITIVITY if pair.relevant else 1 - SPECIFICITY)
@@ -140,10 +128,7 @@ def world(frame: list[list[Pair]], cell: Cell, labels: int, draw: random.Random)
     ]  # fmt: skip
     total = missing(counted, ERROR if cell.wrong else 0.0)
     assert total is not None
-    if cell.textless:
-        pairs = sum(map(len, frame)) - named - len(kinds) + named_without
-        total = with_textless(total, named - named_without, named_without, pairs)
-    return named / (named + sum(truth) + lost), completeness(named, total), len(said)
+    return named / (named + sum(truth)), completeness(named, total), len(said)
 
 
 def confirmed(*, relevant: bool, kind: str, wrong: float, draw: random.Random) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
-from math import comb
 
 import pytest
 from scipy import special as scipy
@@ -12,7 +10,6 @@ from scipy import special as scipy
 from fullrecall.results.special import (
     beta_cdf,
     beta_quantile,
-    binomial_tail,
     gamma_cdf,
     gamma_quantile,
     t_quantile,
@@ -50,28 +47,9 @@ def test_gamma() -> None:
         assert gamma_cdf(shape, quantile) == pytest.approx(chance, rel=1e-6, abs=0)
 
 
-def exact_tail(least: int, trials: int, share: float) -> float:
-    """Return the tail by exact arithmetic: SciPy's own errs by up to 1.2e-12 of 1,000 trials."""
-    each = Fraction(share)
-    counts = range(least, trials + 1)
-    return float(sum(comb(trials, n) * each**n * (1 - each) ** (trials - n) for n in counts))
-
-
-def test_binomial() -> None:
-    """Tails that a decision may rest on."""
-    for trials, share in product((1, 2, 5, 10, 30, 100), (0.001, 0.01, 0.04, 0.1, 0.5, 0.9)):
-        for least in range(1, trials + 1, max(1, trials // 10)):
-            tail = binomial_tail(least, trials, share)
-            assert tail == pytest.approx(exact_tail(least, trials, share), rel=WITHIN, abs=0)
-    for least in range(1, 1001, 50):
-        expected = scipy.bdtrc(least - 1, 1000, 0.1)
-        assert binomial_tail(least, 1000, 0.1) == pytest.approx(expected, rel=1e-11, abs=0)
-
-
 def test_at_the_ends() -> None:
     """What cannot happen, and what must."""
     assert (beta_quantile(2, 3, 0), beta_quantile(2, 3, 1)) == (0, 1)
     assert (beta_cdf(2, 3, 0), beta_cdf(2, 3, 1)) == (0, 1)
     assert (gamma_quantile(2, 0), gamma_quantile(2, 1), gamma_cdf(2, 0)) == (0, float("inf"), 0)
-    assert (binomial_tail(0, 5, 0.1), binomial_tail(6, 5, 0.1)) == (1, 0)
     assert gamma_quantile(0.01, 1e-9) == 0  # below the smallest float

@@ -121,28 +121,11 @@ def test_a_question_asked_twice_is_found() -> None:
     assert asked.match("what is the indirect problem") is not None
 
 
-def test_a_set_of_copied_questions_leaks() -> None:
-    """Few of people's questions copy six words in a row; a set in which many do is told."""
-    draw = random.Random(0)
-    pages = {
-        f"d{n}": " ".join(f"word{draw.randrange(5_000)}" for _ in range(60)) for n in range(40)
-    }
-    copied = [
-        sample(name, name, user_input="What is " + " ".join(text.split()[8:15]))
-        for name, text in pages.items()
-    ]
-    own = [
-        sample(name, name, user_input=f"What is {text.split()[3]}") for name, text in pages.items()
-    ]
-    assert Problem.LEAK in check(copied, pages).counts
-    assert Problem.LEAK not in check(own, pages).counts
-
-
 def test_the_demos_own_questions_pass() -> None:
     """No invalid reference, and no copied words."""
     audit = check(questions(), documents())
     assert audit.is_valid
-    assert not {Problem.COPIED, Problem.LEAK} & audit.counts.keys()
+    assert Problem.COPIED not in audit.counts
 
 
 def test_near_equal_texts_are_found_and_no_others() -> None:

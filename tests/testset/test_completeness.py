@@ -18,7 +18,6 @@ from fullrecall.testset.completeness import (
     labels_needed,
     missing,
     strata_of,
-    with_textless,
 )
 
 WORLDS = 200
@@ -110,14 +109,6 @@ def test_wrong_labels_widen_the_interval() -> None:
     assert honest.value == twice.value == once.value
     assert once.low <= twice.low < honest.low
     assert twice.high > honest.high
-
-
-def test_what_has_no_text_is_added_in_proportion() -> None:
-    """As the references without a text are to those with one, and never more than there are."""
-    value, low, high = with_textless(Figure(40, 30, 60), 80, 20, 100)
-    assert value == 50
-    assert low < 30 * 1.25 < 60 * 1.25 < high
-    assert with_textless(Figure(40, 30, 60), 80, 20, 5).high == 65
 
 
 def test_strata_and_labels_are_drawn_near_the_top_first() -> None:

@@ -387,7 +387,6 @@ def test_texts_cannot_close_their_quotation(author: Any) -> None:
         ({"kinds": {}}, "kinds must have one"),
         ({"model": "gpt"}, "model: expected a ChatModel, got str"),
         ({"queries": "q"}, "queries: expected a list of questions"),
-        ({"conc": 3}, "unknown option 'conc'"),
         ({"max_concurrency": 0}, "max_concurrency"),
     ],
 )

@@ -120,7 +120,7 @@ def check(
     if as_json:
         write_json(audit.to_dict())
     else:
-        listed = [issue for issue in audit.issues if issue.sample][:issues]
+        listed = audit.issues[:issues]
         _say(str(audit), *(f"  {each.sample}: {each.problem}: {each.detail}" for each in listed))
     if not audit.is_valid:
         raise typer.Exit(INVALID)

@@ -76,13 +76,6 @@ def gamma_quantile(shape: float, chance: float) -> float:
     return _quantile(lambda x: gamma_cdf(shape, x), chance, shape + _FAR * (sqrt(shape) + 2))
 
 
-def binomial_tail(least: int, trials: int, share: float) -> float:
-    """Return the probability of `least` or more of `trials`, each with probability `share`."""
-    if least <= 0:
-        return 1.0
-    return 0.0 if least > trials else beta_cdf(least, trials - least + 1, share)
-
-
 def _quantile(cdf: Callable[[float], float], chance: float, most: float) -> float:
     """Return x in (0, `most`] with cdf(x) = `chance`; 0 for one that is too small for a float."""
 

@@ -15,14 +15,13 @@ from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.judges.judge import Flow, Judge
 from fullrecall.models.chat import ChatModel
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of
-from fullrecall.results.special import binomial_tail
 from fullrecall.run.budget import models_of
 from fullrecall.sample import Sample
 from fullrecall.testset import content, duplicates
 from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.content import Found, Problem, names_in
 from fullrecall.testset.draft import Backed, Draft, Rejection
-from fullrecall.testset.execution import ModelOptions, Plan, carried_out, check_options
+from fullrecall.testset.execution import ModelOptions, Plan, carried_out
 from fullrecall.testset.seeds import Passage
 from fullrecall.testset.verification import Check
 from fullrecall.testset.vocabulary import words
@@ -36,15 +35,13 @@ _MOST_READ = 20_000
 _FIRST_READ = 5
 """Samples that a model reads first: if it decides on none of them it is asked no more."""
 
-_FEWEST_TO_LEAK = 10
-_SURPRISING = 0.05
 
 INVALID = frozenset({Problem.UNKNOWN_ID, Problem.LEVEL, Problem.SPAN})
 """What makes scores wrong whatever the retriever does."""
 
 
 class Issue(NamedTuple):
-    """One problem: of a sample, or of the set where `sample` is empty."""
+    """One problem of a sample."""
 
     problem: Problem
     sample: str
@@ -73,7 +70,6 @@ class Audit:
     def __str__(self) -> str:
         lines = [f"{self.samples:,} questions, {self.documents:,} documents"]
         lines += [f"  {count:>6,}  {problem}" for problem, count in self.counts.items()]
-        lines += [f"  {issue.problem}: {issue.detail}" for issue in self.issues if not issue.sample]
         if not self.issues:
             lines.append("  no problem found")
         return "\n".join(lines)
@@ -113,17 +109,15 @@ def check(
     corpus = _Corpus(list(documents_of(documents)))
     earlier_questions = duplicates.Questions()
     issues: list[Issue] = []
-    runs: list[tuple[str, ...]] = []
     for number, sample in enumerate(parsed_samples, start=1):
         found = [*_of_sample(sample, corpus, earlier_questions)]
         if sources := corpus.sources_of(sample):
-            runs.append(content.longest_run(sample.user_input or "", sources))
-            if len(runs[-1]) >= content.REJECTED_RUN and not corpus.has_outside(runs[-1], sample):
-                found.append((Problem.COPIED, " ".join(runs[-1])))
+            run = content.longest_run(sample.user_input or "", sources)
+            if len(run) >= content.REJECTED_RUN and not corpus.has_outside(run, sample):
+                found.append((Problem.COPIED, " ".join(run)))
         issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in found]
     if judge is not None:
         issues += _judged(parsed_samples, corpus, judge, options)
-    issues += [Issue(problem, "", why) for problem, why in _leak(runs)]
     issues.sort(key=lambda issue: list(Problem).index(issue.problem))
     return Audit(len(parsed_samples), len(corpus.documents), tuple(issues))
 
@@ -244,7 +238,6 @@ def _judged(
     samples: Sequence[Sample], corpus: _Corpus, judge: ChatModel | Judge, options: ModelOptions
 ) -> Iterator[Issue]:
     """Yield what a model finds wrong with the questions, beside their references."""
-    check_options(options)
     models = models_of(judge)
     if not models:
         raise ParameterError("judge: expected a model, or a judge with one")
@@ -285,16 +278,3 @@ def _reading_of(
     draft = Draft(sample.user_input or "", "one_fact", sample.reference or "", tuple(backed))
     (checked,) = yield from Check([draft], passages).flow(model)
     return checked.rejection
-
-
-def _leak(runs: Sequence[Sequence[str]]) -> Found:
-    """Yield a problem where more questions copy words than people's do, by more than chance."""
-    count, long_runs = len(runs), sum(len(run) >= content.LONG_RUN for run in runs)
-    if count < _FEWEST_TO_LEAK:
-        return
-    if binomial_tail(long_runs, count, content.PEOPLES_SHARE) < _SURPRISING:
-        detail = (
-            f"{long_runs:,} of {count:,} copy six words or more in a row, of people's at most "
-            f"{content.PEOPLES_SHARE:.0%} do: lexical retrieval looks better than it is"
-        )
-        yield Problem.LEAK, detail

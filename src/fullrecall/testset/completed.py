@@ -25,7 +25,6 @@ from fullrecall.testset.completeness import (
     labels_needed,
     missing,
     strata_of,
-    with_textless,
 )
 from fullrecall.testset.pool import Pair, Pool
 from fullrecall.usage import Spent
@@ -55,7 +54,7 @@ PairLabels: TypeAlias = str | Path | Mapping[str, Any]
 
 
 class Estimate(NamedTuple):
-    """How complete the references are, among each retriever's first `depth`.
+    """How complete the references are, among the texts of each retriever's first `depth`.
 
     `complete` is of the references as they were, None where the labels do not carry a figure, and
     `refused` says why. `needed` is about how many labels make the interval 0.2 wide. `right` is
@@ -195,11 +194,12 @@ class CompletedSet:
     @cached_property
     def estimate(self) -> Estimate:
         """How complete the references are, or why that cannot be said."""
-        named = sum(self._named)
-        needed = labels_needed([len(members) for members in self._members], self._named[0])
+        named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
+        known = sum(bool(pair.context.text) for pair in named)
+        needed = labels_needed([len(members) for members in self._members], known)
         if refused := self._refusal:
             return Estimate(None, refused, needed)
-        share = completeness(named, self._missing)
+        share = completeness(known, missing(self._strata, self.error))
         if share.width > WIDTH:
             needed = max(needed, round(len(self._labeled) * (share.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
@@ -226,13 +226,6 @@ class CompletedSet:
         return [pair for pair in self._with_text if pair.item in self.labels]
 
     @cached_property
-    def _named(self) -> tuple[int, int]:
-        """How many pairs with a text the references name, and how many without."""
-        named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
-        with_text = sum(bool(pair.context.text) for pair in named)
-        return with_text, len(named) - with_text
-
-    @cached_property
     def _strata(self) -> list[Stratum]:
         strata = []
         for kind, members in zip(KINDS, self._members, strict=True):
@@ -257,13 +250,6 @@ class CompletedSet:
             return f"nobody labeled any of what the judge said {unlabeled[0]!r} of: use to_label"
         return ""
 
-    @property
-    def _missing(self) -> Figure:
-        """How many relevant pairs the references lack."""
-        total = missing(self._strata, self.error)
-        without = sum(not pair.is_open for pair in self.judged)
-        return with_textless(total, *self._named, without) if without else total
-
     def _lines(self) -> Iterator[str]:
         """Yield what the completion says, each figure with what it stands on."""
         counts = Counter(pair.kind if pair.is_open else "no text" for pair in self.judged)
@@ -286,9 +272,10 @@ class CompletedSet:
             yield f"  completeness: not known: {estimate.refused}; {advice}"
         else:
             share = estimate.complete
+            those = " with a text" if len(self._with_text) < len(self.judged) else ""
             yield (
                 f"  references {share.value:.0%} complete {_range(share)} among each retriever's "
-                f"first {self.depth}, by {len(self._labeled):,} labels"
+                f"first {self.depth}{those}, by {len(self._labeled):,} labels"
                 f"{f'; {advice}' if share.width > WIDTH else ''}"
             )
         if not self.labels:

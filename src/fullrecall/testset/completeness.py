@@ -16,11 +16,11 @@ import random
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from math import ceil, exp, floor, inf, lgamma, sqrt
+from math import ceil, exp, floor, lgamma, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.calibration.draw import allocation
-from fullrecall.results.special import beta_quantile, gamma_cdf, gamma_quantile
+from fullrecall.results.special import gamma_cdf, gamma_quantile
 
 Kind: TypeAlias = Literal["yes", "no", "no verdict"]
 """What the judge said of a pair."""
@@ -266,26 +266,6 @@ def _mid_p_quantile(fewer: _Gamma, more: _Gamma, chance: float) -> float:
         else:
             high = middle
     return high
-
-
-def with_textless(total: Figure, with_text: int, without: int, pairs: int) -> Figure:
-    """Return a total with what nobody could label, since it has no text.
-
-    It is taken to be to the rest as the references without a text (`without`) are to those with
-    one, with Jeffreys' interval for their share; `pairs` is how many there are at most.
-    """
-
-    def odds(share: float) -> float:
-        return share / (1 - share) if share < 1 else inf
-
-    low, high = (beta_quantile(without + 0.5, with_text + 0.5, q) for q in (_TAIL, 1 - _TAIL))
-    ratios = without / with_text if with_text else inf, odds(low), odds(high)
-    value, low, high = (
-        count + min(pairs, count * ratio) if count else 0.0
-        for count, ratio in zip(total, ratios, strict=True)
-    )
-    low, high = _whole(low, high)
-    return Figure(value, min(value, low), max(value, high))
 
 
 def completeness(named_count: float, missed: Figure) -> Figure:

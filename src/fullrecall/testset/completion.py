@@ -16,7 +16,7 @@ from fullrecall.run.drivers import retrieved
 from fullrecall.run.retrievers import RetrieverLike
 from fullrecall.sample import Sample
 from fullrecall.testset.completed import CompletedSet
-from fullrecall.testset.execution import ModelOptions, Plan, carried_out, check_options
+from fullrecall.testset.execution import ModelOptions, Plan, carried_out
 from fullrecall.testset.pool import Pair, Pool, Ranked
 
 
@@ -48,7 +48,6 @@ def complete(
         raise ParameterError(f"judge: expected a Judge, got {type(judge).__name__}")
     if not isinstance(retrievers, Mapping) or not retrievers:
         raise ParameterError('retrievers: expected a mapping, such as {"bm25": search}')
-    check_options(options)
     parsed = list(as_samples(samples))
     limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
     lists = [

@@ -39,7 +39,6 @@ class Problem(StrEnum):
     UNCHECKED = "no verdict"
     DUPLICATE = "duplicate question"
     SURPLUS = "more than wanted"
-    LEAK = "questions copy more than people's do"
 
 
 Found: TypeAlias = Iterator[tuple[Problem, str]]
@@ -114,9 +113,6 @@ def _normalized(number: str) -> str:
 
 REJECTED_RUN = 7
 """So many words in a row that stand in the source: 0 to 0.5 % of people's questions have them."""
-
-LONG_RUN, PEOPLES_SHARE = 6, 0.04
-"""Of people's questions, at most this share has a run of so many words."""
 
 # Measured with bench/testset_leak.py: the first three point at a text in so many
 # words; people write such questions in at most 0.7 % of cases.

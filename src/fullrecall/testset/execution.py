@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from fullrecall.errors import JudgeError, ParameterError, RunStopped
+from fullrecall.errors import JudgeError, RunStopped
 from fullrecall.evaluation.run import evaluate
 from fullrecall.judges.flow import run as run_flow
 from fullrecall.judges.judge import Flow
@@ -128,20 +128,10 @@ def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
         left["deadline"] = deadline - spent.seconds
     budget = options.get("budget")
     if isinstance(budget, Budget):
-        bounds: dict[str, Any] = {
-            name: getattr(budget, name) - (getattr(spent, name) or 0)
-            for name in ("calls", "tokens", "cost")
-            if getattr(budget, name) is not None
-        }
-        if any(bound <= 0 for bound in bounds.values()):
+        calls = None if budget.calls is None else budget.calls - spent.calls
+        tokens = None if budget.tokens is None else budget.tokens - spent.tokens
+        cost = None if budget.cost is None else budget.cost - (spent.cost or 0.0)
+        if any(bound is not None and bound <= 0 for bound in (calls, tokens, cost)):
             return None
-        left["budget"] = replace(budget, **bounds)
+        left["budget"] = replace(budget, calls=calls, tokens=tokens, cost=cost)
     return left
-
-
-def check_options(options: ModelOptions) -> None:
-    """Raise `ParameterError` for an option that `evaluate` does not have."""
-    unknown = options.keys() - ModelOptions.__annotations__.keys()
-    if unknown:
-        known_options = ", ".join(ModelOptions.__annotations__)
-        raise ParameterError(f"unknown option {min(unknown)!r}: choose one of {known_options}")

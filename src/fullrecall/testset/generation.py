@@ -20,14 +20,14 @@ from fullrecall.models.chat import ChatModel
 from fullrecall.parameters import check_k
 from fullrecall.read.documents import Documents, DocumentsLike, documents_of, is_page
 from fullrecall.sample import Sample
-from fullrecall.testset import instructions
+from fullrecall.testset import instructions, seeds
 from fullrecall.testset.content import Problem
 from fullrecall.testset.draft import KINDS, Draft, QuestionKind, Rejection
 from fullrecall.testset.duplicates import Questions
-from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out, check_options
+from fullrecall.testset.execution import ModelOptions, Outcome, Plan, carried_out
 from fullrecall.testset.following import anchor
 from fullrecall.testset.ranking import Ranking
-from fullrecall.testset.seeds import EXAMPLES, FEWEST_WORDS, Collection, Passage, Seed
+from fullrecall.testset.seeds import Passage, Seed
 from fullrecall.testset.verification import Check, inspected, items_in, reply, same_verdicts
 from fullrecall.testset.vocabulary import words
 from fullrecall.usage import Spent
@@ -168,7 +168,6 @@ def generate(
             raise ParameterError(f"{name}: expected a ChatModel, got {type(value).__name__}")
     if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
         raise ParameterError(f"queries: expected a list of questions, got {shown(queries)}")
-    check_options(options)
     shares, read = _shares(kinds), documents_of(documents)
     run = _Generation(read, model, checker, n, shares, queries, seed)
     testset, spent = carried_out(run.plan(on_plan), [model, checker], options)
@@ -213,10 +212,10 @@ class _Generation:
 
     def plan(self, on_plan: OnPlan | None) -> Plan[Any, TestSet]:
         """Ask for drafts until there are enough; then label what was accepted."""
-        self._collection = collection = Collection.of(self.documents, n=self.n, seed=self.seed)
-        if not collection.passages:
-            raise InputError(f"the documents hold no passage of {FEWEST_WORDS} words")
-        self._ranking = Ranking(passage.text for passage in collection.passages)
+        self._passages = seeds.sampled(self.documents, self.n, seed=self.seed)
+        if not self._passages:
+            raise InputError(f"the documents hold no passage of {seeds.FEWEST_WORDS} words")
+        self._ranking = Ranking(passage.text for passage in self._passages)
         if on_plan is not None:
             on_plan(self._forecast())
         stopped = yield from self._written()
@@ -236,12 +235,11 @@ class _Generation:
 
     def _forecast(self) -> str:
         """Return what the run sends if no reply is asked again: two calls for two questions."""
-        seeds = ceil(self.n / PER_SEED)
-        passages = self._collection.passages
-        mean = sum(len(passage.text) for passage in passages) / len(passages)
+        requests = ceil(self.n / PER_SEED)
+        mean = sum(len(passage.text) for passage in self._passages) / len(self._passages)
         question_tokens = 2 * (mean + instructions.LENGTH / 2)
-        tokens = seeds * round(question_tokens / _TOKEN) + self.n * _REPLY_TOKENS
-        return f"about {2 * seeds:,} calls and {tokens:,} tokens, if all drafts are accepted"
+        tokens = requests * round(question_tokens / _TOKEN) + self.n * _REPLY_TOKENS
+        return f"about {2 * requests:,} calls and {tokens:,} tokens, if all drafts are accepted"
 
     def _backed_ones(self) -> list[int]:
         """Return the numbers of the accepted drafts with claims."""
@@ -281,16 +279,18 @@ class _Generation:
         """Yield the seeds in the order in which they are used, each with the kinds asked for."""
         shares = {**self.shares}
         across = shares.pop("across_documents", 0.0)
-        pairs = self._collection.pairs(seed=self.seed)
-        singles = self._collection.singles(ceil(self.n / PER_SEED), seed=self.seed)
-        singles = self._collection.questioned(self.queries, self._ranking, singles, seed=self.seed)
+        pairs = seeds.pairs(self._passages, seed=self.seed)
+        singles = seeds.singles(self._passages, ceil(self.n / PER_SEED), seed=self.seed)
+        singles = seeds.questioned(
+            self._passages, self.queries, self._ranking, singles, seed=self.seed
+        )
         counts: Counter[QuestionKind] = Counter()
         turn = 0
         while True:
             is_pairs_turn = floor((turn + 1) * across) > floor(turn * across)
             turn += 1
             if is_pairs_turn and (pair := next(pairs, None)) is not None:
-                pair = pair._replace(examples=tuple(self.queries[:EXAMPLES]))
+                pair = pair._replace(examples=tuple(self.queries[: seeds.EXAMPLES]))
                 yield pair, ["across_documents"] * PER_SEED
                 continue
             single = next(singles, None) if shares else None
@@ -315,7 +315,7 @@ class _Generation:
         for draft in left:
             if draft.kind == "unanswerable":  # what answers it may stand in any passage
                 near = self._ranking.best(draft.question, _POOL)
-                passages |= dict.fromkeys(self._collection.passages[at] for at in near)
+                passages |= dict.fromkeys(self._passages[at] for at in near)
         if left:
             left = yield from Check(left, list(passages)).flow(self.checker)
         checked = iter(left)

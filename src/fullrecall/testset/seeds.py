@@ -10,7 +10,6 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 from math import ceil
 from typing import NamedTuple
@@ -125,91 +124,91 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         start = cut
 
 
-@dataclass(frozen=True)
-class Collection:
-    """A sample of a collection's passages."""
+def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[Passage]:
+    """Read all documents and return a sample of their passages, at least 20 for each of `n`.
 
-    passages: Sequence[Passage]
+    Every passage has the same chance, and memory holds no more than the sample. Of passages that
+    are nearly equal it has one.
+    """
+    draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
+    every = (passage for document in documents for passage in passages(document))
+    lots = ((draw.random(), number, passage) for number, passage in enumerate(every))
+    kept = nsmallest(max(_CANDIDATES, _PER_SEED * n), lots)
+    chosen = [passage for _, _, passage in sorted(kept, key=lambda lot: lot[1])]
+    again = {
+        number
+        for group in duplicates.groups([passage.text for passage in chosen])
+        for number in group[1:]
+    }
+    return [passage for number, passage in enumerate(chosen) if number not in again]
 
-    @classmethod
-    def of(cls, documents: Iterable[Document], *, n: int, seed: int) -> Collection:
-        """Read all documents and keep a sample of their passages, at least 20 for each of `n`.
 
-        Every passage has the same chance, and memory holds no more than the sample.
-        """
-        draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
-        every = (passage for document in documents for passage in passages(document))
-        lots = ((draw.random(), number, passage) for number, passage in enumerate(every))
-        kept = nsmallest(max(_CANDIDATES, _PER_SEED * n), lots)
-        chosen = [passage for _, _, passage in sorted(kept, key=lambda lot: lot[1])]
-        again = {
-            number
-            for group in duplicates.groups([passage.text for passage in chosen])
-            for number in group[1:]
-        }
-        return cls([passage for number, passage in enumerate(chosen) if number not in again])
+def singles(passages: Sequence[Passage], n: int, *, seed: int) -> Iterator[Seed]:
+    """Yield passages in a random order.
 
-    def singles(self, n: int, *, seed: int) -> Iterator[Seed]:
-        """Yield the passages in a random order.
+    At most a tenth of the first `n` are of one document, where there are others.
+    """
+    draw = random.Random(f"{seed}:seeds")  # noqa: S311 - the same
+    sources = len({passage.source for passage in passages})
+    most = max(ceil(_LARGEST_SHARE * n), ceil(n / max(1, sources)))
+    passages_taken: Counter[str] = Counter()
+    later: list[Seed] = []
+    for passage in draw.sample(passages, len(passages)):
+        passages_taken[passage.source] += 1
+        if passages_taken[passage.source] <= most:
+            yield Seed((passage,))
+        else:
+            later.append(Seed((passage,)))
+    yield from later
 
-        At most a tenth of the first `n` are of one document, where there are others.
-        """
-        draw = random.Random(f"{seed}:seeds")  # noqa: S311 - the same
-        sources = len({passage.source for passage in self.passages})
-        most = max(ceil(_LARGEST_SHARE * n), ceil(n / max(1, sources)))
-        passages_taken: Counter[str] = Counter()
-        later: list[Seed] = []
-        for passage in draw.sample(self.passages, len(self.passages)):
-            passages_taken[passage.source] += 1
-            if passages_taken[passage.source] <= most:
-                yield Seed((passage,))
-            else:
-                later.append(Seed((passage,)))
-        yield from later
 
-    def questioned(
-        self, queries: Sequence[str], ranking: Ranking, rest: Iterator[Seed], *, seed: int
-    ) -> Iterator[Seed]:
-        """Yield the passages that users' queries find, each once, then the `rest`.
+def questioned(
+    passages: Sequence[Passage],
+    queries: Sequence[str],
+    ranking: Ranking,
+    rest: Iterator[Seed],
+    *,
+    seed: int,
+) -> Iterator[Seed]:
+    """Yield the passages that users' queries find, each once, then the `rest`.
 
-        Queries come in a random order, so that what many ask about comes early. Each passage has
-        the query that found it and nine others, for their style.
-        """
-        draw = random.Random(f"{seed}:queries")  # noqa: S311 - the same
-        order = draw.sample(list(queries), len(queries))
-        met: set[Passage] = set()
-        for query in order:
-            best = next(iter(ranking.best(query, 1)), None)
-            if best is not None and (passage := self.passages[best]) not in met:
-                met.add(passage)
-                examples = dict.fromkeys((query, *order[:EXAMPLES]))
-                yield Seed((passage,), examples=tuple(examples)[:EXAMPLES])
-        for candidate in rest:
-            if candidate.passages[0] not in met:
-                yield candidate._replace(examples=tuple(order[:EXAMPLES]))
+    Queries come in a random order, so that what many ask about comes early. Each passage has the
+    query that found it and nine others, for their style.
+    """
+    draw = random.Random(f"{seed}:queries")  # noqa: S311 - the same
+    order = draw.sample(list(queries), len(queries))
+    met: set[Passage] = set()
+    for query in order:
+        best = next(iter(ranking.best(query, 1)), None)
+        if best is not None and (passage := passages[best]) not in met:
+            met.add(passage)
+            examples = dict.fromkeys((query, *order[:EXAMPLES]))
+            yield Seed((passage,), examples=tuple(examples)[:EXAMPLES])
+    for candidate in rest:
+        if candidate.passages[0] not in met:
+            yield candidate._replace(examples=tuple(order[:EXAMPLES]))
 
-    def pairs(self, *, seed: int) -> Iterator[Seed]:
-        """Yield pairs of passages of two documents that share a name, each passage once.
 
-        Names are words with a capital that begin no sentence, in two to eight passages; what a
-        script without capitals names is not found.
-        """
-        draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
-        having: defaultdict[str, list[int]] = defaultdict(list)
-        for number, passage in enumerate(self.passages):
-            for name in dict.fromkeys(_names(passage.text)):
-                having[name].append(number)
-        shared = [name for name, numbers in having.items() if len(numbers) in _RARE]
-        draw.shuffle(shared)
-        used: set[int] = set()
-        for name in shared:
-            free = [number for number in having[name] if number not in used]
-            second = next(
-                (n for n in free if self.passages[n].source != self.passages[free[0]].source), None
-            )
-            if second is not None:
-                used |= {free[0], second}
-                yield Seed((self.passages[free[0]], self.passages[second]), term=name)
+def pairs(passages: Sequence[Passage], *, seed: int) -> Iterator[Seed]:
+    """Yield pairs of passages of two documents that share a name, each passage once.
+
+    Names are words with a capital that begin no sentence, in two to eight passages; what a script
+    without capitals names is not found.
+    """
+    draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
+    having: defaultdict[str, list[Passage]] = defaultdict(list)
+    for passage in passages:
+        for name in dict.fromkeys(_names(passage.text)):
+            having[name].append(passage)
+    shared = [name for name, holders in having.items() if len(holders) in _RARE]
+    draw.shuffle(shared)
+    used: set[Passage] = set()
+    for name in shared:
+        free = [passage for passage in having[name] if passage not in used]
+        second = next((other for other in free if other.source != free[0].source), None)
+        if second is not None:
+            used |= {free[0], second}
+            yield Seed((free[0], second), term=name)
 
 
 def _names(text: str) -> Iterator[str]:
