@@ -1,6 +1,6 @@
 """Gains that `diagnose` predicts beside those that it measures, for known defects.
 
-Each retriever has one defect: a wrong suffix, a filter that drops a tenant, a stale index.
+Each retriever has one defect: a wrong suffix, repeated documents, a stale index.
 `diagnose` predicts what mending it brings; then all questions are put to a retriever without the
 defect.
 BM25 in LangChain and word vectors in LlamaIndex answer over a part of the demo's collection; with

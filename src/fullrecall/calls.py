@@ -85,11 +85,6 @@ def failures(calls: Iterable[Call]) -> list[Call]:
     return [call for call in failed_calls(calls) if not call.recovered]
 
 
-def all_calls(calls: Iterable[Call]) -> list[Call]:
-    """Return calls and all below them."""
-    return [each for call in calls for each in call.walk()]
-
-
 def failed_calls(calls: Iterable[Call]) -> list[Call]:
     """Return the failed calls that stand below no other failed one."""
     failed = []

@@ -16,7 +16,6 @@ from fullrecall.calls import (
     Call,
     KnownContexts,
     Stage,
-    all_calls,
     as_call,
     call_of,
     failed_calls,
@@ -153,7 +152,8 @@ class Retrieval:
             return self.in_prompt
         if self.retrieved is None:
             return None
-        sources = [call for call in all_calls(self.calls) if call.contexts and not call.children]
+        every_call = (call for root in self.calls for call in root.walk())
+        sources = [call for call in every_call if call.contexts and not call.children]
         best: dict[Hashable, int] = {}
         for call in sources:
             for rank, context in enumerate(call.contexts or (), start=1):

@@ -47,12 +47,6 @@ class Diagnosis(Shown):
         order = list(Cause)
         return dict(sorted(counts.items(), key=lambda item: (-item[1], order.index(item[0]))))
 
-    def shares(self, score: str | None = None) -> dict[Cause, float]:
-        """Return the share of the misses that each cause has, in [0, 1]; they add up to 1."""
-        counts = self.counts(score)
-        total = sum(counts.values())
-        return {cause: count / total for cause, count in counts.items()}
-
     @property
     def fixes(self) -> Mapping[Cause, str]:
         """What each cause that occurs suggests to do, the most frequent first."""
