@@ -68,9 +68,8 @@ def checked(
     void = void or _quotes_too_much(answers_of)
     for number, answers in answers_of.items():
         for answer in answers:
-            void = (
-                void or _misfit(letters_of, number, answer.get(BEGINS)) or _counts_from_zero(answer)
-            )
+            void = void or _misfit(letters_of, number, answer.get(BEGINS))
+            void = void or _counts_from_zero(answer)
     if void:
         return {number: Verdict(None, problem=void) for number in targets}
     verdicts = {}

@@ -214,18 +214,7 @@ class _Reader:
             end, high = end + 1, value + width - 1
         elif ending and ending not in _MONEY_SCALES and _unit(ending) is None:
             return None, end + 1  # 3D, 4x4
-        elif century := self._century_left_out(at):
-            value = high = value + century
-            sort = "year"
         return self._measured(at, end, value, high, sort, in_digits=True)
-
-    def _century_left_out(self, at: int) -> float:
-        """Return the century that two digits leave out: 2000 of the 19 in "2018-19"; else 0."""
-        first, dash, last = self._get(at - 2), self._get(at - 1), self._tokens[at]
-        year = _value(first.text) if first.kind == "digits" else None
-        if year is None or year not in _YEARS or dash.kind != "dash" or len(last.text) != 2:  # noqa: PLR2004
-            return 0.0
-        return year - year % _CENTURY if last.start - first.end == 1 else 0.0
 
     def _in_words(self, at: int) -> tuple[Number | None, int]:
         token = self._tokens[at]
