@@ -17,7 +17,6 @@ class Entry(NamedTuple):
 
     source: str | Mapping[str, Entry]
     summary: str
-    examples: str = ""
 
 
 _JUDGE: Mapping[str, Entry] = {
@@ -43,26 +42,8 @@ COMMANDS: Mapping[str, Entry] = {
     "diagnose": Entry("diagnosis:diagnose", "Show why targets were missed, and what to change."),
     "page": Entry("page:page", "Write a web page of saved reports."),
     "doctor": Entry("doctor:doctor", "Check the installation: versions, extras, what works."),
-    "judge": Entry(
-        _JUDGE,
-        "Measure a judge of claims.",
-        """\
-From a judged report to a corrected mean:
-  fullrecall judge label report.jsonl -n 100 --output labels.csv
-  fullrecall judge calibrate report.jsonl labels.csv
-""",
-    ),
-    "testset": Entry(
-        _TESTSET,
-        "Make test sets from documents, check, complete, and review them.",
-        """\
-From documents to a gate:
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
-  fullrecall testset review set.jsonl --documents docs/ -o review.html
-  fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
-  fullrecall testset check reviewed.jsonl docs/
-""",
-    ),
+    "judge": Entry(_JUDGE, "Measure a judge of claims."),
+    "testset": Entry(_TESTSET, "Make test sets from documents, check, complete, and review them."),
 }
 
 
@@ -98,7 +79,7 @@ def _command(name: str, entry: Entry) -> Any:
     return TyperGroup(
         name=name,
         commands={below: _command(below, subcommand) for below, subcommand in entry.source.items()},
-        help=laid_out(f"{entry.summary}\n\n{entry.examples}"),
+        help=entry.summary,
         no_args_is_help=True,
         rich_markup_mode=None,
     )
@@ -133,8 +114,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it so
-    if asked:
+def _version(is_requested: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if is_requested:
         from fullrecall import __version__
 
         typer.echo(f"fullrecall {__version__}")

@@ -172,8 +172,8 @@ def evaluate(
         "id_key": None if to_ask is None else id_key,
         **settings,  # type: ignore[typeddict-item]
     }
-    every = chain([first], samples)
-    report, stopped = scored(every, scorers, options, output=output, sign=sign)
+    all_samples = chain([first], samples)
+    report, stopped = scored(all_samples, scorers, options, output=output, sign=sign)
     totals = report.summary(*measures)
     if as_json:
         _write(report, totals)
@@ -194,8 +194,8 @@ def _show(totals: Summary, notes: Sequence[str] | None, misses: Iterator[Rendera
     sheet = summary_sheet(totals)
     show(terminal.Grid(sheet))
     if notes is not None:
-        every, listed = [*map(as_options, sheet.notes), *notes], list(misses)
-        show("", *every, *(["", *listed] if every and listed else listed))
+        sentences, listed = [*map(as_options, sheet.notes), *notes], list(misses)
+        show("", *sentences, *(["", *listed] if sentences and listed else listed))
 
 
 def _write(report: Report, totals: Summary) -> None:

@@ -92,8 +92,11 @@ def _sheet(examination: Examination) -> Sheet:
         name = f"{kind} (has a rule)" if ruled else kind
         by_kind.setdefault((supported, name), []).append(judgment)
     sections = [
-        Section(title, [_line(name, of) for (true, name), of in by_kind.items() if true is which])
-        for title, which in (("true", True), ("false", False))
+        Section(
+            "true" if is_true else "false",
+            [_line(name, judged) for (true, name), judged in by_kind.items() if true is is_true],
+        )
+        for is_true in (True, False)
     ]
     return Sheet(["claims", "supported", "unscored"], sections, list(_notes(examination)))
 
@@ -114,11 +117,14 @@ def _notes(examination: Examination) -> Iterator[str]:
             f"balanced accuracy {examination.balanced_accuracy:.3f} "
             f"({len(examination.labeled):,} labeled claims)"
         )
-    for ruled, which in ((False, "without a rule of its own"), (True, "that it has a rule for")):
+    for ruled, whose in (
+        (False, "without a rule of its own"),
+        (True, "that it has a rule for"),
+    ):
         credit = examination.false_credit(ruled=ruled)
         if credit is not None:
             mean, kinds = credit
-            yield f"false claims supported: {mean:.3f}, mean of {counted(kinds, 'kind')} {which}"
+            yield f"false claims supported: {mean:.3f}, mean of {counted(kinds, 'kind')} {whose}"
     usage = examination.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
     cost = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}"

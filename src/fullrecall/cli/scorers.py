@@ -61,14 +61,14 @@ def scorers_of(
     `InputError` where `first` allows none.
     """
     asking = {
-        scorer: {name: value for name, value in of.items() if value not in (None, False)}
-        for scorer, of in options.items()
+        scorer: {name: value for name, value in own.items() if value not in (None, False)}
+        for scorer, own in options.items()
     }
-    asked = [scorer for scorer, of in asking.items() if of]
-    chosen = list(dict.fromkeys(names)) or asked or possible(first)[:1]
+    implied = [scorer for scorer, own in asking.items() if own]
+    chosen = list(dict.fromkeys(names)) or implied or possible(first)[:1]
     if not chosen:
         raise InputError(_none_allowed(first))
-    for scorer in asked:
+    for scorer in implied:
         if scorer not in chosen:
             flag = flags_of(next(iter(asking[scorer])))[0]
             raise wrong(flag, f"needs the scorer {scorer}, got {', '.join(chosen)}")

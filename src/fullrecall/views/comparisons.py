@@ -113,9 +113,9 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     """Return one sentence for all that a comparison stands on, and for what it leaves out."""
     how = "their IDs" if comparison.paired_by == "id" else "their position: they have no IDs"
     notes = [f"{counted(len(comparison.pairing.before), 'sample')}, paired by {how}"]
-    for report, which in ((comparison.before, "before"), (comparison.after, "after")):
+    for report, side in ((comparison.before, "before"), (comparison.after, "after")):
         if report.stopped is not None:
-            has = f"the report {which} has {counted(len(report), 'sample')}"
+            has = f"the report {side} has {counted(len(report), 'sample')}"
             notes.append(partial(has, report.stopped))
     before, after = comparison.tokenizers
     if set(before) != set(after) or len(before) > 1:
@@ -126,10 +126,10 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         )
     for score in comparison:
         notes += _score_notes(score)
-    for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):
+    for labels, side in ((comparison.only_before, "before"), (comparison.only_after, "after")):
         if labels:
             first = first_of(labels, _NAMED, 40)
-            notes.append(f"{len(labels):,} only in the report {which}: {first}")
+            notes.append(f"{len(labels):,} only in the report {side}: {first}")
     if comparison.unmatched:
         notes.append(f"scored in one report only: {', '.join(comparison.unmatched)}")
     return notes
@@ -212,7 +212,7 @@ def runs_sheet(runs: Comparisons) -> Sheet:
             for sentence in comparison.drift
         ),
     ]
-    lines = [Line(one_line(name, 60), of) for name, of in cells.items()]
+    lines = [Line(one_line(name, 60), shown_of) for name, shown_of in cells.items()]
     heads.append("a question costs")
     return Sheet(heads, [Section("mean", lines)], notes, lead=lead)
 

@@ -76,12 +76,14 @@ def curves(
 def _draw(ax: Axes, score: ScoreSummary, cuts: Sequence[Measure], name: str) -> None:
     """Draw the means of a score as a line, and their intervals as a band."""
     color, marker, dash = _STYLES[len(ax.lines) % len(_STYLES)]
-    every = score.scored + score.undefined + score.unscored
+    sample_count = score.scored + score.undefined + score.unscored
     looks: dict[str, Any] = {"color": color, "marker": marker, "linestyle": dash}
-    of = [(float(cut.amount or 0), score[cut]) for cut in cuts if score[cut].mean is not None]
-    ks, means = [k for k, _ in of], [each.mean for _, each in of]
-    ax.plot(ks, means, label=f"{name} ({score.scored:,} of {every:,} scored)", **looks)  # type: ignore[arg-type]  # has no None
-    bands = [(k, *each.interval[:2]) for k, each in of if each.interval is not None]
+    estimates = [
+        (float(cut.amount or 0), score[cut]) for cut in cuts if score[cut].mean is not None
+    ]
+    ks, means = [k for k, _ in estimates], [each.mean for _, each in estimates]
+    ax.plot(ks, means, label=f"{name} ({score.scored:,} of {sample_count:,} scored)", **looks)  # type: ignore[arg-type]  # has no None
+    bands = [(k, *each.interval[:2]) for k, each in estimates if each.interval is not None]
     at, low, high = zip(*sorted(bands), strict=True)
     ax.fill_between(at, low, high, color=color, alpha=0.15, lw=0)
 

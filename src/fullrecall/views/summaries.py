@@ -67,21 +67,23 @@ def coverage(scores: Sequence[ScoreSummary]) -> Section:
         rows["in groups"] = [score.main.groups for score in scores]
     rows["undefined"] = [score.undefined for score in scores]
     rows["unscored"] = [score.unscored for score in scores]
-    return Section("samples", [Line(name, [f"{n:,}" for n in of]) for name, of in rows.items()])
+    return Section(
+        "samples", [Line(name, [f"{n:,}" for n in counts]) for name, counts in rows.items()]
+    )
 
 
 def notes(summary: Summary) -> Iterator[str]:
     """Yield one sentence for each reason why a mean says less than it seems to."""
-    every = counted(summary.samples, "sample")
+    sample_count = counted(summary.samples, "sample")
     yield from (_leaks(summary, measure) for measure in summary.leaked)
     yield from _returned(summary)
     if summary.stopped is not None:
-        yield partial(every, summary.stopped)
+        yield partial(sample_count, summary.stopped)
     if summary.united:
-        in_calls = f"united calls in {summary.united:,} of {every}"
+        in_calls = f"united calls in {summary.united:,} of {sample_count}"
         yield f"{in_calls}: a context's rank is that in its own call"
     if summary.failed_calls:
-        yield f"failed calls in {summary.failed_calls:,} of {every}"
+        yield f"failed calls in {summary.failed_calls:,} of {sample_count}"
     if summary.funnel is not None:
         references = counted(summary.funnel.references, "reference")
         samples = counted(summary.funnel.samples, "sample")
@@ -173,14 +175,14 @@ def _over_calls(score: ScoreSummary) -> str:
         sentence += f"; after all {curve.most:,} calls {shown(curve.total)}"
     if curve.last_gain is not None and curve.last_gain < curve.most:
         tokens = "" if curve.tokens is None else f", {curve.tokens:.0%} of the tokens"
-        what = curve.measure.text.replace("_", " ")
-        sentence += f"; stop after call {curve.last_gain}: the same {what}{tokens}"
+        measure_name = curve.measure.text.replace("_", " ")
+        sentence += f"; stop after call {curve.last_gain}: the same {measure_name}{tokens}"
     return sentence
 
 
-def partial(what: str, stopped: str) -> str:
+def partial(samples: str, stopped: str) -> str:
     """Return the sentence that says that a report has not all of its samples."""
-    return f"{what}, not all: {one_line(stopped, 300)}"
+    return f"{samples}, not all: {one_line(stopped, 300)}"
 
 
 def slices_sheet(slices: Slices) -> Sheet:

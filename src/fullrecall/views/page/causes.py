@@ -56,8 +56,8 @@ class Causes:
         self.labels = frozenset().union(*labels.values())
         """The names of the scores that were diagnosed, as the diagnosis has them."""
         names = {
-            nth: next(iter(of)) if len(of) == 1 else columns[nth].method.name
-            for nth, of in sorted(labels.items())
+            nth: next(iter(used)) if len(used) == 1 else columns[nth].method.name
+            for nth, used in sorted(labels.items())
         }
         fixes = {} if diagnosis is None else {str(c): fix for c, fix in diagnosis.fixes.items()}
         self.lines = _lines(counts, columns, names, fixes)

@@ -77,12 +77,12 @@ class Subject:
 
         The headline where nothing was, or it is not offered; the first without that either.
         """
-        labels, every = set(diagnosed), range(len(self.choices))
-        for nth in every:
+        labels, numbers = set(diagnosed), range(len(self.choices))
+        for nth in numbers:
             if labels and labels <= set(self.labels(nth)):
                 return nth
         headlines = tuple(column.method.headline for column in self.columns)
-        return next((nth for nth in every if self.choices[nth].measures == headlines), 0)
+        return next((nth for nth in numbers if self.choices[nth].measures == headlines), 0)
 
     @property
     def families(self) -> dict[Family, list[int]]:

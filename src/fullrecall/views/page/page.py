@@ -81,8 +81,8 @@ def _page(
     first = subject.first_shown(causes.labels)
     samples = [(rows, readings_of(subject, rows)) for rows in subject.rows]
     readings, last = [of_sample for _, of_sample in samples], len(subject.reports) - 1
-    every = range(len(subject.choices))
-    turns = [turns_of(readings, choice, last) for choice in every]
+    numbered = range(len(subject.choices))
+    turns = [turns_of(readings, choice, last) for choice in numbered]
     groupings, looked_at = groupings_of(subject, samples, first)
     data, leaks = Samples(causes, groupings, last), leak_verdicts(subject)
     index = {
@@ -92,7 +92,7 @@ def _page(
         "samples": [data.add(rows, of_sample) for rows, of_sample in samples],
     }
     numbers = range(len(subject.columns))
-    misses = [[misses_of(readings, nth, choice) for choice in every] for nth in numbers]
+    misses = [[misses_of(readings, nth, choice) for choice in numbered] for nth in numbers]
     return rendered(
         [("index", index), *data.blocks()],
         title=title,

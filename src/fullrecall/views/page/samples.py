@@ -69,7 +69,9 @@ class Samples:
         self._details.append(details)
         question = sample.user_input or ""
         brief = question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…"
-        slices = [(nth, n) for nth, of in enumerate(self._groupings) for n in of.numbers(sample)]
+        slices = [
+            (nth, n) for nth, field in enumerate(self._groupings) for n in field.numbers(sample)
+        ]
         gaps = [reading.gap and reading.gap.replace("_", " ") for reading in readings]
         return _known(
             l=row.label,
@@ -171,7 +173,7 @@ class Samples:
         if steps == [[rank, 1.0] for rank in finding.ranks[:1]]:
             steps = []  # as the script takes it where nothing else is said
         contexts = sample.retrieved_contexts or ()
-        evidence = [self._evidence(item, contexts) for item in finding.evidence]
+        evidence = [self._evidence(each, contexts) for each in finding.evidence]
         return _known(
             t=self._text(target.label),
             s=steps or None,
@@ -183,14 +185,14 @@ class Samples:
             e=evidence or None,
         )
 
-    def _evidence(self, item: Evidence, contexts: Sequence[Context]) -> dict[str, Any]:
-        text = contexts[item.rank - 1].text if 0 < item.rank <= len(contexts) else None
+    def _evidence(self, evidence: Evidence, contexts: Sequence[Context]) -> dict[str, Any]:
+        text = contexts[evidence.rank - 1].text if 0 < evidence.rank <= len(contexts) else None
         return _known(
-            r=item.rank,
-            p=_range(text, item.start, item.end),
-            s=_rounded(item.similarity),
-            q=self._text(item.quote),
-            v=item.verified,
+            r=evidence.rank,
+            p=_range(text, evidence.start, evidence.end),
+            s=_rounded(evidence.similarity),
+            q=self._text(evidence.quote),
+            v=evidence.verified,
         )
 
     def _miss(self, miss: Diagnosed) -> dict[str, Any]:

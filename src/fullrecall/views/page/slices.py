@@ -71,7 +71,7 @@ def groupings_of(subject: Subject, samples: Samples, choice: int) -> tuple[list[
     groupings = []
     for nth, (field, kinds) in enumerate(parts.items()):
         slices = [[slice_of(*kind, column) for column in values.T] for kind in kinds.items()]
-        slices.sort(key=lambda of: (of[0].mean is None, of[0].mean or 0.0, of[0].value))
+        slices.sort(key=lambda each: (each[0].mean is None, each[0].mean or 0.0, each[0].value))
         shown_values = [of_value[0].value for of_value in slices[:MOST_VALUES]]
         groupings.append(Grouping(field, shown_values, _sheet(subject, choice, nth, field, slices)))
     return groupings, looked_at
@@ -107,7 +107,7 @@ def _codes(subject: Subject, samples: Samples) -> Integers | None:
     if subject.comparison is None:
         return subject.last.table.group_codes
     groups = [[row.sample.group for row in rows if row is not None] for rows, _ in samples]
-    return codes_of([next((each for each in of if each is not None), None) for of in groups])
+    return codes_of([next((group for group in own if group is not None), None) for own in groups])
 
 
 def _sheet(subject: Subject, choice: int, nth: int, field: str, slices: list[list[Slice]]) -> Sheet:
