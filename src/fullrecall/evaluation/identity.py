@@ -61,7 +61,9 @@ def _settings(value: Any) -> Iterable[object]:
         return value.__code__, value.__defaults__, named, closed
     kind = value if isinstance(value, type) else type(value)
     methods = [getattr(kind, name, None) for name in ("retrieve", "aretrieve", "__call__")]
-    plain = (*_PLAIN, tuple, FunctionType)
+    setting_types = (*_PLAIN, tuple, FunctionType)
     attributes = () if kind is value else getattr(value, "__dict__", {}).items()
-    settings = sorted((name, setting) for name, setting in attributes if isinstance(setting, plain))
+    settings = sorted(
+        (name, setting) for name, setting in attributes if isinstance(setting, setting_types)
+    )
     return [m.__code__ for m in methods if isinstance(m, FunctionType)] + settings

@@ -201,8 +201,8 @@ class JudgedScorer(FindingScorer):
             [(part, contexts.evidence(part, target, aim)) for part in (vote, *vote.others)]
             for vote in verdict.votes or (verdict,)
         ]
-        every = [item for vote in cited for _, items in vote for item in items]
-        verified = {item.rank for item in every if item.verified}
+        cited_evidence = [piece for vote in cited for _, pieces in vote for piece in pieces]
+        verified = {piece.rank for piece in cited_evidence if piece.verified}
         votes = [
             [
                 (
@@ -218,7 +218,7 @@ class JudgedScorer(FindingScorer):
             part.found_at == part.proven_at for vote in votes for _, part in vote
         )
         steps = proven if rests_on_quotes else _steps(votes, strict=False)
-        evidence = sorted(dict.fromkeys(every), key=lambda item: item.rank)
+        evidence = sorted(dict.fromkeys(cited_evidence), key=lambda piece: piece.rank)
         reached = steps[-1].credit if steps else 0.0
         ranks = {rank for vote in votes for _, part in vote for rank in part.ranks} if steps else ()
         return Finding(
@@ -252,13 +252,15 @@ class JudgedScorer(FindingScorer):
         """
         if not cited or not self._credit(part):
             return _Part()
-        every = {item.rank for item in cited}
-        counted = tuple(sorted(every & verified if self.require_evidence else every))
-        if len(every) > 1 and not part.together:
-            alone = every & verified & enough
+        cited_ranks = {piece.rank for piece in cited}
+        counted = tuple(sorted(cited_ranks & verified if self.require_evidence else cited_ranks))
+        if len(cited_ranks) > 1 and not part.together:
+            alone = cited_ranks & verified & enough
             if alone:
                 return _Part(min(alone), min(alone), counted)
-        return _Part(max(every), max(every) if every <= verified else None, counted)
+        return _Part(
+            max(cited_ranks), max(cited_ranks) if cited_ranks <= verified else None, counted
+        )
 
 
 _UNVERIFIED = "the judge's quote is not evidence, or is not in a context that it cites"

@@ -51,8 +51,8 @@ class SpanRecall(DeterministicScorer):
         require_retrieval(sample)
         passages = (map(Passage.of, group) for group in reference_groups(sample))
         # A range without characters is nothing to cover, and a group given twice is one.
-        some = (tuple(p for p in group if not p.is_empty) for group in passages)
-        groups = [group for group in dict.fromkeys(some) if group]
+        with_characters = (tuple(p for p in group if not p.is_empty) for group in passages)
+        groups = [group for group in dict.fromkeys(with_characters) if group]
         retrieved = _retrieved(sample)
         single = merged([group[0] for group in groups if len(group) == 1], self.min_run)
         targets = [*((passage,) for passage in single), *(g for g in groups if len(g) > 1)]

@@ -456,9 +456,12 @@ def _joined_weights(parts: Sequence[FoundColumns], name: str) -> Floats | None:
     weights = [getattr(part, name) for part in parts]
     if all(weight is None for weight in weights):
         return None
-    ones = (np.ones(len(part.first.values)) for part in parts)
-    pairs = zip(weights, ones, strict=True)
-    return np.concatenate([one if own is None else own for own, one in pairs])
+    return np.concatenate(
+        [
+            np.ones(len(part.first.values)) if weight is None else weight
+            for part, weight in zip(parts, weights, strict=True)
+        ]
+    )
 
 
 def _no_lists(rows: int) -> Lists:
