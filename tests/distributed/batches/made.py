@@ -22,7 +22,7 @@ from fullrecall import (
     scorers,
 )
 from fullrecall.judges import LexicalJudge, Panel
-from fullrecall.models import ChatRequest, Message
+from fullrecall.models import ChatRequest, Failure, Message
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.testing import ContainmentJudge
 
@@ -124,8 +124,8 @@ def chat_model() -> OpenAIChatModel:
     model = OpenAIChatModel(
         "m", base_url="http://127.0.0.1:9/v1", temperature=1.0, options={"seed": 1}
     )
-    with pytest.raises(ConnectionError):
-        model.complete(ChatRequest((Message("user", "Are you there?"),)))
+    reply = model.complete(ChatRequest((Message("user", "Are you there?"),)))
+    assert reply.failure is Failure.CONNECTION
     return model
 
 
