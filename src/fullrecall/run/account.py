@@ -18,7 +18,6 @@ from math import ceil
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from fullrecall.counts import counted
-from fullrecall.errors import StoreError
 from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.judge import Ask
 from fullrecall.models.chat import Completion
@@ -94,6 +93,7 @@ class Account(Spending):
         self._why: str | None = None
         self._hold_names: set[str] = set()
         self._renewing: asyncio.Task[None] | None = None
+        self._undoing: set[asyncio.Task[None]] = set()
         self._is_bounded = budget.has_bounds
         self._turns = asyncio.Semaphore(_ASKING)
 
@@ -139,10 +139,11 @@ class Account(Spending):
             await self._amend(partial(_settled, name=name, amounts=amounts, largest=largest))
         self._wake()
 
-    def close(self) -> None:
-        """Renew nothing more."""
+    async def close(self) -> None:
+        """Take back what was given up, and renew nothing more."""
         if self._renewing is not None:
             self._renewing.cancel()
+        await asyncio.gather(*self._undoing, return_exceptions=True)
 
     async def _turn(self, ask: Ask) -> str:
         budget = self.budget
@@ -182,21 +183,24 @@ class Account(Spending):
         """Change the account; `undo` where whoever waits for it is cancelled meanwhile."""
         if self._ledger is None:
             return change(self._state, time.monotonic())
-        spending = self._ledger.spend(self.budget.owner, change)
+        spending = asyncio.wrap_future(self._ledger.spend(self.budget.owner, change))
         try:
-            outcome = await asyncio.shield(asyncio.wrap_future(spending))
+            outcome = await asyncio.shield(spending)
         except asyncio.CancelledError:
-            spending.add_done_callback(partial(self._undo, undo))
+            undoing = asyncio.create_task(self._undo(spending, undo))
+            self._undoing.add(undoing)
+            undoing.add_done_callback(self._undoing.discard)
             raise
         if isinstance(outcome, AccountLostError):
             raise NotAsked(str(outcome))
         return outcome
 
-    def _undo(self, undo: Callable[[_State, float], Any], _: object) -> None:
-        """Undo a change; where the ledger is closed meanwhile, it stays, and less is spent."""
+    async def _undo(
+        self, spending: asyncio.Future[Any], undo: Callable[[_State, float], Any]
+    ) -> None:
+        await asyncio.wait([spending])
         if self._ledger is not None:
-            with suppress(StoreError, RuntimeError):
-                self._ledger.spend(self.budget.owner, undo)
+            await asyncio.wrap_future(self._ledger.spend(self.budget.owner, undo))
 
     async def _renew(self) -> None:
         while True:
