@@ -11,8 +11,6 @@ from fullrecall.report.signature import is_report
 
 REPORTS = (".jsonl", ".parquet")
 
-_HEAD = 1024
-
 
 def check_output(
     path: Path,
@@ -50,7 +48,7 @@ def _is_ours(path: Path) -> bool:
     if path.is_dir():
         return is_report(path)
     with path.open("rb") as file:
-        head = file.read(_HEAD)
+        head = file.read(1024)
     return not head or b"fullrecall" in head
 
 

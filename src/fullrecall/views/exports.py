@@ -96,10 +96,8 @@ def _cleaned(name: str) -> str:
 Columns: TypeAlias = dict[str, Cells]
 """Names of columns, in order, with what they hold."""
 
-Rows: TypeAlias = Iterator[list[Any]]
 
-
-def scores_of(report: Report, measures: Sequence[Measure]) -> tuple[Columns, Rows]:
+def scores_of(report: Report, measures: Sequence[Measure]) -> tuple[Columns, Iterator[list[Any]]]:
     """Return one row per sample; see `Report.to_frame`."""
     read = measures_of(report.methods, measures)
     columns: Columns = dict.fromkeys(("sample", "user_input", "group"), str)
@@ -107,7 +105,7 @@ def scores_of(report: Report, measures: Sequence[Measure]) -> tuple[Columns, Row
         columns |= dict.fromkeys(labels, float)
         columns |= dict.fromkeys((f"{method.name}_status", f"{method.name}_reason"), str)
 
-    def rows() -> Rows:
+    def rows() -> Iterator[list[Any]]:
         for row in report.rows:
             sample = row.sample
             cells: dict[str, Any] = {"sample": row.label, "user_input": sample.user_input}

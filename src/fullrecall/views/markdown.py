@@ -11,8 +11,6 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
 
 _MENTION = re.compile(r"(?<!\w)\\@(?=\w)|\\#(?=\w)")
 
-_RULES = {"r": "---:"}
-
 
 def text_of(title: str, *sheets: Sheet) -> str:
     """Return sheets below a heading: tables with bold titles of their sections, then lists."""
@@ -48,7 +46,7 @@ def _sheet_text(sheet: Sheet) -> str:
 
 def _table(sheet: Sheet) -> Iterator[str]:
     yield _row([sheet.corner, *sheet.heads])
-    yield f"| {' | '.join(_RULES.get(side, '---') for side in sheet.aligned)} |"
+    yield f"| {' | '.join('---:' if side == 'r' else '---' for side in sheet.aligned)} |"
     for section in sheet.sections:
         if section.title:
             blank = [""] * len(sheet.heads)
