@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 from fullrecall.steps.step import DocumentCopy, Step
@@ -16,7 +17,7 @@ _NO_CHANCE = 16
 class Document:
     """One document through all its copies; `origin` is the step that retrieved it.
 
-    `sources` are that step and the retrievers and tools that returned it once more by themselves.
+    `sources` are that step, first, and the retrievers and tools that returned it by themselves.
     """
 
     __slots__ = ("from_outside", "id", "ids", "origin", "read_in", "sources", "spaced_text", "text")
@@ -141,26 +142,26 @@ class View:
         self._source = passages
         self._wider = wider
         self._certain = certain
-        self._listed: list[Passage] | None = None
-        self._texts: dict[str, list[Document]] | None = None
-        self._ids: dict[str, Passage] | None = None
 
-    @property
+    @cached_property
     def passages(self) -> list[Passage]:
         """All that is in view."""
-        if self._listed is None:
-            self._listed = list(self._source)
-        return self._listed
+        return list(self._source)
+
+    @cached_property
+    def _texts(self) -> dict[str, dict[Document, None]]:
+        texts: dict[str, dict[Document, None]] = {}
+        for passage in self.passages:
+            texts.setdefault(passage.text, {})[passage.document] = None
+        return texts
+
+    @cached_property
+    def _ids(self) -> dict[str, Passage]:
+        return {own: each for each in self.passages for own in each.document.ids}
 
     def of_text(self, text: str) -> Sequence[Document]:
         """Return the documents in view that have this text; without any, those further away."""
-        if self._texts is None:
-            self._texts = {}
-            for passage in self.passages:
-                documents = self._texts.setdefault(passage.text, [])
-                if passage.document not in documents:
-                    documents.append(passage.document)
-        near = self._texts.get(text, ()) if text else ()
+        near = list(self._texts.get(text, ())) if text else []
         return near if near or self._wider is None else self._wider.of_text(text)
 
     def with_text(self, text: str, nth: int = 0) -> Document | None:
@@ -170,8 +171,6 @@ class View:
 
     def with_id(self, own_id: str | None) -> Passage | None:
         """Return the last passage in view of a document with this ID."""
-        if self._ids is None:
-            self._ids = {own: each for each in self.passages for own in each.document.ids}
         near = self._ids.get(own_id or "")
         return near if near or self._wider is None else self._wider.with_id(own_id)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from fullrecall.steps.documents import Document, Documents, Passage, View
 from fullrecall.steps.handed import Bucket, HandedList, Scope, Signature, signature_of
@@ -203,16 +204,16 @@ class Flow:
                     break
                 handed.read = True
         replaced = [d for d in shown if not scope.nearest(d)]
-        candidates = dict.fromkeys(
-            handed
+        candidates = {
+            handed: bucket
             for bucket in scope.buckets
             for document in replaced
-            for handed in bucket.with_document(document, replaced=True)
-        )
+            for handed in bucket.replaced(document)
+        }
         missing = set(replaced)
         for handed in sorted(candidates, key=lambda each: -_share(each, shown)):
             if not missing.isdisjoint(handed.documents):
-                handed.revive()
+                candidates[handed].revive(handed)
                 handed.read = True
                 missing -= handed.documents
 
@@ -296,6 +297,7 @@ class Flow:
             or (document not in given_documents and not self._tree.calls_others(step))
         ):
             document.origin = step
+            document.sources.append(step)
             self.retrieved.append(passage)
 
     def _known_rows(
@@ -346,7 +348,6 @@ class _HandingOn:
         self._scope = scope
         self._inside = [handed for handed in opened.bucket.lists if not handed.replaced]
         self._given = [_Group(g.path, _sourced(g.passages)) for g in opened.given]
-        self._shown: set[Document] | None = None
 
     def settle(self) -> None:
         if not self._groups:
@@ -462,14 +463,13 @@ class _HandingOn:
             and (
                 only_lists
                 or not used.isdisjoint(handed.documents)
-                or not (handed.read or not self._quoted().isdisjoint(handed.documents))
+                or not (handed.read or not self._quoted.isdisjoint(handed.documents))
             )
         ]
 
+    @cached_property
     def _quoted(self) -> set[Document]:
-        if self._shown is None:
-            self._shown = self._flow.shown_in(self._step.texts)
-        return self._shown
+        return self._flow.shown_in(self._step.texts)
 
     def _whole_lists_given(self) -> list[HandedList]:
         """Return the lists of which this step was given all; a model is given none to hand on."""
@@ -503,7 +503,7 @@ class _HandingOn:
             self._set_aside_unanswered(lists)
         if not self._step.texts or not lists or any(handed.read for handed in lists):
             return
-        quoted = self._quoted()
+        quoted = self._quoted
         self._scope.take_up(quoted)
         if all(quoted.isdisjoint(handed.documents) for handed in lists):
             return
@@ -523,7 +523,7 @@ class _HandingOn:
         """Set aside what nobody was given, if the answer was made from other lists."""
         for handed in lists:
             if not (
-                handed.answered or handed.read or not self._quoted().isdisjoint(handed.documents)
+                handed.answered or handed.read or not self._quoted.isdisjoint(handed.documents)
             ):
                 handed.replaced = handed.set_aside = True
 

@@ -55,37 +55,56 @@ class HandedList:
                 other.replaced = True
                 self.taken.append(other)
 
-    def revive(self) -> None:
-        """Come back into use."""
-        self.replaced = self.set_aside = False
-
 
 class Bucket:
     """The lists made at or below one step that is still open, in the order of their making."""
 
     def __init__(self) -> None:
         self.lists: list[HandedList] = []
-        self._by_document: dict[Document, list[HandedList]] = {}
+        self._in_use: dict[Document, list[HandedList]] = {}
+        self._replaced: dict[Document, list[HandedList]] = {}
 
     def put(self, handed: HandedList) -> None:
         """Lay down a list."""
         self.lists.append(handed)
+        self._note(handed)
+
+    def _note(self, handed: HandedList) -> None:
         for document in handed.documents:
-            self._by_document.setdefault(document, []).append(handed)
+            self._in_use.setdefault(document, []).append(handed)
 
     def take_over(self, other: Bucket) -> None:
         """Lay down all that lies in the bucket of a step that has ended."""
         if not self.lists:
-            self.lists, self._by_document = other.lists, other._by_document
+            self.lists, self._in_use, self._replaced = other.lists, other._in_use, other._replaced
             return
         self.lists.extend(other.lists)
-        for document, lists in other._by_document.items():
-            self._by_document.setdefault(document, []).extend(lists)
+        for own, new in ((self._in_use, other._in_use), (self._replaced, other._replaced)):
+            for document, lists in new.items():
+                own.setdefault(document, []).extend(lists)
 
-    def with_document(self, document: Document, *, replaced: bool = False) -> list[HandedList]:
-        """Return the lists with this document that are in use, or that another one replaced."""
-        lists = self._by_document.get(document, ())
-        return [handed for handed in lists if handed.replaced is replaced]
+    def in_use(self, document: Document) -> list[HandedList]:
+        """Return the lists with this document that nothing has replaced."""
+        lists = self._in_use.get(document)
+        if not lists:
+            return []
+        if any(handed.replaced for handed in lists):
+            # Looked at no more: a graph that loops replaces its list at each step.
+            gone = [handed for handed in lists if handed.replaced]
+            lists = [handed for handed in lists if not handed.replaced]
+            self._in_use[document] = lists
+            self._replaced.setdefault(document, []).extend(gone)
+        return lists
+
+    def replaced(self, document: Document) -> list[HandedList]:
+        """Return the lists with this document that another one replaced."""
+        self.in_use(document)
+        return [handed for handed in self._replaced.get(document, ()) if handed.replaced]
+
+    def revive(self, handed: HandedList) -> None:
+        """Bring a replaced list back into use."""
+        handed.replaced = handed.set_aside = False
+        self._note(handed)
 
 
 class Scope:
@@ -102,7 +121,7 @@ class Scope:
     def nearest(self, document: Document) -> list[HandedList]:
         """Return the lists in use with this document, of the nearest caller that has any."""
         for bucket in self.buckets:
-            lists = bucket.with_document(document)
+            lists = bucket.in_use(document)
             if lists:
                 return lists
         return []
@@ -125,6 +144,6 @@ class Scope:
             if signature is None and self.nearest(document):
                 continue
             for bucket in self.buckets:
-                for handed in bucket.with_document(document, replaced=True):
+                for handed in bucket.replaced(document):
                     if handed.set_aside and signature in (None, handed.signature):
-                        handed.revive()
+                        bucket.revive(handed)

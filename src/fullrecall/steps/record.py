@@ -321,7 +321,7 @@ class _Calls:
         self._tree = tree
         self._outermost: dict[Hashable, Step] = {}
         retrievers = [step for step in tree.steps if step.kind == "retriever"]
-        sources = [step for passage in flow.retrieved for step in _sources(passage)]
+        sources = [step for passage in flow.retrieved for step in passage.document.sources]
         steps = [*sources, *retrievers, *failures.counting, *failures.recovered]
         calls = {call.id: call for call in map(self._call, steps)}
         searching = {call.name for call in calls.values() if call.kind == "tool"}
@@ -342,7 +342,7 @@ class _Calls:
 
     def of(self, passage: Passage) -> tuple[int, float | None]:
         """Return the number of the call that first returned a document, and when it ended."""
-        calls = (self._call(step) for step in _sources(passage))
+        calls = map(self._call, passage.document.sources)
         first = min(calls, key=lambda call: self._numbers[call.id])
         return self._numbers[first.id], first.seconds
 
@@ -353,27 +353,17 @@ class _Calls:
     def in_order(self, passages: Iterable[Passage]) -> list[Passage]:
         """Return retrieved passages in the order of their calls."""
         positions = self._tree.positions
-        return sorted(passages, key=lambda each: (self.of(each)[0], positions[_origin(each).id]))
+        return sorted(
+            passages,
+            key=lambda each: (self.of(each)[0], positions[each.document.sources[0].id]),
+        )
 
     def _call(self, step: Step) -> Step:
-        call = self._outermost.get(step.id)
-        if call is None:
-            call = self._outermost[step.id] = self._outermost_call(step)
-        return call
-
-    def _outermost_call(self, step: Step) -> Step:
-        call = step
-        for over in self._tree.above(step):
-            if over is not self._tree.root and over.kind in ("retriever", "tool"):
-                call = over
-        return call
-
-
-def _origin(passage: Passage) -> Step:
-    origin = passage.document.origin
-    if origin is None:
-        raise AssertionError("only retrieved documents are handed on")
-    return origin
+        if step.id not in self._outermost:
+            above = (over for over in self._tree.above(step) if over is not self._tree.root)
+            calls = [over for over in above if over.kind in ("retriever", "tool")]
+            self._outermost[step.id] = calls[-1] if calls else step
+        return self._outermost[step.id]
 
 
 def _failed_call(step: Step, *, recovered: bool) -> Call:
@@ -384,10 +374,6 @@ def _empty_call(step: Step) -> Call:
     """Return a search that returned nothing; no list where it returned none."""
     has_list = any(not listed.documents for listed in step.returned)
     return Call(step.name, step.query, () if has_list else None)
-
-
-def _sources(passage: Passage) -> list[Step]:
-    return [_origin(passage), *passage.document.sources]
 
 
 def _other_ids(
