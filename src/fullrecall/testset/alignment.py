@@ -71,8 +71,8 @@ class Letters:
 
     @cached_property
     def _offsets(self) -> list[int]:
-        both = zip(self._folded.text, self._folded.offsets, strict=True)
-        return [offset for letter, offset in both if letter != " "]
+        pairs = zip(self._folded.text, self._folded.offsets, strict=True)
+        return [offset for letter, offset in pairs if letter != " "]
 
     def range(self, start: int, end: int) -> tuple[int, int]:
         """Return a range of letters as a range of the original."""
@@ -99,9 +99,9 @@ class Piece(NamedTuple):
 
 def grams(text: str) -> set[tuple[str, ...]]:
     """Return a text's runs of four words; of a shorter one, all its words as one run."""
-    there = words(text)
-    size = max(1, min(GRAM, len(there)))
-    return set(zip(*(there[at:] for at in range(size)), strict=False))
+    text_words = words(text)
+    size = max(1, min(GRAM, len(text_words)))
+    return set(zip(*(text_words[at:] for at in range(size)), strict=False))
 
 
 class Lookup:
@@ -113,8 +113,8 @@ class Lookup:
     def __init__(self, quotes: Sequence[str]) -> None:
         self.grams = [grams(quote) for quote in quotes]
         self._quotes_of: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-        for number, own in enumerate(self.grams):
-            for gram in own:
+        for number, quote_grams in enumerate(self.grams):
+            for gram in quote_grams:
                 self._quotes_of[gram].append(number)
         self._sizes = sorted({len(gram) for gram in self._quotes_of})
         self._near: list[list[tuple[int, int, Document]]] = [[] for _ in quotes]
@@ -124,12 +124,12 @@ class Lookup:
     def read(self, document: Document) -> None:
         """Take one text of the corpus."""
         self._read += 1
-        there = words(document.text)
-        if len(there) < 2 * GRAM:
+        document_words = words(document.text)
+        if len(document_words) < 2 * GRAM:
             self.short.setdefault(letters_of(document.text).text, document)
         shared: Counter[int] = Counter()
         for size in self._sizes:
-            for gram in set(zip(*(there[at:] for at in range(size)), strict=False)):
+            for gram in set(zip(*(document_words[at:] for at in range(size)), strict=False)):
                 shared.update(self._quotes_of.get(gram, ()))
         for number, count in shared.items():
             near = self._near[number]
@@ -151,14 +151,14 @@ class Lookup:
         """
         missing_grams = set(self.grams[number])
         total, least = len(missing_grams), max(1, len(missing_grams) // 15)
-        there = [(document, grams(document.text) & missing_grams) for document in near]
+        candidates = [(document, grams(document.text) & missing_grams) for document in near]
         chosen: list[Document] = []
-        while there:
-            document, own = max(there, key=lambda pair: len(pair[1] & missing_grams))
-            if len(own & missing_grams) < (least if chosen else 1):
+        while candidates:
+            document, shared = max(candidates, key=lambda pair: len(pair[1] & missing_grams))
+            if len(shared & missing_grams) < (least if chosen else 1):
                 break
             chosen.append(document)
-            missing_grams -= own
+            missing_grams -= shared
         similarity = 1 - len(missing_grams) / total if total else 0.0
         return (tuple(chosen), similarity) if similarity >= _RESEMBLES else ((), 0.0)
 

@@ -110,12 +110,12 @@ def check(
     earlier_questions = duplicates.Questions()
     issues: list[Issue] = []
     for number, sample in enumerate(parsed_samples, start=1):
-        found = [*_of_sample(sample, corpus, earlier_questions)]
+        problems = [*_of_sample(sample, corpus, earlier_questions)]
         if sources := corpus.sources_of(sample):
             run = content.longest_run(sample.user_input or "", sources)
             if len(run) >= content.REJECTED_RUN and not corpus.has_outside(run, sample):
-                found.append((Problem.COPIED, " ".join(run)))
-        issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in found]
+                problems.append((Problem.COPIED, " ".join(run)))
+        issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in problems]
     if judge is not None:
         issues += _judged(parsed_samples, corpus, judge, options)
     issues.sort(key=lambda issue: list(Problem).index(issue.problem))
@@ -197,8 +197,8 @@ def _of_sample(sample: Sample, corpus: _Corpus, earlier_questions: duplicates.Qu
     question = sample.user_input or ""
     if not question.strip():
         yield Problem.NO_QUESTION, ""
-    elif (same := earlier_questions.match(question)) is not None:
-        yield Problem.DUPLICATE, same
+    elif (earlier := earlier_questions.match(question)) is not None:
+        yield Problem.DUPLICATE, earlier
     if sample.reference_context_ids is None and sample.reference_contexts is None:
         yield Problem.NO_REFERENCE, ""
     yield from _of_ids(sample, corpus)
@@ -227,10 +227,10 @@ def _of_spans(sample: Sample, corpus: _Corpus) -> Found:
         source, start = context.source, context.start
         if source is None or start is None or context.text is None:
             continue
-        there = corpus.texts.get(source)
-        if there is None and source not in corpus.sources:
+        text = corpus.texts.get(source)
+        if text is None and source not in corpus.sources:
             yield corpus.unknown(source)
-        elif there is not None and there[start : context.end] != context.text:
+        elif text is not None and text[start : context.end] != context.text:
             yield Problem.SPAN, f"{source}[{start}:{context.end}] is not {context.text[:60]!r}"
 
 
@@ -259,8 +259,9 @@ def _reading(
             Rejection(Problem.UNCHECKED, outcome.problem) if outcome.problem else outcome.value
             for outcome in outcomes
         ]
-        findings += [(at, own) for at, own in zip(batch, rejections, strict=True) if own]
-        if all(own is not None and own.problem is Problem.UNCHECKED for own in rejections):
+        both = zip(batch, rejections, strict=True)
+        findings += [(at, rejection) for at, rejection in both if rejection]
+        if all(r is not None and r.problem is Problem.UNCHECKED for r in rejections):
             break
     return findings
 

@@ -61,21 +61,21 @@ def names_in(sample: Sample) -> list[str]:
 def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:
     """Yield what is wrong with the texts that a sample's references name."""
     named = names_in(sample)
-    there = [(name, texts[name]) for name in named if name in texts]
+    referenced = [(name, texts[name]) for name in named if name in texts]
     for group in sample.reference_contexts or ():
         for context in group:
             if context.text is not None:
-                there.append((context.source or "a reference", context.text))
+                referenced.append((context.source or "a reference", context.text))
                 whole = texts.get(context.source or "", "")
                 is_whole = context.start is not None and len(context.text) >= _WHOLE * len(whole)
                 if is_whole and len(words(whole)) >= _LONG:
                     yield Problem.WHOLE, f"{context.source}: {len(whole):,} characters"
                 yield from _elsewhere(context.text, named, texts)
-    for name, text in there:
+    for name, text in referenced:
         if not words(text):
             yield Problem.EMPTY, f"{name}: {text[:60]!r}"
-    if there:
-        yield from _unbacked(sample, [text for _, text in there])
+    if referenced:
+        yield from _unbacked(sample, [text for _, text in referenced])
 
 
 def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Found:

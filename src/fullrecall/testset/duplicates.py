@@ -29,7 +29,7 @@ class Questions:
     """Questions so far, to find one that was asked before."""
 
     def __init__(self) -> None:
-        self._earlier: list[_Asked] = []
+        self._earlier: list[_Wording] = []
 
     def match(self, question: str) -> str | None:
         """Return an earlier question that asks the same, else None, and remember this one.
@@ -38,19 +38,19 @@ class Questions:
         85 or more where no content word stands in another's place, as in direct and indirect
         problem. Where a number or a name does, 2017 for 2018, they are two questions.
         """
-        asked = _Asked(
+        wording = _Wording(
             question,
             frozenset(content_words(question)),
             frozenset(word.casefold() for word in _MARKED.findall(question)),
         )
         for other in self._earlier:
-            if _ask_the_same(asked, other):
+            if _ask_the_same(wording, other):
                 return other.text
-        self._earlier.append(asked)
+        self._earlier.append(wording)
         return None
 
 
-class _Asked(NamedTuple):
+class _Wording(NamedTuple):
     """A question as it is compared: its content words, and its numbers and names."""
 
     text: str
@@ -58,7 +58,7 @@ class _Asked(NamedTuple):
     marked: frozenset[str]
 
 
-def _ask_the_same(first: _Asked, second: _Asked) -> bool:
+def _ask_the_same(first: _Wording, second: _Wording) -> bool:
     from rapidfuzz.fuzz import token_sort_ratio
 
     if _swapped(first.marked, second.marked):
@@ -68,8 +68,8 @@ def _ask_the_same(first: _Asked, second: _Asked) -> bool:
         return True
     if _swapped(first.content, second.content):
         return False
-    both = (" ".join(words(asked.text)) for asked in (first, second))
-    return token_sort_ratio(*both) >= _SAME_LETTERS
+    texts = (" ".join(words(wording.text)) for wording in (first, second))
+    return token_sort_ratio(*texts) >= _SAME_LETTERS
 
 
 def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -101,8 +101,9 @@ def _shingles(text: str) -> Any:
     """Return the distinct hashes of a text's runs of three words, sorted."""
     import numpy as np
 
-    there = words(text)
-    runs = {" ".join(there[at : at + _SHINGLE]) for at in range(max(1, len(there) - _SHINGLE + 1))}
+    text_words = words(text)
+    starts = range(max(1, len(text_words) - _SHINGLE + 1))
+    runs = {" ".join(text_words[at : at + _SHINGLE]) for at in starts}
     hashes = [crc32(run.encode("utf-8", "surrogatepass")) for run in runs if run]
     return np.unique(np.asarray(hashes, dtype=np.uint64))
 

@@ -387,8 +387,8 @@ class _Following:
         groups: list[list[Context]] = []
         for g, group in enumerate(sample.reference_contexts or ()):
             labels = [self.alive.get((number, "span", g, m)) for m in range(len(group))]
-            found = zip(group, labels, strict=True)
-            groups.append([self._moved(c, label) for c, label in found if label] or list(group))
+            pairs = zip(group, labels, strict=True)
+            groups.append([self._moved(c, label) for c, label in pairs if label] or list(group))
             if _has_spans(sample):
                 names = tuple(context.source or context.id or context.label for context in group)
                 ids += self._references(labels, Reference(names, 1.0), anchors)

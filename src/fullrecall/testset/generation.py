@@ -330,8 +330,8 @@ class _Generation:
         for at in [at for at, draft in enumerate(drafts) if draft.rejection is None]:
             if self.accepted.total() >= self.n:
                 drafts[at] = replace(drafts[at], rejection=Rejection(Problem.SURPLUS))
-            elif (same := self.earlier_questions.match(drafts[at].question)) is not None:
-                drafts[at] = replace(drafts[at], rejection=Rejection(Problem.DUPLICATE, same))
+            elif (earlier := self.earlier_questions.match(drafts[at].question)) is not None:
+                drafts[at] = replace(drafts[at], rejection=Rejection(Problem.DUPLICATE, earlier))
             else:
                 self.accepted[drafts[at].kind] += 1
         self.drafts += drafts
@@ -375,7 +375,7 @@ def _occurrences(quotes: set[Passage], documents: Documents) -> _Places:
     for document in documents if quotes else ():
         folded_text = document.text.casefold()
         candidates = [
-            quote for quote, of in probes.items() if all(word in folded_text for word in of)
+            quote for quote, probe in probes.items() if all(word in folded_text for word in probe)
         ]
         if not candidates:
             continue

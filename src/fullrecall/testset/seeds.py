@@ -95,9 +95,9 @@ def passages(document: Document) -> Iterator[Passage]:
     if size:
         ranges.append((begin, len(text)))
     for start, end in ranges:
-        own = text[start:end].strip()
-        if FEWEST_WORDS <= len(words(own)) <= MOST_WORDS:
-            yield Passage(document.id, text.index(own, start), own)
+        part = text[start:end].strip()
+        if FEWEST_WORDS <= len(words(part)) <= MOST_WORDS:
+            yield Passage(document.id, text.index(part, start), part)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
