@@ -192,7 +192,8 @@ class Account(Spending):
             undoing.add_done_callback(self._undoing.discard)
             raise
         if isinstance(outcome, AccountLostError):
-            raise NotAsked(str(outcome))
+            reason = self._ledger.reason
+            raise NotAsked(f"{outcome} ({reason})" if reason else str(outcome))
         return outcome
 
     async def _undo(

@@ -133,7 +133,7 @@ class Ledger(ABC):
     def __init__(self, path: object, job: str = "") -> None:
         self.path = path
         self.job = job
-        self.problem = ""
+        self.problem = self.reason = ""
         self.is_closed = False
         self._claims: dict[str, str] = {}
         self._renewing: threading.Thread | None = None
@@ -242,6 +242,7 @@ class Ledger(ABC):
 
     def stop(self, why: str) -> None:
         """Remember the first reason why nothing is kept any more."""
+        self.reason = self.reason or why
         self.problem = self.problem or (
             f"the store {self.path} keeps nothing from here on ({why}): the run continues, and new "
             "answers are in its results only"
