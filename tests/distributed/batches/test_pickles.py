@@ -27,7 +27,7 @@ class TestPickling:
         }
         assert {each.scorer for each in EVERY_SCORER} >= exported
         assert len(exported) > 2
-        assert sum(each.takes_judge for each in EVERY_SCORER) == 5
+        assert sum(each.takes_judge for each in EVERY_SCORER) == 3
 
     @pytest.mark.parametrize("judge", JUDGES)
     @pytest.mark.parametrize("each", EVERY_SCORER, ids=lambda each: each.scorer.__name__)
