@@ -75,10 +75,14 @@ class PassageIndex:
 
     def _standing_in(self, text: str) -> Iterator[int]:
         words = words_of(text)
-        matches: dict[int, dict[tuple[str, ...], int]] = {}
+        first: dict[tuple[str, ...], int] = {}
         for position, window in self._matches(words):
+            # Once for each window: what repeats itself is not multiplied by all that has it.
+            first.setdefault(window, position)
+        matches: dict[int, dict[tuple[str, ...], int]] = {}
+        for window, position in first.items():
             for number in self._windows[window]:
-                matches.setdefault(number, {}).setdefault(window, position)
+                matches.setdefault(number, {})[window] = position
         claimed = bytearray(len(words))
         parts: tuple[list[int], list[int]] = [], []
         for number, positions in matches.items():
