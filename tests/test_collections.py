@@ -1,7 +1,10 @@
 """The demo collection: the standard library's documentation, with judged questions."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from importlib.resources import files
 from typing import Any
 
@@ -27,6 +30,21 @@ def docstrings() -> dict[str, str]:
 def referenced_ids(row: dict[str, Any]) -> list[str]:
     """Return the ids of all groups of a question."""
     return [name for group in row["reference_context_ids"] for name in group["any_of"]]
+
+
+def run_python(code: str, **environment: str) -> str:
+    """Run `code` in a fresh interpreter with warnings as errors; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
 
 
 def test_there_are_enough_documents_with_distinct_sorted_ids() -> None:
@@ -59,6 +77,15 @@ def test_a_document_is_named_as_users_name_it() -> None:
     assert not [name for name in ids if "._" in name]
 
 
+def test_inherited_methods_are_not_repeated() -> None:
+    """A method has one document, at the class which defines it for its users."""
+    ids = {document.id for document in documents()}
+    assert "pathlib.PurePath.joinpath" in ids
+    assert "pathlib.Path.joinpath" not in ids
+    assert "queue.Queue.put" in ids
+    assert "queue.LifoQueue.put" not in ids
+
+
 def test_a_document_begins_with_its_name_and_signature() -> None:
     """A retriever can find a document by its name and parameters, not only by its prose."""
     texts = {document.id: document.text for document in documents()}
@@ -72,9 +99,41 @@ def test_a_document_begins_with_its_name_and_signature() -> None:
 def test_every_document_has_a_docstring_and_nothing_of_the_machine(
     docstrings: dict[str, str],
 ) -> None:
-    """No document is a bare name, and none shows a memory address."""
+    """No document is a bare name; none shows a memory address or where Python is installed."""
     assert not [name for name, text in docstrings.items() if len(text.split()) < 4]
     assert not [document.id for document in documents() if " at 0x" in document.text]
+    assert not [document.id for document in documents() if sys.executable in document.text]
+
+
+def test_documents_are_the_same_in_every_process() -> None:
+    """Neither the hash seed nor the process changes ids, texts or order."""
+    code = (
+        "import hashlib; from fullrecall.collections import documents; "
+        "print(len(documents()), hashlib.sha256(repr(documents()).encode()).hexdigest())"
+    )
+    first = run_python(code, PYTHONHASHSEED="1")
+    second = run_python(code, PYTHONHASHSEED="2")
+    assert first == second
+    assert first.startswith(f"{len(documents())} ")
+
+
+def test_reading_the_collection_warns_of_nothing_and_needs_only_the_standard_library() -> None:
+    """The collection imports no deprecated module, prints nothing, and needs no installation."""
+    code = """
+import importlib.util, sys
+present = set(sys.modules)
+spec = importlib.util.spec_from_file_location("collection_by_path", {path!r})
+module = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = module
+spec.loader.exec_module(module)
+assert len(module.documents()) >= 2_000
+imported = {{name.partition(".")[0] for name in set(sys.modules) - present}}
+known = sys.stdlib_module_names | {{"__mp_main__", "fullrecall", spec.name}}
+foreign = [name for name in imported - known if not name.startswith("_sysconfigdata_")]
+print(sorted(foreign))
+"""
+    path = str(files("fullrecall.collections").joinpath("stdlib.py"))
+    assert run_python(code.format(path=path)) == "[]\n"
 
 
 def test_every_referenced_document_exists_once_per_question(
@@ -101,7 +160,7 @@ def test_no_question_names_what_it_asks_for(rows: list[dict[str, Any]]) -> None:
 def test_questions_are_samples_with_reference_texts(
     rows: list[dict[str, Any]], docstrings: dict[str, str]
 ) -> None:
-    """The reference texts are the docstrings, grouped like the ids."""
+    """The reference texts are the docstrings of the running Python, grouped like the ids."""
     samples = questions()
     assert [sample.id for sample in samples] == [row["id"] for row in rows]
     assert all(isinstance(sample, Sample) for sample in samples)

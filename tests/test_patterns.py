@@ -46,6 +46,7 @@ AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
 
 
 BOUNDED: Mapping[tuple[str, str], str] = {
+    ("fullrecall.collections.stdlib", r"\[<weakref"): "reads signatures of Python's own library",
     ("fullrecall.id_forms", r"[\W_]++"): "is matched in full, over 512 characters at most",
 }
 """Patterns that no stranger's text of any length reaches, by module and beginning."""

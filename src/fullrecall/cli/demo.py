@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,6 @@ from fullrecall.cli.console import show
 from fullrecall.cli.exits import wrong
 from fullrecall.cli.misses import missed_samples
 from fullrecall.cli.options import Count, Positive
-from fullrecall.collections.stdlib import PYTHON
 from fullrecall.counts import counted
 from fullrecall.demo import Demonstration, run
 from fullrecall.measures import Recall
@@ -45,7 +45,7 @@ def demo(
 ) -> None:
     """Run the demo and print its page.
 
-    Documents: Python's standard library docs, with 77 questions as people ask them and 141
+    Documents: your Python's standard library docs, with 77 questions as people ask them and 141
     hard ones. SQLite's full-text search and trigrams retrieve.
 
     Examples:
@@ -93,7 +93,7 @@ def _save(demonstration: Demonstration, directory: Path) -> None:
 def _page(demonstration: Demonstration, k: int) -> Iterator[RenderableType]:
     """Yield what was asked of what, and the table of means."""
     reports, wordings = demonstration.reports, demonstration.wordings
-    title = f"The documentation of Python {PYTHON}'s standard library"
+    title = f"The documentation of Python {platform.python_version()}'s standard library"
     yield Text(title, style="bold")
     counts = ", ".join(f"{len(wordings[wording])} {how}" for wording, how in _ASKED.items())
     yield (
