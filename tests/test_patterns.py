@@ -32,7 +32,7 @@ METHODS = SCANS | {"match", "fullmatch"}
 
 AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
     "fullrecall.cli.problems": {"name": "min_recall"},
-    "fullrecall.judges.falsification": {"mine": "Ada  Lovelace (a+a+)+"},
+    "fullrecall.judges.falsification": {"former": "Ada  Lovelace (a+a+)+"},
     "fullrecall.judges.replies": {"name": "think"},
     "fullrecall.judges.words.negations": {"sign": "不(a+a+)+"},
     "fullrecall.models.failures": {"part": "|".join(part for _, part in _BY_NAME)},

@@ -2,8 +2,9 @@
 
 A collection which every machine with Python already holds: its documents are the docstrings of
 the public modules, classes, functions and methods of the standard library, read with `inspect`
-from the interpreter at work. Nothing is downloaded. The texts differ slightly between Python versions; the questions, kept next to this
-file, name only documents which Python 3.11, 3.12 and 3.13 all have.
+from the interpreter at work. Nothing is downloaded. The texts differ slightly between Python
+versions; the questions, kept next to this file, name only documents which Python 3.11, 3.12 and
+3.13 all have.
 """
 
 from __future__ import annotations
