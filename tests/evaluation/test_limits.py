@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
@@ -144,6 +145,24 @@ class TestStopping:
         assert {row.results[0].status for row in report} == {Status.SCORED}
         assert report.spent is not None
         assert report.spent.retries == 1
+
+    def test_one_that_is_to_wait_for_years_after_others_were_answered_stops_nobody(self) -> None:
+        """It was sent with the others, and is turned away once the last of them has its answer."""
+
+        class LastTurnedAway(DelayedModel):
+            async def acomplete(self, request: ChatRequest) -> Completion:
+                if "says of 0." in request.messages[1].content:
+                    self.sent.append(request)
+                    await asyncio.sleep(0.2)
+                    return Completion("", failure=Failure.RATE_LIMIT, wait=1e9)
+                return await super().acomplete(request)
+
+        model = LastTurnedAway()
+        report = evaluate(samples(6), scorer(model), progress=False, max_concurrency=8)
+        assert [row.results[0].status for row in report] == [
+            Status.UNSCORED,
+            *[Status.SCORED] * 5,
+        ]
 
     def test_without_retries_nothing_is_sent_again(self) -> None:
         """Neither what fails for the moment nor what is turned away."""

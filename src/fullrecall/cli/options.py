@@ -61,7 +61,7 @@ def cuts(text: str) -> tuple[Cut, ...]:
     return (*sorted(ranks), *budgets)
 
 
-def one_cut(text: str) -> Cut:
+def single_cut(text: str) -> Cut:
     """Read one k, such as `5` or `3calls`."""
     several = cuts(text)
     if len(several) > 1:
@@ -102,7 +102,7 @@ def cut(ks: Iterable[Cut] | None, measures: Iterable[Measure] | None) -> tuple[M
 Share: TypeAlias = Annotated[float, Kind("0…1", check=within(0, 1))]
 Positive: TypeAlias = Annotated[int, Kind("N", check=within(1))]
 Count: TypeAlias = Annotated[int, Kind("N", check=within(0))]
-CutText: TypeAlias = Annotated[Cut, Kind("K", one_cut)]
+CutText: TypeAlias = Annotated[Cut, Kind("K", single_cut)]
 Cuts: TypeAlias = Annotated[tuple[Cut, ...], Kind("K[,K...]", cuts)]
 MeasureText: TypeAlias = Annotated[Measure, Kind("MEASURE", measure_of)]
 ThresholdText: TypeAlias = Annotated[Threshold, Kind("MEASURE>=0…1|MEASURE<=0…1", threshold_of)]

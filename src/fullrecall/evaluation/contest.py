@@ -245,14 +245,15 @@ class _Contest:
             elif result.status is Status.UNSCORED:
                 unscored += 1
                 record.reason = record.reason or result.reason
-            self._count(record, row)
+            self._add_costs(record, row)
         record.unscored += unscored
         if not values and not unscored:
             return Answer(None, 0.0)
         size, total = len(values) + unscored, sum(values)
         return Answer(total / size, (total + unscored) / size, tuple(values))
 
-    def _count(self, record: Record, row: Row) -> None:
+    def _add_costs(self, record: Record, row: Row) -> None:
+        """Count the seconds and tokens of a row, where they are known."""
         contexts, retrieval = row.sample.retrieved_contexts, row.sample.retrieval
         if contexts is None:
             return

@@ -26,7 +26,7 @@ from fullrecall.judges.words.numbers import excludes, may_stand_for, months, num
 from fullrecall.judges.words.opposites import opposites
 from fullrecall.judges.words.tokens import Word, alike, read_words
 
-Aim: TypeAlias = Literal["claim", "question", "entity", "context"]
+Aim: TypeAlias = Literal["claim", "question", "context"]
 """What a quote is quoted for; a question's answer need not share a word with it."""
 
 _MOSTLY = 0.75
@@ -65,7 +65,7 @@ def objection(
     quote = " ".join(_around(context, part) for part in parts)
     if not (target_keys & quoted or target_keys & content_keys(quote)):
         return "shares no word with it"
-    return "" if aim == "entity" else _claim_objection(target, context, parts, quote, beside)
+    return _claim_objection(target, context, parts, quote, beside)
 
 
 def _claim_objection(

@@ -100,13 +100,8 @@ class ClaimJudge:
         kind: Kind,
         question: str | None = None,  # noqa: ARG002 - the protocol's
     ) -> Flow[Sequence[str]]:
-        """Return the facts of the text, sentence by sentence; raises `JudgeError` for entities."""
+        """Return the facts of the text, or its questions, sentence by sentence."""
         yield from ()
-        if kind == "entities":
-            raise JudgeError(
-                f"{self.called} lists no entities: name them as reference_entities, or pass an "
-                "LLMJudge"
-            )
         return facts_of(text) if kind == "claims" else sentences(text)
 
     def attribute(

@@ -169,8 +169,6 @@ def _canaries(
     if aim == "question":
         canary_question = f"In which year did {_name(chance)} open the {_name(chance)} canal?"
         return _Canaries((canary_question,), ())
-    if aim == "entity":
-        return _Canaries((f"{_name(chance)} {_name(chance)}",), ())
     return _Canaries(_kin(targets, there, chance), _copies(targets, contexts, chance))
 
 

@@ -75,10 +75,10 @@ class Verdict:
         return self.label in ("supported", "partial")
 
 
-Kind: TypeAlias = Literal["claims", "questions", "entities"]
+Kind: TypeAlias = Literal["claims", "questions"]
 """What a text is split into: the claims of an answer, the sub-questions of a question, …"""
 
-Relation: TypeAlias = Literal["claim", "question", "entity"]
+Relation: TypeAlias = Literal["claim", "question"]
 """What is asked of a target: is it stated, can it be answered, does it occur."""
 
 
@@ -91,7 +91,7 @@ class Judge(Protocol):
         ...
 
     def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
-        """Return the claims of an answer, the sub-questions of a question, or the entities.
+        """Return the claims of an answer, or the sub-questions of a question.
 
         `question` is what the text answers: "In 1889." says little without it.
         """

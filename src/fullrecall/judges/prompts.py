@@ -51,7 +51,6 @@ class Prompts:
     again: str = _TEXTS["again"]
     split_claims: str = _TEXTS["split_claims"]
     split_questions: str = _TEXTS["split_questions"]
-    split_entities: str = _TEXTS["split_entities"]
     verify: str = _TEXTS["verify"]
 
     def __post_init__(self) -> None:

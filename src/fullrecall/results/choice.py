@@ -114,11 +114,7 @@ class Choice(Shown):
                     f"{each.unscored:,}",
                     "" if each.tokens is None else f"{each.tokens:,.0f}",
                     *(map(shown_seconds, each.seconds) if each.seconds else [""] * 2),
-                    "dropped"
-                    if each.is_dropped
-                    else "best"
-                    if each.name == self.winner
-                    else "left",
+                    self._state(each),
                 ],
             )
             for each in self.standings
@@ -132,6 +128,11 @@ class Choice(Shown):
                 corner="retriever",
             )
         ]
+
+    def _state(self, standing: Standing) -> str:
+        if standing.is_dropped:
+            return "dropped"
+        return "best" if standing.name == self.winner else "left"
 
     def __str__(self) -> str:
         return f"{self.sentence}\n\n{super().__str__()}"

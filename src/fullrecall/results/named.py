@@ -78,7 +78,7 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
 
     @property
     def at(self) -> dict[int, T]:
-        """What is known of the headline by k, ascending."""
+        """The values of the headline's measure by k, ascending."""
         cut = {measure.top: measure for measure in self if measure.whole == self.method.headline}
         return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
 

@@ -110,13 +110,15 @@ class Endpoint:
     ) -> None:
         """Take note of an ask, begun then, that failed for good, its retries included.
 
-        One that is `hopeless` casts doubt at once. Others than that count only if nobody was
-        answered since they began: those that hang come to their end after all others. `remember`
-        is called once the endpoint has answered others, so that the failure is the ask's own.
+        It counts only if nobody was answered since it began: what hangs comes to its end after all
+        others. One that is `hopeless` casts doubt at once then. `remember` is called once the
+        endpoint has answered others, so that the failure is the ask's own.
         """
-        if began >= self._answered_at:
-            self._failures_in_a_row += 1
-        hopeless = hopeless or (completion.failure in _HOPELESS and not self._has_answered)
+        is_counted = began >= self._answered_at
+        self._failures_in_a_row += is_counted
+        hopeless = (hopeless and is_counted) or (
+            completion.failure in _HOPELESS and not self._has_answered
+        )
         if hopeless or self._failures_in_a_row >= _MOST_FAILURES_IN_A_ROW:
             self._doubtful_reply = completion
         if self._has_answered:

@@ -69,7 +69,7 @@ def _echoing(text: str, request: ChatRequest) -> str:
     return _ID.sub(numbered, text)
 
 
-_LISTS = re.compile(r"^(?:contexts|claims|questions|entities):$", re.MULTILINE)
+_LISTS = re.compile(r"^(?:contexts|claims|questions):$", re.MULTILINE)
 _TARGET = re.compile(r'^(\d+) (".*")$', re.MULTILINE)
 _ID = re.compile(r'"id": ?"?(\d+)"?(?=[,}])')
 

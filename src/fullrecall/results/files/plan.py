@@ -38,7 +38,7 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
     order = np.argsort(every, kind="stable")
     if (np.diff(every[order]) == 0).any():
         order = _once(groups, every, order)
-    stopped = _stopped(every[order], rows)
+    stopped = _missing_or_unplanned(every[order], rows)
     if np.array_equal(order, np.arange(len(every))):
         return groups, stopped
     return [Selection(groups, order)], stopped
@@ -86,8 +86,8 @@ def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
     return free
 
 
-def _stopped(numbers: Integers, rows: int | None) -> str | None:
-    """Return which planned rows are missing; None where none is.
+def _missing_or_unplanned(numbers: Integers, rows: int | None) -> str | None:
+    """Return which planned rows are missing, and which are not planned; None where all is well.
 
     `numbers` are those of the rows that are there, ascending.
     """
