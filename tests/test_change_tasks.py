@@ -135,8 +135,8 @@ else:
             "read/formats.py": Edit(
                 '        "deepeval": Format(',
                 """        "trivia": Format(
-            {"user_input": ("Query",), "reference": ("Solution",), IDS: ("Pages",)},
             lambda names: names >= {"Query", "Pages"},
+            {"Query": "user_input", "Solution": "reference", "Pages": "reference_context_ids"},
         ),
 """,
             )

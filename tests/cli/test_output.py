@@ -107,6 +107,7 @@ def test_memory_does_not_grow_with_the_file(
     file: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are let go once they are written: fifteen times the samples need no more memory."""
+    monkeypatch.setattr("fullrecall.evaluation.chunks._LARGEST", 100)
     monkeypatch.setattr("fullrecall.results.files.parquet.GROUP_ROWS", 100)
     monkeypatch.setattr("fullrecall.results.files.parquet.Writer.together", 100)
 

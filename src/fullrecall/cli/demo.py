@@ -71,8 +71,11 @@ def demo(
         show("", *missed_samples(report, missed, k))
     why = f"Why {last} missed {counted(len(demonstration.diagnosis), 'document')} at {k}"
     show("", Text(why, style="bold"), "", *terminal.parts(*demonstration.diagnosis.sheets))
-    if output is not None:
+    if output is None:
+        show("", "Save reports and web pages: fullrecall demo --output reports.")
+    else:
         show("", f"Saved in {output}: open {last}.html; compared.html compares FTS5 with {last}.")
+    show("Score your own retriever: fullrecall evaluate FILE.")
 
 
 def _save(demonstration: Demonstration, directory: Path) -> None:
