@@ -67,9 +67,11 @@ class Totals:
         alone = numbers < 0
         distinct, frequencies = np.unique(values[valued & alone], return_counts=True)
         grouped = valued & ~alone
+        # Exact but for the cut: a product with a power of 2 keeps every digit of a float.
         codes, units = numbers[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
         count = int(numbers.max(initial=-1)) + 1
         high, low = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        # Whole numbers: bincount would add its weights as floats, and round by their order.
         np.add.at(high, codes, units >> _HALF)
         np.add.at(low, codes, units & ((1 << _HALF) - 1))
         sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]

@@ -109,6 +109,7 @@ def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger | None)
 
 def _made_calls(run: Run, engine: Engine) -> bool:
     """Make the calls that only this thread can make; return whether there were any."""
+    # Those that are there now: the loop's thread adds others meanwhile, for the next turn.
     calls = list(engine.callers_calls)
     for call in calls:
         engine.callers_calls.popleft()

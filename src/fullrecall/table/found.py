@@ -225,6 +225,7 @@ class FoundColumns:
         """The positions of each row that support any target, ascending, each once."""
         support = self.supporting
         rows = np.repeat(self.row_of_target, support.counts)
+        # Pairs as one number: NumPy would sort pairs as records, with a call for each comparison.
         width = int(support.values.max(initial=0)) + 1
         keys = distinct(rows * width + support.values)
         rows, positions = keys // width, keys % width
