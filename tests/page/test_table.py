@@ -51,7 +51,7 @@ def test_it_filters_by_outcome_score_and_cause(opened: Any, report: Report, diag
     assert one.labels() == ["rome"]
     assert one.page.locator("#status").inner_text() == "1 of 4 samples"
     one.page.get_by_role("button", name="Reset").click()
-    one.page.locator("#status", has_text="4 samples").wait_for()
+    one.wait_for_status("4 samples")
     assert len(one.labels()) == 4
     one.page.locator("#by-cause").select_option(label="dropped by stage")
     assert one.labels() == ["tower"]
@@ -193,6 +193,7 @@ def test_what_is_shown_can_be_kept_as_a_link(opened: Any) -> None:
     html = kinds_report().to_html(measures=[Recall @ 5, Recall @ 10])
     one = opened(html)
     one.page.get_by_role("link", name="Show what fails").click()
+    one.wait_for_status("10 of 63 samples")
     assert one.page.url.endswith("#outcome=missed")
     assert len(one.labels()) == 10
     one.page.locator(".why-list a").first.click()
@@ -200,7 +201,7 @@ def test_what_is_shown_can_be_kept_as_a_link(opened: Any) -> None:
     assert len(one.labels()) == 10
     one.page.locator(".slices a", has_text="odd").click()
     one.page.wait_for_url("**#slice=*")
-    assert one.page.locator("#status").inner_text() == "30 of 63 samples"
+    one.wait_for_status("30 of 63 samples")
     assert one.page.locator("#by-slice option:checked").inner_text() == "odd"
     one.measure("Recall @ 10")
     one.page.locator("#sort").select_option("question")
@@ -215,9 +216,9 @@ def test_what_is_shown_can_be_kept_as_a_link(opened: Any) -> None:
     assert again.page.locator(".by-measure").first.input_value() == "1"
     assert again.page.url == again.page.url.partition("#")[0] + f"#{kept}"
     again.page.get_by_role("button", name="Reset").click()
-    again.page.locator("#status", has_text="63 samples").wait_for()
+    again.wait_for_status("63 samples")
     again.page.evaluate("location.hash = '#sort=__proto__&page=-3&measure=99&open=77.x&cause=9'")
-    again.page.locator("#status", has_text="63 samples").wait_for()
+    again.wait_for_status("63 samples")
     assert len(again.labels()) == 50
 
 

@@ -24,6 +24,12 @@ class Opened:
         """Return the samples that the table shows, in its order."""
         return self.page.locator(".open").all_inner_texts()
 
+    def wait_for_status(self, status: str) -> None:
+        """Wait until the table says this: the page reads its address, and a reset, in a later task."""
+        self.page.wait_for_function(
+            "status => document.getElementById('status').textContent === status", arg=status
+        )
+
     def outcome(self, value: str) -> None:
         """Choose an outcome to filter by."""
         self.page.locator("#by-outcome").select_option(value)
