@@ -25,7 +25,7 @@ class Opened:
         return self.page.locator(".open").all_inner_texts()
 
     def wait_for_status(self, status: str) -> None:
-        """Wait until the table says this: the page reads its address, and a reset, in a later task."""
+        """Wait until the table says this: its address and a reset are read in a later task."""
         self.page.wait_for_function(
             "status => document.getElementById('status').textContent === status", arg=status
         )
