@@ -27,7 +27,7 @@ def documented(heading: str, replaced: Mapping[str, str]) -> str:
 
 def in_ray(ray: Any, scorer: FaultyScorer, path: Path, *, batch: int = BATCH) -> Path:
     """Write the scores; return where."""
-    samples = ray.data.read_parquet(str(path))
+    samples = ray.data.read_parquet(str(path)).repartition(8)  # an error loses a block
     scores = samples.map_batches(scorer, batch_size=batch, batch_format="pyarrow")
     scores.write_parquet(str(path.with_name("scores")))
     return path.with_name("scores")
@@ -65,5 +65,5 @@ def in_dask(scorer: FaultyScorer, path: Path) -> Path:
 
     samples = dd.read_parquet(path, split_row_groups=True, dtype_backend="pyarrow")
     scores = samples.map_partitions(scorer, meta=scorer.meta(samples))
-    scores.to_parquet(path.with_name("scores"))
+    scores.to_parquet(path.with_name("scores"), compute_kwargs={"retries": 2})
     return path.with_name("scores")

@@ -73,7 +73,7 @@ def cluster(installed: Callable[..., None]) -> Iterator[Any]:
 
 
 def test_faults(cluster: Any, tmp_path: Path) -> None:
-    """A batch fails once, one always, a worker is killed: right counts, and what is missing."""
+    """A batch fails once, a worker is killed: the report is that of one run."""
     scorer, path = faults.ids_job(tmp_path, 4_000)
     report = Report.open(engines.in_dask(scorer, path), rows=4_000)
     faults.check_ids(scorer, report, path, 4_000)

@@ -31,7 +31,21 @@ def from_rows(
     framed = is_frame(rows)
     columns = Columns(rename, id_key=id_key, lists_are_texts=framed)
     cell = without_gaps if _is_hugging_face(rows) or framed else _unwrapped
-    return to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
+    samples = to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
+    return _explained(samples) if type(rows).__module__.startswith("dask.") else samples
+
+
+def _explained(samples: Iterator[Sample]) -> Iterator[Sample]:
+    """Yield the samples of a Dask frame; an error for a list that is a text says how that came."""
+    try:
+        yield from samples
+    except InputError as error:
+        if "expected a JSON array" in error.problem:
+            error.problem += (
+                "; Dask turns lists into texts unless dask.config.set("
+                "{'dataframe.convert-string': False}) is called before the frame is made"
+            )
+        raise
 
 
 def without_gaps(value: object) -> object:
