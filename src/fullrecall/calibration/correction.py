@@ -63,6 +63,7 @@ def calibrate(
     by_item = labels_by_item(judged, listed)
     design = design_of(judged, by_item, worth)
     _check_enough(design)
+    # What a partial label earns is the scorer's choice; agreement asks about full support alone.
     in_full = design_of(judged, by_item, 0.0) if 0 < worth < 1 else design
     corrected, power = prediction_powered(design, confidence)
     return Calibration(
@@ -96,34 +97,36 @@ def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth
         for item, group in labels.items()
     }
     drawn = any(label.probability is not None for group in labels.values() for label in group)
-    can = judged.to_be_labeled
-    chance = sum(bool(values_of.get(claim.item)) for claim in can) / max(1, len(can))
+    candidates = judged.to_be_labeled
+    # A simple random sample has one chance for all: the share that is labeled.
+    count = sum(bool(values_of.get(claim.item)) for claim in candidates)
+    chance = count / max(1, len(candidates))
     shares: dict[str, dict[int, float]] = {}
     labeled = []
-    for claim in can:
+    for claim in candidates:
         stratum = claim.stratum if drawn else "all"
-        of = shares.setdefault(stratum, {})
-        of[claim.row] = of.get(claim.row, 0.0) + claim.share
+        by_row = shares.setdefault(stratum, {})
+        by_row[claim.row] = by_row.get(claim.row, 0.0) + claim.share
         if values := values_of.get(claim.item):
             probability = labels[claim.item][0].probability or chance
             mean = fsum(values) / len(values)
             labeled.append(Labeled(claim, stratum, mean, claim.share / probability, probability))
-    return Design(judged, _answered(labeled, shares) if drawn else labeled, shares)
+    return Design(judged, _with_answer_rates(labeled, shares) if drawn else labeled, shares)
 
 
-def _answered(
+def _with_answer_rates(
     labeled: Sequence[Labeled], shares: Mapping[str, Mapping[int, float]]
 ) -> list[Labeled]:
     """Return drawn claims with the chance to be drawn *and* labeled, where not all are labeled.
 
     What the drawn claims of a stratum stand for adds up to the stratum, if each has a label.
     """
-    stood: dict[str, float] = {}
+    represented: dict[str, float] = {}
     for each in labeled:
-        stood[each.stratum] = stood.get(each.stratum, 0.0) + each.weight
+        represented[each.stratum] = represented.get(each.stratum, 0.0) + each.weight
     rates = {
         stratum: min(1.0, total / fsum(shares[stratum].values()))
-        for stratum, total in stood.items()
+        for stratum, total in represented.items()
     }
     return [
         # Sums of floats: where all are labeled, the rate is 1 but for rounding.
@@ -138,19 +141,19 @@ def _check_enough(design: Design) -> None:
     """Raise `InputError` where the labels are too few, with how many are needed and of what."""
     if not design.labeled:
         raise InputError("no claim is labeled: fill in the column label")
-    can = design.judged.to_be_labeled
+    candidates = design.judged.to_be_labeled
     problems = []
     for stratum in design.shares:
-        size = sum(stratum in (claim.stratum, "all") for claim in can)
-        have = sum(labeled.stratum == stratum for labeled in design.labeled)
-        if have < min(2, size):
+        size = sum(stratum in (claim.stratum, "all") for claim in candidates)
+        label_count = sum(labeled.stratum == stratum for labeled in design.labeled)
+        if label_count < min(2, size):
             problems.append(
                 f"{counted(min(2, size), 'label')} of the {counted(size, 'claim')} judged "
-                f"{stratum!r}, got {have}"
+                f"{stratum!r}, got {label_count}"
             )
-    fewest = min(FEWEST, len({claim.row for claim in can}))
-    have = len({labeled.claim.row for labeled in design.labeled})
-    if have < fewest:
-        problems.append(f"labels in {counted(fewest, 'sample')}, got {have}")
+    fewest = min(FEWEST, len({claim.row for claim in candidates}))
+    sample_count = len({labeled.claim.row for labeled in design.labeled})
+    if sample_count < fewest:
+        problems.append(f"labels in {counted(fewest, 'sample')}, got {sample_count}")
     if problems:
         raise InputError(f"too few labels to calibrate: expected {'; '.join(problems)}")

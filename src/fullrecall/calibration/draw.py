@@ -109,6 +109,7 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
     by_stratum: defaultdict[str, list[JudgedClaim]] = defaultdict(list)
     for claim in judged.to_be_labeled:
         by_stratum[claim.stratum].append(claim)
+    # Sorted by verdict: the same claims in another order of samples are drawn alike.
     parts = [claims for _, claims in sorted(by_stratum.items())]
     # By the root of its size: between proportional, which serves the mean, and equal, which serves
     # the agreement on each verdict. Bankier, "Power allocations: determining sample sizes for
@@ -147,6 +148,7 @@ def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
     while True:
         others = [claim for claim in claims if claim.item not in certain]
         left, total = n - len(certain), fsum(claim.share for claim in others)
+        # A share is a sum of floats: one that is just enough must not stay below by rounding.
         over = {claim.item for claim in others if left * claim.share >= total * (1 - 1e-12)}
         if not over:
             break
@@ -160,5 +162,6 @@ def _rank(item: str, chance: float, seed: int) -> float:
     """Return a claim's random rank: the lowest are drawn."""
     if chance >= 1.0:
         return -1.0
+    # 48 bits are exact in a float and below 1; `hash` and `random` may differ between Pythons.
     number = int.from_bytes(sha256(f"{seed} {item}".encode()).digest()[:6], "big") / 2**48
     return number / (1 - number) * (1 - chance) / chance

@@ -106,7 +106,7 @@ class Design:
     def sizes(self) -> Mapping[str, float]:
         """What each stratum has of the mean."""
         rows = len(self.judged.rows)
-        return {stratum: fsum(of.values()) / rows for stratum, of in self.shares.items()}
+        return {stratum: fsum(by_row.values()) / rows for stratum, by_row in self.shares.items()}
 
     @cached_property
     def weights(self) -> Sequence[float]:
@@ -161,8 +161,8 @@ class Design:
         """
         means = self._means(values)
         parts: list[list[float]] = [[] for _ in self.judged.rows]
-        for stratum, of in self.shares.items():
-            for row, share in of.items():
+        for stratum, by_row in self.shares.items():
+            for row, share in by_row.items():
                 parts[row].append(share * means[stratum])
         for labeled, residual in zip(self.labeled, self._residuals(values), strict=True):
             parts[labeled.claim.row].append(residual * len(self.judged.rows))
@@ -222,8 +222,10 @@ def estimate(
     variance = spread.variance + design.unseen(parts, of_judge=of_judge)
     if spread.groups < _ENOUGH:
         return Estimate(min(1.0, max(0.0, shown)), None, variance)
+    # Every claim is labeled: the second phase, and the error that it brings, is gone.
     if not of_judge and all(labeled.probability >= 1 for labeled in design.labeled):
         return Estimate(shown, mean_interval(spread, confidence), variance)
+    # A thousand samples do not make ten labels more certain.
     df = min(spread.df, design.df)
     half = t_quantile(df, confidence) * sqrt(variance)
     ends = [shown, shown - half, shown + half]
@@ -246,6 +248,7 @@ def prediction_powered(design: Design, confidence: float) -> tuple[Estimate, flo
     labels = design.expanded([labeled.label for labeled in design.labeled])
     judged = design.expanded([labeled.claim.credit for labeled in design.labeled])
     gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
+    # By sums of groups: samples of one group are not independent, and would make λ too sure.
     power = _power(
         _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
     )
@@ -256,35 +259,38 @@ def prediction_powered(design: Design, confidence: float) -> tuple[Estimate, flo
 
 def agreement(design: Design, confidence: float) -> Agreement:
     """Return the judge's sensitivity, specificity and balanced accuracy."""
-    yes = design.mean(labeled.label for labeled in design.labeled)
-    no = design.mean(1 - labeled.label for labeled in design.labeled)
-    if yes <= 0 or no <= 0:
+    supported = design.mean(labeled.label for labeled in design.labeled)
+    unsupported = design.mean(1 - labeled.label for labeled in design.labeled)
+    if supported <= 0 or unsupported <= 0:
         return Agreement(None, None, None)
     hits = design.mean(labeled.label * labeled.claim.is_supported for labeled in design.labeled)
-    missed = design.mean(
+    rejected = design.mean(
         (1 - labeled.label) * (not labeled.claim.is_supported) for labeled in design.labeled
     )
-    sense, spec = hits / yes, missed / no
+    sensitivity, specificity = hits / supported, rejected / unsupported
 
-    def estimated(of_yes: float, of_no: float) -> Estimate:
+    def weighted(sense_weight: float, spec_weight: float) -> Estimate:
         parts = []
         for labeled in design.labeled:
-            from_yes = of_yes / yes * (labeled.claim.is_supported - sense)
-            from_no = of_no / no * ((not labeled.claim.is_supported) - spec)
-            parts.append(Linear(from_no, from_yes - from_no))
-        value = of_yes * sense + of_no * spec
+            # A share is a ratio of estimates: this is its tangent, which varies as a mean.
+            is_supported = labeled.claim.is_supported
+            if_supported = sense_weight / supported * (is_supported - sensitivity)
+            if_not = spec_weight / unsupported * ((not is_supported) - specificity)
+            parts.append(Linear(if_not, if_supported - if_not))
+        value = sense_weight * sensitivity + spec_weight * specificity
         return estimate(design, parts, confidence, value=value, of_judge=True)
 
-    return Agreement(estimated(1, 0), estimated(0, 1), estimated(0.5, 0.5))
+    return Agreement(weighted(1, 0), weighted(0, 1), weighted(0.5, 0.5))
 
 
 def _power(labels: Sequence[float], gaps: Sequence[float]) -> float:
     """Return the λ in [0, 1] at which labels + λ · gaps have the least variance."""
     squares = fsum(gap * gap for gap in gaps)
+    # Nothing but rounding is left of gaps where the judge agrees with every label.
     if squares <= 1e-12 * max(1.0, fsum(label * label for label in labels)):
         return 1.0
-    together = fsum(label * gap for label, gap in zip(labels, gaps, strict=True))
-    return min(1.0, max(0.0, -together / squares))
+    covariance = fsum(label * gap for label, gap in zip(labels, gaps, strict=True))
+    return min(1.0, max(0.0, -covariance / squares))
 
 
 def _between_groups(values: Sequence[float], cluster: Sequence[int]) -> list[float]:
@@ -315,9 +321,10 @@ def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None)
         members.setdefault(position if group is None else group, []).append(value)
     if len(members) < _ENOUGH:
         return Spread(mean, inf, 0.0, len(members))
-    off = [(fsum(each) - len(each) * mean, len(each)) for each in members.values()]
-    variance = fsum(gap * gap / (1 - size / n) for gap, size in off) / n**2
-    return Spread(mean, variance, _satterthwaite([size for _, size in off], n), len(members))
+    gaps = [(fsum(each) - len(each) * mean, len(each)) for each in members.values()]
+    # A group pulls the mean towards itself: its residual is short by its share, which CR2 undoes.
+    variance = fsum(gap * gap / (1 - size / n) for gap, size in gaps) / n**2
+    return Spread(mean, variance, _satterthwaite([size for _, size in gaps], n), len(members))
 
 
 def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | None:
@@ -334,12 +341,13 @@ def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | 
         return None
     mean, share = spread.mean, spread.mean * (1 - spread.mean)
     if not (spread.variance > 0 and share > 0):
-        off = 1.0 - ((1 - confidence) / 2) ** (1 / spread.groups)
-        return Interval(mean - off * mean, mean + off * (1 - mean), confidence)
-    t = t_quantile(spread.df, confidence)
-    a = t * t * spread.variance / share
-    centre, half = mean + a / 2, sqrt(a * share + a * a / 4)
-    low, high = (centre - half) / (1 + a), (centre + half) / (1 + a)
+        # All equal, so that no spread tells the error: only how many groups agree does.
+        margin = 1.0 - ((1 - confidence) / 2) ** (1 / spread.groups)
+        return Interval(mean - margin * mean, mean + margin * (1 - mean), confidence)
+    quantile = t_quantile(spread.df, confidence)
+    pull = quantile * quantile * spread.variance / share
+    centre, half = mean + pull / 2, sqrt(pull * share + pull * pull / 4)
+    low, high = (centre - half) / (1 + pull), (centre + half) / (1 + pull)
     return Interval(max(0.0, low), min(1.0, high), confidence)
 
 
@@ -349,6 +357,7 @@ def _satterthwaite(sizes: Sequence[int], n: int) -> float:
     n² / (Σ m² + Σ_{g≠h} b_g b_h) with b = m² / (n - m): what the general formula comes to where
     the only regressor is the constant. Equal groups give their number less one.
     """
-    parts = [m * m / (n - m) for m in sizes]
-    together = fsum(parts)
-    return n * n / (fsum(m * m for m in sizes) + together**2 - fsum(b * b for b in parts))
+    leverages = [size * size / (n - size) for size in sizes]
+    squares = fsum(size * size for size in sizes)
+    own = fsum(leverage * leverage for leverage in leverages)
+    return n * n / (squares + fsum(leverages) ** 2 - own)

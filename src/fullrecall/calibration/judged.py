@@ -127,7 +127,9 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
     claim_counts: Counter[str] = Counter()
     for at, (row, result, _) in enumerate(scored):
         for finding in result.findings:
+            # JSON, as no separator is safe: any may stand in a text.
             content = json.dumps([row.label, finding.target.label, texts[at]])
+            # A claim that a sample has twice is two items, told apart by their order.
             claim_counts[content] += 1
             again = str(claim_counts[content]) if claim_counts[content] > 1 else ""
             claims.append(_claim(f"{content}{again}", at, row, result, finding))

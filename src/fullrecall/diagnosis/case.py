@@ -222,6 +222,7 @@ class Case:
         text = self.item.text
         if not text.strip():
             return None
+        # Letters first, as RapidFuzz stops early at them; facts only of the few that pass.
         candidates = [
             Alike(difference(text, other), alike, rank)
             for rank, other in enumerate((context.text or "" for context in self.within_k), start=1)

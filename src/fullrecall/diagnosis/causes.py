@@ -64,9 +64,9 @@ FIXES: Mapping[Cause, str] = {
     "name others in the references.",
     Cause.CROWDED_OUT: "Drop duplicates before the list is cut, or remove them from the index.",
     Cause.DEMOTED_BY_STAGE: "Check the stage on these questions: another model, fusion with the "
-    "stage before it, or none. evaluate_stages shows the recall of each stage.",
+    "stage before it, or none. Sample.at_stage gives the samples to score a stage by.",
     Cause.DROPPED_BY_STAGE: "Let the stage that dropped it keep more (top_n, a lower threshold), "
-    "or change its model. evaluate_stages shows the recall of each stage.",
+    "or change its model. Sample.at_stage gives the samples to score a stage by.",
     Cause.TEXT_DIFFERS: "Index the document again in full, or update the reference to its present "
     "version.",
     Cause.NEAR_DUPLICATE: "Accept either text as one any-of group in the references, or remove "

@@ -79,6 +79,7 @@ class Corpus:
         search.look(self._by_source.get(passage.source or "", ()))
         if passage.characters and not search.is_complete:
             search.look_where_shared(self._blocks.sharing(passage.characters))
+        # Chunks mostly stand in their document's order: what a border cut is next to it.
         beside = {n for at in search.overlaps for n in (at - 1, at + 1) if 0 <= n < len(self)}
         search.look(sorted(beside), edges=True)
         return [Held(self._contexts[n], part) for n, part in sorted(search.overlaps.items())]
@@ -145,6 +146,7 @@ class _Blocks:
 
     def __init__(self, texts: Sequence[str], min_run: int) -> None:
         self._texts = texts
+        # A third, as the shortest run that counts at a border: a longer block would miss it.
         self._size = size = max(1, min_run // 3)
         self._numbers: dict[int, list[int]] = {}
         self._short: dict[int, dict[str, list[int]]] = {}

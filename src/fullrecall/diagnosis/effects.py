@@ -146,6 +146,7 @@ class Baseline:
         The intervals of all proposals for one score hold together: each is made at a confidence of
         1 - 0.05 / their number (Bonferroni), those that gain nothing counted in.
         """
+        # Also those that gain nothing: the best of many is chosen after looking at all of them.
         count = {
             score_index: sum(score_index in proposal.after for proposal in proposals)
             for score_index in self.score_indices

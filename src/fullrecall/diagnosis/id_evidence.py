@@ -77,13 +77,13 @@ class IdEvidence:
     @cached_property
     def documents(self) -> Mapping[str, str]:
         """The IDs of documents by those of their parts, as far as other IDs show it."""
-        whole: dict[str, str] = {}
+        document_of: dict[str, str] = {}
         for match in self._all_matches:
             if match.part == "reference":
-                whole[match.reference] = match.retrieved
+                document_of[match.reference] = match.retrieved
             elif match.part == "retrieved":
-                whole[match.retrieved] = match.reference
-        return whole
+                document_of[match.retrieved] = match.reference
+        return document_of
 
     @property
     def _all_matches(self) -> Iterable[Match]:
@@ -92,40 +92,44 @@ class IdEvidence:
 
 def id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
     """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
-    missing: dict[int, list[str]] = {}
+    missing_ids: dict[int, list[str]] = {}
     contexts: dict[int, Sequence[Context]] = {}
     retrieved_ids: set[str] = set()
     direct = 0  # references that were retrieved as they are
     for position, row in enumerate(report.rows):
         ids = {own_id for own_id in row.sample.retrieved_context_ids or () if own_id is not None}
         retrieved_ids |= ids
-        lacking: list[str] = []
+        missing: list[str] = []
         for reference in row.sample.reference_context_ids or ():
             if ids.isdisjoint(reference.any_of):
-                lacking += reference.any_of
+                missing += reference.any_of
             else:
                 direct += 1
-        if lacking:
-            missing[position], contexts[position] = lacking, retrieved(row)
+        if missing:
+            missing_ids[position], contexts[position] = missing, retrieved(row)
     indexed = () if corpus is None else corpus.contexts
+    # A dict for its order: of several IDs that fit, the same is named each time.
     indexed_ids = {context.id: None for context in indexed if context.id is not None}
     rewrite = rewrites(
-        [*([context.id for context in of] for of in contexts.values()), sorted(retrieved_ids)],
-        [*([(own_id,) for own_id in own_ids] for own_ids in missing.values()), ()],
+        [
+            *([context.id for context in list_] for list_ in contexts.values()),
+            sorted(retrieved_ids),
+        ],
+        [*([(own_id,) for own_id in own_ids] for own_ids in missing_ids.values()), ()],
         indexed=indexed_ids,
         direct=direct,
     )
     matches = {} if rewrite is None else rewrite.matches
-    in_lists = _in_fields(missing, contexts)
-    for position, own_ids in missing.items():
+    in_lists = _in_fields(missing_ids, contexts)
+    for position, own_ids in missing_ids.items():
         ranks = {context.id: rank for rank, context in enumerate(contexts[position], start=1)}
         for own_id in own_ids:
             match = next((m for m in matches.get(own_id, ()) if m.retrieved in ranks), None)
             if match is not None and (position, own_id) not in in_lists:
                 in_lists[position, own_id] = Alias.of(match, ranks[match.retrieved])
-    expected_ids = {own_id for own_ids in missing.values() for own_id in own_ids}
-    lacking_ids = expected_ids - indexed_ids.keys()
-    return IdEvidence(in_lists, _in_corpus(lacking_ids, indexed, matches, direct), matches)
+    expected_ids = {own_id for own_ids in missing_ids.values() for own_id in own_ids}
+    unindexed_ids = expected_ids - indexed_ids.keys()
+    return IdEvidence(in_lists, _in_corpus(unindexed_ids, indexed, matches, direct), matches)
 
 
 def _in_corpus(
@@ -135,6 +139,8 @@ def _in_corpus(
     direct: int,
 ) -> dict[str, Alias]:
     """Return the IDs under which the corpus has expected ones; the first of several."""
+    # Where references were retrieved as they are, lists and references have one level, and a corpus
+    # of chunks beside them explains no miss.
     levels_meet = direct > 0
     indexed_ids = {context.id for context in indexed}
     aliases: dict[str, Alias] = {}

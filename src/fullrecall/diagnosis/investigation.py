@@ -43,7 +43,7 @@ def diagnose(
 
     Changes are computed from the record, sample by sample: a larger k, IDs written in one way or
     read at another level, lists without duplicates. What the record cannot tell is not promised;
-    what it bounds is marked `at_most`. What stages gain, `evaluate_stages` tells.
+    what it bounds is marked `at_most`. What a stage has, `evaluate` of `Sample.at_stage` tells.
 
     Of causes there is one for each miss, with its evidence. What the report holds is looked at
     first: ranks beyond k, the judge's evidence, the stages of each recorded retrieval, the IDs
@@ -71,6 +71,7 @@ def diagnose(
     check_k(deep_k, "deep_k")
     by_name = _by_name(scorers, report)
     size = len(report)
+    # Causes are shares, which a sample of 20,000 gives to 0.7 points (95%).
     if size > _MOST:
         report = report.drawn(_MOST)
     indexed = Corpus(corpus) if corpus is not None else None
@@ -150,6 +151,7 @@ def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None
     items, together = _items(finding, name, examined, judged=judged)
     explanations = []
     for item in items:
+        # A judge is asked about reference contexts only; in longer lists their text is looked up.
         by_scorer = name in search.scorers and len(items) == 1 and not (judged and item.passage)
         find = partial(_scorers_rank, examined, name, finding) if by_scorer else item.rank_in
         case = Case(examined, result, finding, k, item, judged, find)
@@ -170,8 +172,8 @@ def _scorers_rank(
     examined: Examined, name: str, finding: Finding, contexts: Sequence[Context]
 ) -> int | None:
     """Return the rank at which a list holds a target, as its scorer sees it."""
-    there = examined.findings(name, contexts).get(finding.target.any_of)
-    return None if there is None else there.rank
+    own_finding = examined.findings(name, contexts).get(finding.target.any_of)
+    return None if own_finding is None else own_finding.rank
 
 
 def _items(

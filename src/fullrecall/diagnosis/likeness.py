@@ -54,13 +54,13 @@ def similarity(text: str, other: str) -> float:
 def difference(text: str, other: str) -> str:
     """Return in what two texts differ that look alike: "24 for 36"; empty where in no fact."""
     ours, theirs = facts(text), facts(other)
-    for what, mine, its in (
+    for kind, own, others in (
         ("numbers", ours.numbers, theirs.numbers),
         ("names", ours.names - theirs.words, theirs.names - ours.words),
     ):
-        lacking, added = sorted(mine - its), sorted(its - mine)
-        if lacking or added:
-            return f"other {what}: {_listed(added) or 'none'} for {_listed(lacking) or 'none'}"
+        missing, added = sorted(own - others), sorted(others - own)
+        if missing or added:
+            return f"other {kind}: {_listed(added) or 'none'} for {_listed(missing) or 'none'}"
     if ours.negations != theirs.negations:
         return "one of them denies it"
     added = sorted(theirs.words - ours.words)
@@ -69,7 +69,7 @@ def difference(text: str, other: str) -> str:
         for other_word in added:
             if other_word in excluded:
                 return f"{other_word!r} for {word!r}"
-    return _elsewhere(text, other)
+    return _difference_by_words(text, other)
 
 
 _DENIALS = frozenset(
@@ -86,7 +86,7 @@ _TYPO = 70.0
 """From this share of letters on, one word is the other one misspelled or inflected."""
 
 
-def _elsewhere(first: str, other: str) -> str:
+def _difference_by_words(first: str, other: str) -> str:
     """Return in what two texts of another language than English differ, as far as it shows.
 
     Which words exclude each other is known of English alone: elsewhere a word in place of another
@@ -97,10 +97,10 @@ def _elsewhere(first: str, other: str) -> str:
     from rapidfuzz import fuzz
 
     ours, theirs = (Counter(_WORDS.findall(text.casefold())) for text in (first, other))
-    lacking, added = ours - theirs, theirs - ours
-    if not _DENIALS.isdisjoint(lacking | added):
+    missing, added = ours - theirs, theirs - ours
+    if not _DENIALS.isdisjoint(missing | added):
         return "one of them denies it"
-    for word in sorted(lacking):
+    for word in sorted(missing):
         if added and all(fuzz.ratio(word, new) < _TYPO for new in added):
             return f"{min(added)!r} for {word!r}"
     return ""
@@ -109,6 +109,7 @@ def _elsewhere(first: str, other: str) -> str:
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
+# A text is compared with every other of its list, and a document stands in many lists.
 @remembered(1_000_000)
 def facts(text: str) -> Facts:
     """Return the facts of a text.
@@ -151,6 +152,7 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
                 repeated.add(index)
             ids.add(context.id)
             continue
+        # Copies begin or end alike: 100 contexts have 4,950 pairs.
         for end in (f"^{text[:_ENDS].lower()}", f"{text[-_ENDS:].lower()}$"):
             others = by_end.setdefault(end, [])
             if others and any(_says_the_same(other, text) for other in others):

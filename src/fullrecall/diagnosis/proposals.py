@@ -66,8 +66,9 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
     asked for again, and keeps its recall then.
     """
     whole = list(baseline.lists_at(None))
+    # A retriever with a random or a fused order need not return a longer list that begins alike.
     nested = [
-        _names(contexts[: len(recorded)]) == _names(recorded)
+        _keys(contexts[: len(recorded)]) == _keys(recorded)
         for position, contexts in deep_lists.items()
         if (recorded := whole[position]) is not None
     ]
@@ -118,6 +119,7 @@ def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[P
         longer = deep_lists.get(position) or row.sample.retrieved_contexts or ()
         if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
             continue
+        # Of the longer list: what moves up may itself repeat what stands above it.
         repeated = duplicates(longer)
         if repeated and min(repeated) < len(recorded):
             kept = [context for index, context in enumerate(longer) if index not in repeated]
@@ -127,12 +129,13 @@ def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[P
         yield Proposal(ChangeKind.DROP_DUPLICATES, action, baseline.over(lists), lists)
 
 
-def _names(contexts: Sequence[Context]) -> list[str | None]:
-    """Return the key of a context, the same in both lists: IDs alone may have been recorded."""
+def _keys(contexts: Sequence[Context]) -> list[str | None]:
+    """Return what identifies each context: of a recorded list only the IDs may be known."""
     return [context.id or context.text for context in contexts]
 
 
 def _doubled(k: int, depth: int) -> list[int]:
+    # By doubling, so that 100 contexts are scored at some six depths and not at each.
     ks = [k]
     while ks[-1] < depth:
         ks.append(min(2 * ks[-1], depth))

@@ -36,6 +36,7 @@ def rescoring(report: Report, scorers: Mapping[str, Scorer]) -> dict[int, Rescor
         if method.headline != Recall or not isinstance(scorer, DeterministicScorer):
             continue
         rows = (row for row in report.rows if row.results[score_index].status is Status.SCORED)
+        # Where the saved scores are not given any more, no gain is promised.
         if all(
             _by_scorer(scorer, row, None) == row.results[score_index].score
             for row in islice(rows, _CHECKED)

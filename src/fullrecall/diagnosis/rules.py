@@ -75,9 +75,9 @@ def ranked_too_low(case: Case) -> Explained | None:
             detail += f"; {before} of the contexts before it are duplicates of others"
             return Explained(Cause.CROWDED_OUT, detail, rank)
     for stage in case.examined.row.sample.stages:
-        there = case.find(stage.contexts)
-        if there is not None and there <= k:
-            detail = f"{stage.name} had it at rank {there}; now it is {detail}"
+        stage_rank = case.find(stage.contexts)
+        if stage_rank is not None and stage_rank <= k:
+            detail = f"{stage.name} had it at rank {stage_rank}; now it is {detail}"
             return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
     return Explained(Cause.BEYOND_K, detail, rank)
 
@@ -158,6 +158,7 @@ def dropped_by_stage(case: Case) -> Explained | None:
     """A stage had it, and the next one on its way had not."""
     stages = case.examined.row.sample.stages
     ranks = {stage.name: case.find(stage.contexts) for stage in stages}
+    # The last stage that had it: the one after it is the one to look at.
     last = next((stage for stage in reversed(stages) if ranks[stage.name] is not None), None)
     if last is None:
         return None
@@ -170,14 +171,14 @@ def dropped_by_stage(case: Case) -> Explained | None:
 def text_differs(case: Case) -> Explained | None:
     """The context of its ID was retrieved, and has another text."""
     own_id = case.item.own_id
-    there = [
+    of_same_id = [
         (rank, context)
         for rank, context in enumerate(case.within_k, start=1)
         if own_id is not None and context.id == own_id and context.text is not None
     ]
-    if len(there) != 1:  # several chunks of one document: each has another text
+    if len(of_same_id) != 1:  # several chunks of one document: each has another text
         return None
-    rank, context = there[0]
+    rank, context = of_same_id[0]
     how = _other_version(case, context)
     detail = f"the context {own_id!r} at rank {rank} has {how}"
     return Explained(Cause.TEXT_DIFFERS, detail, rank) if how else None
@@ -231,28 +232,28 @@ def split_across_chunks(case: Case) -> Explained | None:
     indexed_by_id = item.id is not None and corpus is not None and corpus.get(item.id) is not None
     if item.passage is None or indexed_by_id:
         return None
-    here = item.parts_in(case.within_k)
-    ranks = ", ".join(map(str, here))
+    parts = item.parts_in(case.within_k)
+    ranks = ", ".join(map(str, parts))
     if not has_texts:
-        if len(here) < 2 or item.share_of(here.values()) < 1.0:  # noqa: PLR2004 - two halves
+        if len(parts) < 2 or item.share_of(parts.values()) < 1.0:  # noqa: PLR2004 - two halves
             return None
         detail = f"all of it was retrieved, in parts, at ranks {ranks}"
-        return Explained(Cause.SPLIT_ACROSS_CHUNKS, detail, max(here))
+        return Explained(Cause.SPLIT_ACROSS_CHUNKS, detail, max(parts))
     most = max((item.share_of([holder.overlap]) for holder in case.holders), default=0.0)
     # Phrases in common are no parts of it.
     if case.share_in_corpus < NEAR_DUPLICATE or case.share_in_corpus <= most:
         return None
-    held = [holder.context for holder in case.holders]
-    missing = [each for each in held if not any(_same(each, c) for c in case.within_k)]
-    share = item.share_of(here.values())
-    retrieved = f"{share:.0%} of it was retrieved (rank {ranks})" if here else "no part was"
+    chunks = [holder.context for holder in case.holders]
+    missing = [chunk for chunk in chunks if not any(_same(chunk, c) for c in case.within_k)]
+    share = item.share_of(parts.values())
+    retrieved = f"{share:.0%} of it was retrieved (rank {ranks})" if parts else "no part was"
     names = ", ".join(repr(context.id or one_line(context.label, 60)) for context in missing[:3])
     rest = f"; not retrieved: {names}" if missing else ""
     return Explained(
         Cause.SPLIT_ACROSS_CHUNKS,
-        f"it is split across {len(held)} chunks of the corpus, none with more than {most:.0%} of "
+        f"it is split across {len(chunks)} chunks of the corpus, none with more than {most:.0%} of "
         f"it; {retrieved}{rest}",
-        min(here, default=None),
+        min(parts, default=None),
     )
 
 
@@ -281,8 +282,8 @@ def not_in_corpus(case: Case) -> Explained | None:
     share = case.share_in_corpus
     if share == 1.0:
         return None
-    some = f"only {share:.0%}" if share else "none"
-    return Explained(Cause.NOT_IN_CORPUS, f"{some} of its text is in the corpus")
+    amount = f"only {share:.0%}" if share else "none"
+    return Explained(Cause.NOT_IN_CORPUS, f"{amount} of its text is in the corpus")
 
 
 def failed_call(case: Case) -> Explained | None:

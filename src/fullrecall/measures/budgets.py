@@ -12,6 +12,7 @@ from fullrecall.parameters import check_k
 
 Unit: TypeAlias = Literal["calls", "tokens", "seconds"]
 
+# ASCII: `\d` takes the digits of every script.
 _FORM = re.compile(r"(?P<amount>\d+(?:\.\d+)?)(?P<unit>calls?|tokens?|s|seconds?)", re.ASCII)
 _WRITTEN = re.compile(r"(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?)\)", re.ASCII)
 
@@ -100,6 +101,7 @@ def budgets_to(unit: Unit, most: float) -> list[Budget]:
     amounts: list[float] = []
     power = _FIRST_POWER[unit]
     while not amounts or amounts[-1] < most:
+        # Rounded: 1.6 times 10 ** -3 is not the float that prints as 0.0016.
         decade = [round(step * 10.0**power, 9) for step in _STEPS]
         amounts += decade if unit == "seconds" else filter(float.is_integer, decade)
         power += 1

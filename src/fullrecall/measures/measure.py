@@ -62,6 +62,7 @@ class Measure:
     """Whether a lower mean is the better one."""
 
     def __init_subclass__(cls) -> None:
+        # So that a user's measure is a value like ours, hashed and compared by its parameters.
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
         if "count" in vars(cls) and not cls.__module__.startswith(_OWN):
             _check_class(cls)
@@ -95,6 +96,7 @@ class Measure:
         if isinstance(self.k, Budget):
             from fullrecall.table import paid
 
+            # Contexts beyond the budget go first: no formula needs to know of costs.
             left, is_known = paid.within(outcomes, self.k)
             values: Floats = self.whole.values(
                 left, lambda row: paid.findings_of(left, row, findings_of(row))
@@ -130,6 +132,7 @@ class Measure:
         return replace(self, **parameters)
 
     def __ge__(self, least: float) -> Threshold:
+        # Comparisons make rules for a gate: measures have no order, and sorting needs a key.
         return Threshold(self, check_share(least, "a threshold"))
 
     def __le__(self, most: float) -> Threshold:
@@ -261,6 +264,7 @@ def _check_class(kind: type[Measure]) -> None:
             f'{kind.__name__}.text must be a name such as "found_first", in lowercase letters, '
             f"digits and _, got {text!r}"
         )
+    # An inherited name would print, parse and be saved as its parent.
     namesake = next((own for own in kind.__mro__[1:] if getattr(own, "text", None) == text), None)
     if namesake is not None:
         raise ParameterError(
@@ -276,6 +280,7 @@ def _check_class(kind: type[Measure]) -> None:
 
 def _checked(measure: Measure, value: object) -> float:
     """Return what a measure of a user's own counted; raise unless it is from 0 to 1."""
+    # numpy's numbers are no floats of Python, and as good.
     number = isinstance(value, (int, float)) or hasattr(value, "__float__")
     if not number or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
         raise ParameterError(

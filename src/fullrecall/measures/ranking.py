@@ -86,6 +86,7 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
 
     def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the discounted gain over that of the ideal order."""
+        # Gains by context, not by target: a context that supports two stands at one rank.
         gains, ideal = outcomes.gains(self.top, self._worth)
         return outcomes.share(gains.sums(_discounted), ideal.sums(_discounted))
 

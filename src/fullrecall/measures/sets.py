@@ -44,6 +44,7 @@ class RecallMeasure(GradedMeasure):
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
             return recall(outcomes, self.top, self.weight)
+        # Of 20 targets, 5 contexts hold 5: plain recall@5 could not pass 0.25.
         most = outcomes.targets.clip(max=self.top * outcomes.lists)
         return outcomes.share(outcomes.credit_sums(self.top), most)
 
@@ -66,6 +67,7 @@ class PrecisionMeasure(GradedMeasure):
     def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return relevant contexts among the first k, over the denominator."""
         divisor = outcomes.contexts_within(self.top)
+        # Of a list shorter than k, trec_eval's P_k counts the missing ranks as misses.
         if self.top is not None and self.denominator == "k":
             divisor = self.top * outcomes.lists
         return outcomes.share(outcomes.relevant_within(self.top), divisor)

@@ -59,6 +59,7 @@ def parse(text: str) -> Measure:
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise ParameterError(f"expected a measure such as recall@5, got {text!r}")
+    # Read anew each time: `MEASURES` is where users add their own.
     by_name = {name.replace("_", ""): measure for name, measure in MEASURES.items()}
     named = by_name.get(match["name"].lower().replace("_", ""))
     if named is None:
@@ -94,6 +95,7 @@ def parse_threshold(text: str) -> Threshold:
 
 def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
+    # A type is a class, or its text where annotations are postponed: both name the float.
     numeric = {each.name for each in fields(measure) if "float" in str(each.type)}
     for part in filter(None, map(str.strip, inside.split(","))):
         name, sign, value = (piece.strip() for piece in part.partition("="))

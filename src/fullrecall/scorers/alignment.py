@@ -51,6 +51,8 @@ class Windows:
 
 def windows(text: str, size: int) -> set[str]:
     """Return all stretches of a text that have this length."""
+    # A set that is looked up, not a search of its own for each reference: linear where hundreds of
+    # references share a heading (bench/span_growth.py).
     return {text[start : start + size] for start in range(len(text) - size + 1)}
 
 
@@ -74,26 +76,27 @@ def overlap(reference: str, context: Windows) -> Overlap:
         return Overlap(runs=((0, len(reference)),))
     if len(text) < min_run:
         # A chunk shorter than a run counts where it first stands: it is one occurrence.
-        at = reference.find(text)
-        if at >= 0:
-            return Overlap(runs=((at, at + len(text)),))
-    cut = list(_cut_runs(reference, text, min_run))
-    enough = [run for run in cut if run[1] - run[0] >= min_run // 3]
-    runs = union([*_runs(reference, context), *enough])
-    return Overlap(tuple(runs), tuple(edge for edge in cut if edge not in enough))
+        start = reference.find(text)
+        if start >= 0:
+            return Overlap(runs=((start, start + len(text)),))
+    cut_runs = list(_cut_runs(reference, text, min_run))
+    long_enough = [run for run in cut_runs if run[1] - run[0] >= min_run // 3]
+    runs = union([*_runs(reference, context), *long_enough])
+    return Overlap(tuple(runs), tuple(edge for edge in cut_runs if edge not in long_enough))
 
 
 def _runs(reference: str, context: Windows) -> Iterable[Interval]:
     """Yield the stretches of `min_run` characters that both have, as ranges of `reference`."""
     block, size = context.block, context.min_run
-    begun = 0  # stretches that start before are looked up
+    unseen = 0  # stretches that start before it are looked up
     for at in range(0, len(reference) - block + 1, block):
+        # One look-up rules out every run that holds this block; most of a reference ends here.
         if reference[at : at + block] not in context.blocks:
             continue
-        for start in range(max(begun, at + block - size), min(at, len(reference) - size) + 1):
+        for start in range(max(unseen, at + block - size), min(at, len(reference) - size) + 1):
             if reference[start : start + size] in context.runs:
                 yield start, start + size
-        begun = at + 1
+        unseen = at + 1
 
 
 def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
@@ -102,16 +105,17 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
     longest = min(min_run, length, len(context)) - 1
     if longest < 1:
         return
-    size = _shared(reference[-longest:], context[:longest])
+    size = _longest_shared(reference[-longest:], context[:longest])
     if size:
         yield length - size, length
-    size = _shared(context[-longest:], reference[:longest])
+    size = _longest_shared(context[-longest:], reference[:longest])
     if size:
         yield 0, size
 
 
-def _shared(end: str, beginning: str) -> int:
-    """Return how many of the last characters of one text are the first of another, the most."""
+def _longest_shared(end: str, beginning: str) -> int:
+    """Return the most characters that one text ends and another begins with."""
+    # Both are shorter than a run, so that trying every place is cheap even in a row of dots.
     at = end.find(beginning[0])
     while at >= 0:
         if beginning.startswith(end[at:]):
@@ -137,6 +141,7 @@ def covered(length: int, overlaps: Iterable[Overlap]) -> list[Interval]:
     """Return the characters of a reference of `length` that its overlaps cover together."""
     overlaps = list(overlaps)
     runs = union(run for part in overlaps for run in part.runs)
+    # Edges of all contexts come last: what one chunk border cut may go on in the next chunk.
     edges = union(edge for part in overlaps for edge in part.edges)
     return union([*runs, *(edge for edge in edges if _counts(edge, runs, length))])
 

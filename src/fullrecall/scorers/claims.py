@@ -74,11 +74,13 @@ class ClaimRecall(JudgedScorer):
         reference: str = require(sample.reference, "reference_claims or reference")
         if not reference.strip():
             return ()
-        nothing = not any(text.strip() for text in retrieved_texts(sample))
-        if self.split == "sentences" or nothing:
+        has_texts = any(text.strip() for text in retrieved_texts(sample))
+        # Without a context the score is 0.0 whatever the claims are: no request to split them.
+        if self.split == "sentences" or not has_texts:
             parts: Sequence[str] = statements(reference)
         else:
             parts = yield from self._asked_judge.split(
                 reference, kind="claims", question=sample.user_input
             )
+        # A claim that the judge lists twice would weigh twice.
         return [Claim(part) for part in dict.fromkeys(parts)]

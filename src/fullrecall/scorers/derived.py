@@ -1,8 +1,8 @@
 """Findings derived again, from the sample beside them, by the scorer that a saved method names.
 
-A scorer that asks nobody scores the sample again. One with a judge is run again too: what the
-judge said is read of the saved findings, and all that follows from it is the scorer's own: which
-targets there are, whether a quote is in its context, the credit, the ranks, and what is unscored.
+A scorer that asks nobody scores the sample again. One with a judge is run again too, with the
+verdicts that the saved findings record. All that follows from them is computed anew: the targets,
+whether a quote is in its context, the credit, the ranks, and what is unscored.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer
         scorer = make(name=method.name, **parameters)
     except (FullrecallError, TypeError):
         return None
+    # A parameter that the constructor rewrites would give other numbers under the saved name.
     return scorer if scorer.method == method else None
 
 
@@ -86,38 +87,39 @@ class Derivation:
         """Whether results follow from the sample alone."""
 
     def result(self, sample: Sample, saved: Result) -> Result:
-        """Return what a sample gives, by what its judge said as `saved` tells.
+        """Return the sample's result made anew, by the verdicts that `saved` records.
 
-        `saved` itself, where a run may leave any sample unscored for its reason.
+        `saved` itself, where the run left the sample unscored whatever it holds.
         """
-        if self.scorer is None or self._by_the_run(saved):
+        if self.scorer is None or self._left_by_run(saved):
             return saved
         if self.asks_nobody:
             return self.scorer.score(sample)
         assert isinstance(self.scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
-        self._judge.recall(self.scorer, sample, saved)
+        self._judge.replay(self.scorer, sample, saved)
         # Not `score`: its driver makes what sends requests again, for each sample anew.
         step = advance(self.scorer.flow(sample), None)
         assert isinstance(step, Done)  # noqa: S101 - the judge asks nobody
         result: Result = step.value
         return replace(result, usage=saved.usage).asked_of(sample)
 
-    def _by_the_run(self, saved: Result) -> bool:
-        """Whether the run left the sample unscored, whatever the scorer gives."""
+    def _left_by_run(self, saved: Result) -> bool:
+        """Whether the run, and not the scorer, left the sample unscored."""
         if saved.status is not Status.UNSCORED or saved.findings:
             return False
+        # Deadlines, bad rows and the corpus were the run's: the sample cannot confirm them.
         stale = self._held and saved.note.startswith(STALE)
         return stale or saved.note in (LATE, INTERRUPTED) or saved.note.startswith(BAD_ROW)
 
 
 def _replied(value: T) -> Flow[T]:
-    """Return what a judge says who asks no model."""
+    """Return a reply without asking a model."""
     yield from ()
     return value
 
 
 class RecordedJudge:
-    """A judge that says again what saved findings tell that it said."""
+    """Replays the verdicts that saved findings record."""
 
     def __init__(self) -> None:
         self.name = ""
@@ -126,8 +128,8 @@ class RecordedJudge:
         self._unmeasured: dict[str, str] = {}
         self._index_of_rank: dict[int, int] = {}
 
-    def recall(self, scorer: JudgedScorer, sample: Sample, saved: Result) -> None:
-        """Say from here on what the findings of this sample tell."""
+    def replay(self, scorer: JudgedScorer, sample: Sample, saved: Result) -> None:
+        """Answer from here on with the verdicts of this sample's findings."""
         self._saved = saved
         self._findings = {finding.target.label: finding for finding in saved.findings}
         self._unmeasured = dict(saved.unmeasured)
@@ -174,12 +176,14 @@ class RecordedJudge:
             replace(first, others=tuple(others)) if others else first
             for first, *others in by_vote.values()
         ]
+        # A panel's votes are numbered from 1 (`_kept_parts` in `judged`); 0 is a single judge.
         verdict = votes[0] if parts[0].vote == 0 else median(votes)
         # `replace` takes a tenth of the derivation.
         return replace(verdict, contested=finding.contested) if finding.contested else verdict
 
     def _of_part(self, part: Part, evidence: Sequence[Evidence]) -> Verdict:
         """Return one verdict; what it cites that is no context is cited as context -1."""
+        # What cites no context must fail in the scorer, as it did when it was judged.
         cited = [evidence[index] for index in part.evidence if index < len(evidence)]
         citations = [
             Citation(self._index_of_rank.get(item.rank, -1), item.quote or "") for item in cited

@@ -46,5 +46,6 @@ def _pattern(entity: str) -> re.Pattern[str]:
     # A number inside a longer one is another number: 12 in 12,345, 1 in 1.5.
     before = r"(?<!\d[.,:/-])" if entity[0].isdigit() else ""
     after = r"(?![.,:/-]\d)" if entity[-1].isdigit() else ""
+    # Possessive: given back, a page of blanks would cost the square of its length.
     spaced = r"\s++".join(map(re.escape, entity.split()))
     return re.compile(rf"(?<!\w){before}{spaced}(?!\w){after}", re.IGNORECASE)

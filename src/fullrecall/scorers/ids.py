@@ -46,7 +46,7 @@ class IdRecall(DeterministicScorer):
             for members, grade in references
             if grade > 0
         ]
-        return Found(findings, len(ids), _note(ids) if None in rank_of else "")
+        return Found(findings, len(ids), _missing_ids_note(ids) if None in rank_of else "")
 
 
 def _finding(members: tuple[str, ...], grade: float, ranks: Sequence[int]) -> Finding:
@@ -54,7 +54,7 @@ def _finding(members: tuple[str, ...], grade: float, ranks: Sequence[int]) -> Fi
     return Finding(Target(members, grade), steps, tuple(ranks))
 
 
-def _note(ids: Sequence[str | None]) -> str:
+def _missing_ids_note(ids: Sequence[str | None]) -> str:
     """Return how many contexts have no ID; raise `Unmeasured` where none has."""
     without = ids.count(None)
     if without == len(ids):
@@ -71,6 +71,7 @@ def id_columns(samples: Sequence[Sample]) -> ScoreColumns | None:
 
     from fullrecall.table.ids import score_ids
 
+    # A record may hold a failed call or several lists: only the scorer reads it.
     if any(each.retrieval is not None or each.answerable is False for each in samples):
         return None
     retrieved = [ids for sample in samples if (ids := sample.retrieved_context_ids) is not None]
@@ -78,6 +79,7 @@ def id_columns(samples: Sequence[Sample]) -> ScoreColumns | None:
     if len(retrieved) < len(samples) or len(single) < len(samples):
         return None
     lists = [[name for name in ids if name is not None] for ids in retrieved]
+    # A context without an ID keeps its rank, which a column of the other IDs would lose.
     if list(map(len, lists)) != list(map(len, retrieved)):
         return None
     grades = None

@@ -87,10 +87,11 @@ class JudgedScorer(FindingScorer):
         try:
             require_answerable(sample)
             judged = yield from self._judged(sample)
-        except (Unmeasured, Unanswerable, JudgeError) as why:
-            return self._without_score(why, sample)
+        except (Unmeasured, Unanswerable, JudgeError) as reason:
+            return self._without_score(reason, sample)
         total = len(judged.findings) + len(judged.unmeasured)
         measured = len(judged.findings)
+        # `not measured`: with min_measured=0.0, no verdict at all would score 0 of 0.
         if judged.unmeasured and (not measured or measured / total < self.min_measured):
             reasons = "; ".join(sorted({why for _, why in judged.unmeasured}))
             return replace(
@@ -141,6 +142,7 @@ class JudgedScorer(FindingScorer):
     ) -> Flow[Found]:
         """Return the findings of `targets` in the sample's retrieved contexts."""
         contexts = self._contexts(sample)
+        # An empty retrieval scores 0.0 and costs no request.
         if not targets or not contexts.unique:
             return Found([Finding(target) for target in targets], contexts.count)
         verdicts = yield from self._asked_judge.attribute(
@@ -171,6 +173,7 @@ class JudgedScorer(FindingScorer):
         aim: Aim,
     ) -> Found:
         """Return the findings of targets with a valid verdict, and the others with why not."""
+        # Verdicts are told apart by their order alone: after a missing one, all would be of others.
         if len(verdicts) != len(targets):
             raise JudgeError(
                 f"the judge {self._asked_judge.name} returned {len(verdicts)} verdicts, expected "
@@ -184,6 +187,7 @@ class JudgedScorer(FindingScorer):
                 unmeasured.append((target.label, problem or "the judge gave no verdict"))
                 continue
             finding = self._finding(target, verdict, contexts, aim)
+            # The judge said yes: without proof this is not known, and a miss would be a wrong 0.
             if self.require_evidence and self._credit(verdict) and not finding.steps:
                 unmeasured.append((target.label, _UNVERIFIED))
             else:
@@ -202,6 +206,7 @@ class JudgedScorer(FindingScorer):
             for vote in verdict.votes or (verdict,)
         ]
         cited_evidence = [piece for vote in cited for _, pieces in vote for piece in pieces]
+        # A context that one judge or window has quoted well is proven for the others.
         verified = {piece.rank for piece in cited_evidence if piece.verified}
         votes = [
             [
@@ -219,7 +224,7 @@ class JudgedScorer(FindingScorer):
         )
         steps = proven if rests_on_quotes else _steps(votes, strict=False)
         evidence = sorted(dict.fromkeys(cited_evidence), key=lambda piece: piece.rank)
-        reached = steps[-1].credit if steps else 0.0
+        credit = steps[-1].credit if steps else 0.0
         ranks = {rank for vote in votes for _, part in vote for rank in part.ranks} if steps else ()
         return Finding(
             target,
@@ -228,7 +233,7 @@ class JudgedScorer(FindingScorer):
             tuple(evidence),
             verdict.label or "",
             verdict.agreement,
-            reached - (proven[-1].credit if proven else 0.0),
+            credit - (proven[-1].credit if proven else 0.0),
             verdict.contested,
             _kept_parts(verdict, evidence, cited),
         )
@@ -257,6 +262,7 @@ class JudgedScorer(FindingScorer):
         if len(cited_ranks) > 1 and not part.together:
             alone = cited_ranks & verified & enough
             if alone:
+                # The first that is enough: those behind it add nothing to the credit.
                 return _Part(min(alone), min(alone), counted)
         return _Part(
             max(cited_ranks), max(cited_ranks) if cited_ranks <= verified else None, counted
@@ -293,11 +299,12 @@ def _steps(votes: Sequence[_Vote], *, strict: bool) -> tuple[Step, ...]:
                 earned[-1][rank] = max(credit, earned[-1].get(rank, 0.0))
     steps: list[Step] = []
     for rank in sorted({rank for ranks in earned for rank in ranks}):
-        reached = sorted(
-            max((credit for at, credit in ranks.items() if at <= rank), default=0.0)
+        by_judge = sorted(
+            max((credit for own_rank, credit in ranks.items() if own_rank <= rank), default=0.0)
             for ranks in earned
         )
-        credit = reached[(len(reached) - 1) // 2]
+        # Not the mean: half credit from a panel that disagrees would be a verdict that nobody gave.
+        credit = by_judge[(len(by_judge) - 1) // 2]
         if credit > (steps[-1].credit if steps else 0.0):
             steps.append(Step(rank, credit))
     return tuple(steps)
@@ -317,6 +324,7 @@ def _kept_parts(
         return ()
     return tuple(
         FoundPart(part.label or "", tuple(map(evidence.index, items)), part.together, number)
+        # From 1 for a panel: by it a loaded report tells a panel from a single judge.
         for number, vote in enumerate(cited, start=bool(verdict.votes))
         for part, items in vote
     )
@@ -359,6 +367,7 @@ class Contexts:
     def problem_of(self, verdict: Verdict) -> str:
         """Return what breaks the contract in a judge's verdict; empty where nothing does."""
         for part in (verdict, *verdict.others, *verdict.votes):
+            # A panel goes on without a judge that failed; a verdict of its own needs a label.
             if part.label is None and part in verdict.votes:
                 continue
             if part.label not in LABELS:

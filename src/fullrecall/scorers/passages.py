@@ -112,24 +112,26 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
     is another's start for at least `min_run` characters.
     """
     distinct = list(dict.fromkeys(passages))
+    # Only neighbors are compared: all pairs of 1,000 references would be a million alignments.
     near = _neighbors(distinct, min_run)
-    left = dict.fromkeys(range(len(distinct)))
+    remaining = dict.fromkeys(range(len(distinct)))
     unions: list[Passage] = []
-    while left:
-        number = next(iter(left))
-        del left[number]
-        current, around = distinct[number], near[number]
+    while remaining:
+        index = next(iter(remaining))
+        del remaining[index]
+        current, around = distinct[index], near[index]
         grown = True
         while grown:
             grown = False
-            around = around & left.keys()
+            # A union may reach what neither part did: look again from the first.
+            around = around & remaining.keys()
             for other in sorted(around):
-                both = _joined(current, distinct[other], min_run)
-                both = both or _joined(distinct[other], current, min_run)
-                if both is not None:
-                    del left[other]
+                union = _joined(current, distinct[other], min_run)
+                union = union or _joined(distinct[other], current, min_run)
+                if union is not None:
+                    del remaining[other]
                     around = around | near[other]
-                    current, grown = both, True
+                    current, grown = union, True
                     break
         unions.append(current)
     return unions
@@ -144,22 +146,23 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
     near: list[set[int]] = [set() for _ in passages]
     of_source: defaultdict[str, set[int]] = defaultdict(set)
     of_beginning: defaultdict[str, set[int]] = defaultdict(set)
-    for number, passage in enumerate(passages):
+    for index, passage in enumerate(passages):
         if passage.source is not None:
-            of_source[passage.source].add(number)
+            of_source[passage.source].add(index)
         else:
-            of_beginning[passage.characters[:min_run]].add(number)
-    for numbers in of_source.values():
-        for number in numbers:
-            near[number] |= numbers
+            of_beginning[passage.characters[:min_run]].add(index)
+    for indices in of_source.values():
+        for index in indices:
+            near[index] |= indices
     lengths = {len(beginning) for beginning in of_beginning}
-    for number, passage in enumerate(passages):
+    for index, passage in enumerate(passages):
         if passage.source is None:
+            # Few lengths: `min_run`, and those of texts that are shorter.
             for length in lengths:
-                for begun in windows(passage.characters, length) & of_beginning.keys():
-                    near[number] |= of_beginning[begun]
-                    for other in of_beginning[begun]:
-                        near[other].add(number)
+                for beginning in windows(passage.characters, length) & of_beginning.keys():
+                    near[index] |= of_beginning[beginning]
+                    for other in of_beginning[beginning]:
+                        near[other].add(index)
     return near
 
 
@@ -174,23 +177,24 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
     if first.characters[-min_run:] not in second.characters:
         return None
     # The first place from which on `second` begins there is that of the longest overlap.
-    begun = second.characters[:min_run]
-    at = first.characters.find(begun, max(1, len(first.characters) - len(second.characters) + 1))
-    while at >= 0:
-        shared = len(first.characters) - at
-        if second.characters.startswith(first.characters[at:]):
+    beginning = second.characters[:min_run]
+    earliest = max(1, len(first.characters) - len(second.characters) + 1)
+    start = first.characters.find(beginning, earliest)
+    while start >= 0:
+        shared = len(first.characters) - start
+        if second.characters.startswith(first.characters[start:]):
             text = f"{first.text}{_after(second.text or '', shared)}"
-            both = replace(first, label=text, text=text)
+            union = replace(first, label=text, text=text)
             # Known without looking through a text that grows by many passages each time anew.
-            vars(both)["characters"] = first.characters + second.characters[shared:]
-            return both
-        at = first.characters.find(begun, at + 1)
+            vars(union)["characters"] = first.characters + second.characters[shared:]
+            return union
+        start = first.characters.find(beginning, start + 1)
     return None
 
 
 def _joined_places(first: Passage, second: Passage) -> Passage | None:
-    inside = first.source == second.source and first.start <= second.start < first.end
-    if not inside:
+    starts_inside = first.source == second.source and first.start <= second.start < first.end
+    if not starts_inside:
         return None
     if second.end <= first.end:
         return first

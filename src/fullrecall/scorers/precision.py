@@ -47,6 +47,7 @@ class ContextPrecision(JudgedScorer):
         if reference is None and not (sample.user_input or "").strip():
             raise Unmeasured("user_input and reference are missing")
         if not contexts.unique:
+            # One target, or the sample would be undefined: an empty retrieval scores 0.0.
             missed = Finding(Target((reference or sample.user_input or "",)))
             return Found([missed], contexts.count)
         verdicts = yield from self._asked_judge.relevance(

@@ -116,8 +116,8 @@ class FindingScorer(Constructed, ABC):
         own_kind = vars(type(self)).get("kind", "")  # what inherits it may find otherwise
         return Method(self.name or self.kind, parameters, self.headline, own_kind)
 
-    def _outcome(self, outcome: Found, sample: Sample) -> Result:
-        findings, retrieved, note, unmeasured = outcome
+    def _outcome(self, found: Found, sample: Sample) -> Result:
+        findings, retrieved, note, unmeasured = found
         if not findings:
             note = note or "no reference items"
             return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=note)
@@ -134,16 +134,17 @@ class FindingScorer(Constructed, ABC):
             ranks=None if sample.ranks is None else sample.ranks[:retrieved],
         )
 
-    def _without_score(self, why: Exception, sample: Sample) -> Result:
+    def _without_score(self, reason: Exception, sample: Sample) -> Result:
         """Return why there is no score; nothing is missing of a sample that only forbids."""
-        forbids = isinstance(why, Missing) and sample.has_retrieval and sample.forbids
-        if forbids or isinstance(why, Unanswerable):
+        # A leak rate needs no references: a sample that only forbids lacks nothing.
+        forbids = isinstance(reason, Missing) and sample.has_retrieval and sample.forbids
+        if forbids or isinstance(reason, Unanswerable):
             retrieved = len(sample.retrieved_context_ids or ())
-            return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=str(why))
-        return self._unscored(why)
+            return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=str(reason))
+        return self._unscored(reason)
 
-    def _unscored(self, why: Exception) -> Result:
-        return Result(self._method, Status.UNSCORED, note=str(why))
+    def _unscored(self, reason: Exception) -> Result:
+        return Result(self._method, Status.UNSCORED, note=str(reason))
 
 
 class DeterministicScorer(FindingScorer):
@@ -162,13 +163,14 @@ class DeterministicScorer(FindingScorer):
                 "score takes one sample, or its fields by name: "
                 "score(retrieved_ids=['d1'], expected_ids=['d1'])"
             )
+        # One comparison is all that the usual call, of a `Sample`, pays for it.
         if type(sample) is not Sample or sample_fields:
             sample = as_sample(sample, sample_fields)
         try:
             require_answerable(sample)
             return self._outcome(self._find(sample), sample).asked_of(sample)
-        except (Unmeasured, Unanswerable) as why:
-            return self._without_score(why, sample).asked_of(sample)
+        except (Unmeasured, Unanswerable) as reason:
+            return self._without_score(reason, sample).asked_of(sample)
 
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the same as `score`: there is nothing to wait for."""

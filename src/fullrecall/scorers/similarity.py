@@ -75,6 +75,7 @@ class BoundedSimilarity:
 
     def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
         """Return for each reference how similar each text is to it: the numbers of calls."""
+        # Jaro and `fuzz` divide: in one call they may round otherwise in the last bit.
         if not self._in_one_call:
             return [[self(reference, text) for text in texts] for reference in references]
         import numpy as np

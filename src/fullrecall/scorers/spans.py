@@ -53,7 +53,7 @@ class SpanRecall(DeterministicScorer):
         # A range without characters is nothing to cover, and a group given twice is one.
         with_characters = (tuple(p for p in group if not p.is_empty) for group in passages)
         groups = [group for group in dict.fromkeys(with_characters) if group]
-        retrieved = _retrieved(sample)
+        retrieved = _retrieved_passages(sample)
         single = merged([group[0] for group in groups if len(group) == 1], self.min_run)
         targets = [*((passage,) for passage in single), *(g for g in groups if len(g) > 1)]
         for target in targets:
@@ -63,8 +63,8 @@ class SpanRecall(DeterministicScorer):
         for rank, passage in enumerate(retrieved, start=1):
             stretches = Windows(passage.characters, self.min_run)
             listed.setdefault(passage, _Listed(rank, passage, stretches))
-        once = list(listed.values())
-        return Found([self._finding(target, once) for target in targets], len(retrieved))
+        distinct = list(listed.values())
+        return Found([self._finding(target, distinct) for target in targets], len(retrieved))
 
     def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[_Listed]) -> Finding:
         """Return the finding of an any-of group: at each rank, the alternative covered best."""
@@ -74,11 +74,13 @@ class SpanRecall(DeterministicScorer):
         ranks = sorted({step.rank for finding in alternatives for step in finding.steps})
         steps: list[Step] = []
         for rank in ranks:
+            # Alternatives do not add up: half of each is not the whole of one.
             credit = max(finding.credit_at(rank) for finding in alternatives)
             if not steps or credit > steps[-1].credit:
                 steps.append(Step(rank, credit))
         best = max(alternatives, key=lambda finding: finding.credit_at())
-        size = max(finding.target.size for finding in alternatives)  # whatever was retrieved
+        # The largest, not the best covered: a weight must not hang on what was retrieved.
+        size = max(finding.target.size for finding in alternatives)
         return Finding(
             Target(tuple(passage.label for passage in target), size=size),
             tuple(steps),
@@ -87,24 +89,25 @@ class SpanRecall(DeterministicScorer):
         )
 
     def _coverage(self, passage: Passage, retrieved: Sequence[_Listed]) -> Finding:
-        parts: dict[int, Overlap] = {}
+        overlaps: dict[int, Overlap] = {}
         steps: list[Step] = []
         for context in retrieved:
-            part = passage.overlap(context.passage, self.min_run, context.windows)
-            if not part.runs and not part.edges:
+            overlap = passage.overlap(context.passage, self.min_run, context.windows)
+            if not overlap.runs and not overlap.edges:
                 continue
             rank = context.rank
-            parts[rank] = part
-            credit = total(covered(passage.length, parts.values())) / passage.length
+            overlaps[rank] = overlap
+            # Of the union, not a sum: what overlapping chunks share counts once.
+            credit = total(covered(passage.length, overlaps.values())) / passage.length
             if credit > (steps[-1].credit if steps else 0.0):
                 steps.append(Step(rank, credit))
-        whole = covered(passage.length, parts.values())
+        all_covered = covered(passage.length, overlaps.values())
         evidence = tuple(
             _evidence(rank, passage.original(interval))
-            for rank, part in parts.items()
-            for interval in (*part.runs, *(edge for edge in part.edges if within(edge, whole)))
+            for rank, overlap in overlaps.items()
+            for interval in (*overlap.runs, *(e for e in overlap.edges if within(e, all_covered)))
         )
-        ranks = tuple(dict.fromkeys(item.rank for item in evidence))
+        ranks = tuple(dict.fromkeys(piece.rank for piece in evidence))
         target = Target((passage.label,), size=float(passage.length))
         return Finding(target, tuple(steps), ranks, evidence)
 
@@ -121,7 +124,7 @@ def _evidence(rank: int, interval: Interval) -> Evidence:
     return Evidence(rank, target_start=interval[0], target_end=interval[1])
 
 
-def _retrieved(sample: Sample) -> list[Passage]:
+def _retrieved_passages(sample: Sample) -> list[Passage]:
     if sample.retrieved_contexts is None:
         if sample.retrieved_context_ids:
             raise Unmeasured("retrieved_contexts is missing: IDs alone have no characters")

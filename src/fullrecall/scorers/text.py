@@ -69,6 +69,7 @@ class TextRecall(DeterministicScorer):
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         groups = reference_texts(sample)
+        # Each text once: a repeated chunk is compared once, and found at its first rank.
         rank_of = first_ranks(texts)
         references = list(dict.fromkeys(chain.from_iterable(groups)))
         rows = self._bounded.rows(references, list(rank_of))
@@ -82,16 +83,16 @@ class TextRecall(DeterministicScorer):
         row_of: Mapping[str, Sequence[float]],
     ) -> Finding:
         """Return the finding of an any-of group, with each text that is similar enough."""
-        highest = [
+        similarities = [
             1.0 if text in group else max(row_of[reference][nth] for reference in group)
             for nth, text in enumerate(rank_of)
         ]
         evidence = tuple(
             Evidence(rank, similarity=similarity)
-            for rank, similarity in zip(rank_of.values(), highest, strict=True)
+            for rank, similarity in zip(rank_of.values(), similarities, strict=True)
             if self._finds(similarity)
         )
-        ranks = tuple(item.rank for item in evidence)
+        ranks = tuple(piece.rank for piece in evidence)
         steps = (Step(ranks[0], 1.0),) if ranks else ()
         return Finding(Target(group), steps, ranks, evidence)
 
@@ -102,11 +103,11 @@ class TextRecall(DeterministicScorer):
 
 def first_ranks(texts: Sequence[str]) -> dict[str, int]:
     """Return each text that is not empty with the 1-based rank where it first stands."""
-    positions: dict[str, int] = {}
-    for position, text in enumerate(texts, start=1):
+    rank_of: dict[str, int] = {}
+    for rank, text in enumerate(texts, start=1):
         if text:
-            positions.setdefault(text, position)
-    return positions
+            rank_of.setdefault(text, rank)
+    return rank_of
 
 
 def reference_texts(sample: Sample) -> list[tuple[str, ...]]:
