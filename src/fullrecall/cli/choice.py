@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from fullrecall.cli.console import fail, write, write_json
-from fullrecall.cli.exits import wrong
-from fullrecall.cli.options import CutText, Kind, MeasureText, cut
+from fullrecall.cli.exits import bad_option
+from fullrecall.cli.options import CutText, Kind, MeasureText, measures_for
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, scorer_name, scorers_of
+from fullrecall.cli.scorers import ScorerName, read_scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import unretrieved
 from fullrecall.evaluation.contest import choose as choice_of
@@ -32,7 +32,7 @@ def choose(
     retrievers: list[str],
     k: CutText | None = None,
     measure: list[MeasureText] | None = None,
-    scorer: Annotated[ScorerName, Kind("NAME", scorer_name)] | None = None,
+    scorer: Annotated[ScorerName, Kind("NAME", read_scorer_name)] | None = None,
     state: Path | None = None,
     quiet: bool = False,
     as_json: bool = False,
@@ -61,19 +61,20 @@ def choose(
     - `confidence`: Confidence in the name.
     - `max_concurrency`: Maximum concurrent calls; 1 measures seconds one by one.
     """
-    measures = cut(() if k is None else (k,), measure)
+    measures = measures_for(() if k is None else (k,), measure)
     if len(measures) > 1:
-        raise wrong("--k, --measure", f"expected one measure, got {len(measures)}")
-    racing = _retrievers(retrievers)
+        raise bad_option("--k, --measure", f"expected one measure, got {len(measures)}")
+    by_name = _retrievers(retrievers)
     samples = [unretrieved(sample) for sample in chain.from_iterable(map(read, files))]
     if not samples:
         fail("no questions", *(f"{file} has none" for file in files))
-    (used,) = scorers_of([] if scorer is None else [scorer], {}, samples[0])
+    (chosen_scorer,) = scorers_of([] if scorer is None else [scorer], {}, samples[0])
+    # What a retriever prints is no output.
     with redirect_stdout(sys.stderr):
         choice = choice_of(
             samples,
-            used,
-            racing,
+            chosen_scorer,
+            by_name,
             measures[0] if measures else None,
             file=state,
             progress=not (quiet or as_json),
@@ -87,14 +88,14 @@ def choose(
         raise typer.Exit(3)
 
 
-def _retrievers(named: Sequence[str]) -> dict[str, RetrieverLike]:
-    racing: dict[str, RetrieverLike] = {}
-    for text in named:
+def _retrievers(addresses: Sequence[str]) -> dict[str, RetrieverLike]:
+    by_name: dict[str, RetrieverLike] = {}
+    for text in addresses:
         name, _, source = text.rpartition("=")
         name = name or source.rpartition(":")[2]
-        if name in racing:
-            raise wrong("--retriever", f"{name!r} is named twice: name each, NAME={source}")
-        racing[name] = retriever_of(source)
-    if len(racing) < 2:  # noqa: PLR2004 - one has nothing to be compared with
-        raise wrong("--retriever", f"expected at least 2, got {len(racing)}")
-    return racing
+        if name in by_name:
+            raise bad_option("--retriever", f"{name!r} is named twice: name each, NAME={source}")
+        by_name[name] = retriever_of(source)
+    if len(by_name) < 2:  # noqa: PLR2004 - one has nothing to be compared with
+        raise bad_option("--retriever", f"expected at least 2, got {len(by_name)}")
+    return by_name

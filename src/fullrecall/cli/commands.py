@@ -55,11 +55,13 @@ class Deferred(Command):
         self._source = source
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
-        """Return the context of the command itself, which whoever runs it goes on with."""
+        """Return the context of the command itself."""
+        # All that the group calls of a command: it goes on with that of the context returned.
         return self.loaded().make_context(info_name, args, *rest, **extra)
 
     def loaded(self) -> Any:
         """Return the command itself."""
+        # In here: all commands take 0.4 s of CPU to load, and `--help` without them 0.1 s.
         from fullrecall.cli.signatures import command_of, help_of
 
         module, _, name = self._source.partition(":")

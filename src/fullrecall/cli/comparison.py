@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import wrong
-from fullrecall.cli.options import Count, Cuts, MeasureText, cut
+from fullrecall.cli.exits import bad_option
+from fullrecall.cli.options import Count, Cuts, MeasureText, measures_for
 from fullrecall.cli.outputs import append
 from fullrecall.cli.signatures import taking
 from fullrecall.report import Comparison, Report
@@ -49,11 +49,12 @@ def compare(
     - `flips`: List the N samples that changed most.
     """
     if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
-        raise wrong("BEFORE AFTER…", "must be at least 2 reports, got 1")
-    measures = cut(ks, measure)
+        raise bad_option("BEFORE AFTER…", "must be at least 2 reports, got 1")
+    measures = measures_for(ks, measure)
+    # More than two are compared at one error rate; their table has no samples that changed.
     if len(reports) > 2:  # noqa: PLR2004 - a table of all
-        named = dict(zip(names_of(reports), map(Report.open, reports), strict=True))
-        _print_several(comparison_of(named, *measures, **settings), markdown, as_json=as_json)
+        by_name = dict(zip(names_of(reports), map(Report.open, reports), strict=True))
+        _print_several(comparison_of(by_name, *measures, **settings), markdown, as_json=as_json)
         return
     before, after = map(Report.open, reports)
     comparison = comparison_of(before, after, *measures, **settings)
@@ -77,11 +78,11 @@ def names_of(paths: Sequence[Path]) -> list[str]:
     return [f"{number}. {path}" for number, path in enumerate(paths, 1)]
 
 
-def _print_several(several: Comparisons, markdown: Path | None, *, as_json: bool) -> None:
-    sheet = runs_sheet(several)
+def _print_several(comparisons: Comparisons, markdown: Path | None, *, as_json: bool) -> None:
+    sheet = runs_sheet(comparisons)
     if markdown is not None:
         append(markdown, markdown_writer.text_of("Context recall, report by report", sheet))
     if as_json:
-        write_json(several.to_dict())
+        write_json(comparisons.to_dict())
     else:
         show(*terminal.parts(sheet))

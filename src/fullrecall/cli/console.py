@@ -39,14 +39,16 @@ def write_json(values: Any) -> None:
 
 
 @contextmanager
-def noting() -> Iterator[None]:
+def warnings_as_notes() -> Iterator[None]:
     """Print warnings as notes on standard error, without the line of code they came from."""
 
+    # "always": Python shows a warning once for each line of code, and not for each file read.
     def note(message: Warning | str, *_: object, **__: object) -> None:
         if sys.stderr is not None:
             sys.stderr.write(f"Note: {as_options(str(message))}\n")
 
     with warnings.catch_warnings():
+        # What other packages deprecate tells their developers something; ours are UserWarnings.
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = note

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullrecall.cli.console import show
-from fullrecall.cli.exits import wrong
-from fullrecall.cli.misses import missed_samples
+from fullrecall.cli.exits import bad_option
+from fullrecall.cli.misses import missed_lines
 from fullrecall.cli.options import Count, Positive
 from fullrecall.counts import counted
 from fullrecall.demo import Demonstration, run
@@ -58,17 +58,17 @@ def demo(
     - `output DIRECTORY`: Save the reports, their pages, and compared.html here.
     """
     if k > _DEPTH:
-        raise wrong("--k", f"must be at most {_DEPTH}, got {k}")
+        raise bad_option("--k", f"must be at most {_DEPTH}, got {k}")
     if output is not None and output.exists() and not output.is_dir():
-        raise wrong("--output", f"must be a directory, got {output}")
+        raise bad_option("--output", f"must be a directory, got {output}")
     with terminal.console(sys.stderr).status("Two retrievers answer 218 questions…"):
         demonstration = run(k=k, depth=_DEPTH)
     if output is not None:
         _save(demonstration, output)
-    show(*_page(demonstration, k))
+    show(*_heading_and_table(demonstration, k))
     *_, (last, report) = demonstration.reports.items()
     if missed:
-        show("", *missed_samples(report, missed, k))
+        show("", *missed_lines(report, missed, k))
     why = f"Why {last} missed {counted(len(demonstration.diagnosis), 'document')} at {k}"
     show("", Text(why, style="bold"), "", *terminal.parts(*demonstration.diagnosis.sheets))
     if output is None:
@@ -93,7 +93,7 @@ def _save(demonstration: Demonstration, directory: Path) -> None:
     )
 
 
-def _page(demonstration: Demonstration, k: int) -> Iterator[RenderableType]:
+def _heading_and_table(demonstration: Demonstration, k: int) -> Iterator[RenderableType]:
     """Yield what was asked of what, and the table of means."""
     reports, wordings = demonstration.reports, demonstration.wordings
     title = f"The documentation of Python {platform.python_version()}'s standard library"

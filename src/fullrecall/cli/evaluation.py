@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import wrong
-from fullrecall.cli.job import check_something_scored, explain, scored
-from fullrecall.cli.misses import missed_samples
-from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Positive, Share, cut
+from fullrecall.cli.exits import bad_option
+from fullrecall.cli.job import fail_unless_scored, fail_with_reason, scored
+from fullrecall.cli.misses import missed_lines
+from fullrecall.cli.options import Count, Cuts, Kind, MeasureText, Positive, Share, measures_for
 from fullrecall.cli.outputs import REPORTS, check_output
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.retriever import retriever_of
-from fullrecall.cli.scorers import ScorerName, scorer_name, scorers_of
+from fullrecall.cli.scorers import ScorerName, read_scorer_name, scorers_of
 from fullrecall.cli.signatures import taking
 from fullrecall.cli.source import joined_with, samples_of, samples_of_run, unretrieved
 from fullrecall.counts import counted
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def evaluate(
     files: list[Path],
     *,
-    scorer: list[Annotated[ScorerName, Kind("NAME", scorer_name)]] | None = None,
+    scorer: list[Annotated[ScorerName, Kind("NAME", read_scorer_name)]] | None = None,
     ks: Cuts | None = None,
     measure: list[MeasureText] | None = None,
     threshold: Share | None = None,
@@ -131,9 +131,10 @@ def evaluate(
     - `as_json`: Print the summary as JSON and nothing else.
     - `quiet`: Print the table only: no progress, notes, or misses.
     """
+    # A file that is named twice would count each of its samples twice.
     files = list(dict.fromkeys(files))
     if corpus is not None and not corpus.exists():
-        raise wrong("--corpus", f"no file or folder {corpus}")
+        raise bad_option("--corpus", f"no file or folder {corpus}")
     _check_output(output, sign, inputs=[*files, run, references], replace=replace)
     budget = _budget(budget_calls, budget_tokens, judge)
     to_ask = None if retriever is None else retriever_of(retriever)
@@ -148,6 +149,7 @@ def evaluate(
     if references is not None:
         joined = joined_with(samples, references)
         samples = iter(joined)
+    # The first sample decides on the scorers; the others are read as they are scored.
     first = next(samples)
     own: dict[ScorerName, dict[str, Any]] = {
         ScorerName.TEXT: {"threshold": threshold, "similarity": similarity},
@@ -162,8 +164,8 @@ def evaluate(
         scorers = scorers_of(scorer or (), own, first if to_ask is None else unretrieved(first))
     except InputError as error:
         raise error.at(path=str(files[0])) from None
-    methods = [used.method for used in scorers]
-    measures = cut(ks, measure)
+    methods = [each.method for each in scorers]
+    measures = measures_for(ks, measure)
     options: RunOptions = {
         "corpus": corpus,
         "budget": budget,
@@ -181,12 +183,12 @@ def evaluate(
         notes = list(_notes(report, joined))
         notes += [] if scorer else [f"Scored {', '.join(method.name for method in methods)}."]
         notes += [] if stopped or output is None else [f"Saved to {output}."]
-        ranks = [each for each in ks or () if isinstance(each, int)]
-        misses = missed_samples(report, missed, max(ranks, default=None))
+        ranks = [k for k in ks or () if isinstance(k, int)]
+        misses = missed_lines(report, missed, max(ranks, default=None))
         _show(totals, None if quiet else notes, misses)
     if stopped is not None:
-        explain(stopped, report, totals, output, options)
-    check_something_scored(totals)
+        fail_with_reason(stopped, report, totals, output, options)
+    fail_unless_scored(totals)
 
 
 def _show(totals: Summary, notes: Sequence[str] | None, misses: Iterator[RenderableType]) -> None:
@@ -201,8 +203,8 @@ def _show(totals: Summary, notes: Sequence[str] | None, misses: Iterator[Rendera
 def _write(report: Report, totals: Summary) -> None:
     """Write the summary as JSON, with what the run spent."""
     spent = report.spent
-    more = {} if spent is None or not spent.sentence() else {"spent": spent.to_dict()}
-    write_json({**totals.to_dict(), **more})
+    costs = {} if spent is None or not spent.sentence() else {"spent": spent.to_dict()}
+    write_json({**totals.to_dict(), **costs})
 
 
 def _check_output(
@@ -232,5 +234,5 @@ def _budget(calls: int | None, tokens: int | None, judge: str | None) -> Budget 
     if calls is None and tokens is None:
         return None
     if (judge or "").partition(":")[0] not in ("openai", "anthropic"):
-        raise wrong("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")
+        raise bad_option("--budget-…", "needs --judge openai:MODEL or anthropic:MODEL")
     return Budget(calls=calls, tokens=tokens)

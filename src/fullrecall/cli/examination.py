@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import wrong
+from fullrecall.cli.exits import bad_option
 from fullrecall.cli.judge import judge_of
 from fullrecall.cli.options import Positive
 from fullrecall.cli.signatures import taking
@@ -64,7 +64,9 @@ def examine(
     - `seed`: Random seed of the false details.
     """
     if output is not None and (output.suffix != ".jsonl" or not output.parent.is_dir()):
-        raise wrong("--output", f"must be a .jsonl file in a directory that exists, got {output}")
+        raise bad_option(
+            "--output", f"must be a .jsonl file in a directory that exists, got {output}"
+        )
     examined = judge_of(judge, base_url)
     assert examined is not None  # noqa: S101 - one is named
     try:

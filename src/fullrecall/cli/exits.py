@@ -25,6 +25,6 @@ def reader_may_leave() -> Iterator[None]:
         raise typer.Exit(PIPE_CLOSED) from None
 
 
-def wrong(option: str, problem: str) -> typer.BadParameter:
+def bad_option(option: str, problem: str) -> typer.BadParameter:
     """Return the error for the value of an option: the option, then what is wrong with it."""
     return typer.BadParameter(problem, param_hint=option)

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import wrong
+from fullrecall.cli.exits import bad_option
 from fullrecall.cli.options import MeasureText, Positive, Share, ThresholdText
 from fullrecall.cli.outputs import append
 from fullrecall.cli.problems import as_options
@@ -17,7 +17,7 @@ from fullrecall.cli.signatures import taking
 from fullrecall.measures import Recall
 from fullrecall.report import Report
 from fullrecall.results import Gate
-from fullrecall.views.gates import outcomes
+from fullrecall.views.gates import outcome_lines
 
 CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
 """What each outcome exits with; 2 is wrong usage or input."""
@@ -72,13 +72,13 @@ def gate(
     recall = Recall if k is None else Recall @ k
     thresholds = [*([recall >= min_recall] if min_recall is not None else []), *(require or ())]
     if k is not None and min_recall is None and baseline is None:
-        raise wrong("--k", "needs --min-recall or --baseline")
+        raise bad_option("--k", "needs --min-recall or --baseline")
     if not thresholds and baseline is None and decision["margin"] is None:
         raise typer.BadParameter("expected --min-recall or --require, or --baseline with --margin")
     if (baseline is None) != (decision["margin"] is None):
         raise typer.BadParameter("expected --baseline and --margin together")
     if measure and baseline is None:
-        raise wrong("--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'")
+        raise bad_option("--measure", "needs --baseline; a threshold is --require 'recall@10>=0.9'")
     compared = measure or ([recall] if k is not None and min_recall is None else [])
     rules = Gate(*thresholds, *compared, scores=decision.pop("scores") or (), **decision)
     before = None if baseline is None else Report.load(baseline, signed=signed)
@@ -90,5 +90,5 @@ def gate(
     if as_json:
         write_json(result.to_dict())
     else:
-        show(*outcomes(result))
+        show(*outcome_lines(result))
     raise typer.Exit(CODES[result.outcome])

@@ -11,7 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from fullrecall.cli.console import fail, noting
+from fullrecall.cli.console import fail, warnings_as_notes
 from fullrecall.cli.exits import INTERRUPTED
 from fullrecall.cli.outputs import remove
 from fullrecall.cli.problems import explained
@@ -39,22 +39,23 @@ def scored(
     report, stopped = Report([scorer.method for scorer in scorers]), None
     try:
         if output is not None:
-            remove(output)
+            remove(output)  # `evaluate` refuses an output that exists; --replace was looked at
             options["output"] = output
-        with noting(), redirect_stdout(sys.stderr):  # what a retriever prints is no output
+        # What a retriever prints is no output: --json prints nothing else.
+        with warnings_as_notes(), redirect_stdout(sys.stderr):
             report = evaluate(samples, scorers, **options)
         if sign is not None and output is not None:
             signing.sign(output, sign)
     except (FullrecallError, OSError, KeyboardInterrupt) as error:
         stopped = error
         report.stopped = ending(error)
-        until_then = getattr(error, "report", None)
-        if until_then is not None:  # one without rows is false, and still says what was spent
-            report = until_then
+        partial_report = getattr(error, "report", None)
+        if partial_report is not None:  # without rows it is false, and still says what was spent
+            report = partial_report
     return report, stopped
 
 
-def check_something_scored(scores: Summary) -> None:
+def fail_unless_scored(scores: Summary) -> None:
     """Fail where no sample has any score: a pipeline is not to take that for a result."""
     if any(value.samples for score in scores for value in score.values()):
         return
@@ -70,7 +71,7 @@ def check_something_scored(scores: Summary) -> None:
     fail("nothing could be scored", *reasons[:4])
 
 
-def explain(
+def fail_with_reason(
     stopped: BaseException,
     report: Report,
     summary: Summary,
@@ -83,7 +84,7 @@ def explain(
         # The rows at its end are those that it gave up.
         count = max(score.scored + score.undefined for score in summary)
     kept = f", saved in {output}" if len(report) and output else ""
-    until_then = f"Scored {counted(count, 'sample')} before that{kept}."
+    scored_before = f"Scored {counted(count, 'sample')} before that{kept}."
     if isinstance(stopped, KeyboardInterrupt):
-        fail("interrupted", until_then, code=INTERRUPTED)
-    fail(*explained(stopped, options), until_then)
+        fail("interrupted", scored_before, code=INTERRUPTED)
+    fail(*explained(stopped, options), scored_before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullrecall.cli.exits import wrong
+from fullrecall.cli.exits import bad_option
 
 if TYPE_CHECKING:
     from fullrecall.judges import Judge
@@ -22,9 +22,10 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
 
     kind, _, model = (name or "").partition(":")
     if base_url is not None and kind not in ("openai", "anthropic"):
-        raise wrong("--base-url", "needs --judge openai:MODEL")
+        raise bad_option("--base-url", "needs --judge openai:MODEL")
     if name is None:
         return None
+    # Each is loaded where it is named: what it needs is an extra.
     match kind:
         case "lexical" if not model:
             from fullrecall.judges.local import LexicalJudge
@@ -43,4 +44,4 @@ def judge_of(name: str | None, base_url: str | None = None) -> Judge | None:
 
             return LLMJudge(AnthropicChatModel(model, base_url=base_url))
     meant = "" if ":" in name else f": did you mean openai:{name}?"
-    raise wrong("--judge", f"must be {KINDS}, got {name!r}{meant}")
+    raise bad_option("--judge", f"must be {KINDS}, got {name!r}{meant}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _TARGETS_SHOWN = 10
 
 
-def missed_samples(report: Report, limit: int, k: int | None = None) -> Iterator[RenderableType]:
+def missed_lines(report: Report, limit: int, k: int | None = None) -> Iterator[RenderableType]:
     """Yield the first `limit` samples that miss a target in the first `k`, and how many do.
 
     `k` is None for all that was retrieved.
@@ -30,18 +30,18 @@ def missed_samples(report: Report, limit: int, k: int | None = None) -> Iterator
     measure = AllFound if k is None else AllFound @ k
     # Read from columns: of a million rows only those that are shown become objects.
     columns = [report.values(measure, score=method.name) for method in report.methods]
-    missing = np.flatnonzero((np.array(columns) < 1).any(axis=0)).tolist()
-    if not missing:
+    row_indices = np.flatnonzero((np.array(columns) < 1).any(axis=0)).tolist()
+    if not row_indices:
         if any(np.isfinite(column).any() for column in columns):
             yield Text("No scored sample misses anything.")
         return
     if not limit:
         return
-    first = f", the first {limit}" if len(missing) > limit else ""
-    verb = "samples miss" if len(missing) > 1 else "sample misses"
-    yield Text(f"{len(missing):,} {verb} something{first}:", style="bold")
-    for nth in missing[:limit]:
-        yield from _described(report.rows[nth], k)
+    first = f", the first {limit}" if len(row_indices) > limit else ""
+    verb = "samples miss" if len(row_indices) > 1 else "sample misses"
+    yield Text(f"{len(row_indices):,} {verb} something{first}:", style="bold")
+    for index in row_indices[:limit]:
+        yield from _described(report.rows[index], k)
 
 
 def _described(row: Row, k: int | None) -> Iterator[RenderableType]:

@@ -41,16 +41,17 @@ def within(least: int, most: float = inf) -> Callable[[float | None], float | No
     return checked
 
 
-def cuts(text: str) -> tuple[Cut, ...]:
+def read_cuts(text: str) -> tuple[Cut, ...]:
     """Read one k or several, such as `5` or `1,5,3calls`: each once.
 
     Numbers of contexts come first, ascending, then budgets.
     """
     ranks, budgets = set[int](), dict[Cut, None]()
     for part in map(str.strip, text.split(",")):
-        budget = _read(parse_budget, part)
+        budget = _parsed(parse_budget, part)
         if budget is not None:
             budgets[budget] = None
+        # `int` alone would read 1_0, +5, and the digits of other scripts, too.
         elif part.isascii() and part.isdecimal() and int(part) >= 1:
             ranks.add(int(part))
         else:
@@ -61,51 +62,51 @@ def cuts(text: str) -> tuple[Cut, ...]:
     return (*sorted(ranks), *budgets)
 
 
-def single_cut(text: str) -> Cut:
+def read_cut(text: str) -> Cut:
     """Read one k, such as `5` or `3calls`."""
-    several = cuts(text)
-    if len(several) > 1:
+    ks = read_cuts(text)
+    if len(ks) > 1:
         raise typer.BadParameter(f"must be one k, got {text!r}")
-    return several[0]
+    return ks[0]
 
 
-def measure_of(text: str) -> Measure:
+def read_measure(text: str) -> Measure:
     """Read a measure such as `recall@5`."""
-    return _read(parse, _by_own_name(text))
+    return _parsed(parse, _by_own_name(text))
 
 
-def threshold_of(text: str) -> Threshold:
+def read_threshold(text: str) -> Threshold:
     """Read a threshold such as `recall@10>=0.9`."""
-    return _read(parse_threshold, _by_own_name(text))
+    return _parsed(parse_threshold, _by_own_name(text))
 
 
 def _by_own_name(text: str) -> str:
-    """Return a measure by fullrecall's name; says so where it has another one elsewhere."""
-    ours, alias = unaliased(text)
+    """Return a measure by fullrecall's name, and say so where it was called as elsewhere."""
+    own_name, alias = unaliased(text)
     if alias is not None:
         typer.echo(f"{alias} is {ALIASES[alias.lower()]} here: the mean over questions", err=True)
-    return ours
+    return own_name
 
 
-def _read(reader: Callable[[str], Read], text: str) -> Read:
+def _parsed(reader: Callable[[str], Read], text: str) -> Read:
     try:
         return reader(text)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-def cut(ks: Iterable[Cut] | None, measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
+def measures_for(ks: Iterable[Cut] | None, named: Iterable[Measure] | None) -> tuple[Measure, ...]:
     """Return what to show: recall at each k that is given, and the measures that are named."""
-    return tuple(dict.fromkeys([*(Recall @ k for k in ks or ()), *(measures or ())]))
+    return tuple(dict.fromkeys([*(Recall @ k for k in ks or ()), *(named or ())]))
 
 
 Share: TypeAlias = Annotated[float, Kind("0…1", check=within(0, 1))]
 Positive: TypeAlias = Annotated[int, Kind("N", check=within(1))]
 Count: TypeAlias = Annotated[int, Kind("N", check=within(0))]
-CutText: TypeAlias = Annotated[Cut, Kind("K", single_cut)]
-Cuts: TypeAlias = Annotated[tuple[Cut, ...], Kind("K[,K...]", cuts)]
-MeasureText: TypeAlias = Annotated[Measure, Kind("MEASURE", measure_of)]
-ThresholdText: TypeAlias = Annotated[Threshold, Kind("MEASURE>=0…1|MEASURE<=0…1", threshold_of)]
+CutText: TypeAlias = Annotated[Cut, Kind("K", read_cut)]
+Cuts: TypeAlias = Annotated[tuple[Cut, ...], Kind("K[,K...]", read_cuts)]
+MeasureText: TypeAlias = Annotated[Measure, Kind("MEASURE", read_measure)]
+ThresholdText: TypeAlias = Annotated[Threshold, Kind("MEASURE>=0…1|MEASURE<=0…1", read_threshold)]
 
 _FLAGS: Mapping[str, tuple[str, ...]] = {
     "as_json": ("--json",),

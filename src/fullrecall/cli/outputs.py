@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from fullrecall.cli.exits import wrong
+from fullrecall.cli.exits import bad_option
 from fullrecall.report.signature import is_report
 
 REPORTS = (".jsonl", ".parquet")
@@ -28,25 +28,26 @@ def check_output(
     """
     others = [other for other in inputs if other is not None and other.exists()]
     if path.exists() and any(map(path.samefile, others)):
-        raise wrong(option, f"must not be an input file, got {path}")
+        raise bad_option(option, f"must not be an input file, got {path}")
     if endings and path.suffix not in endings:
-        raise wrong(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
+        raise bad_option(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
     if not path.exists():
         if not path.parent.is_dir():
-            raise wrong(option, f"no directory {path.parent}")
+            raise bad_option(option, f"no directory {path.parent}")
         return
     if path.is_dir() and path.suffix != ".parquet":
-        raise wrong(option, f"{path} is a directory: name a file")
+        raise bad_option(option, f"{path} is a directory: name a file")
     if not _is_ours(path):
-        raise wrong(option, f"{path} exists and is not a saved report: name another file")
+        raise bad_option(option, f"{path} exists and is not a saved report: name another file")
     if not replace:
-        raise wrong(option, f"{path} exists: {way_out}")
+        raise bad_option(option, f"{path} exists: {way_out}")
 
 
 def _is_ours(path: Path) -> bool:
     """Whether a file is empty or was written by fullrecall before."""
     if path.is_dir():
         return is_report(path)
+    # Reports and pages name fullrecall in their heads, so that a script somebody wrote is kept.
     with path.open("rb") as file:
         head = file.read(1024)
     return not head or b"fullrecall" in head
@@ -62,5 +63,6 @@ def remove(path: Path) -> None:
 
 def append(path: Path, text: str) -> None:
     """Add a text to a file, such as that of $GITHUB_STEP_SUMMARY."""
+    # Half of an emoji in a question does not go into UTF-8, and is no reason to lose the text.
     with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fullrecall.cli.console import show
-from fullrecall.cli.exits import wrong
+from fullrecall.cli.exits import bad_option
 from fullrecall.cli.options import MeasureText
 from fullrecall.cli.outputs import check_output
 from fullrecall.diagnosis import diagnose
@@ -40,7 +40,7 @@ def page(
     - `title TEXT`: Page title.
     """
     if len(report) > 2:  # noqa: PLR2004 - before and after
-        raise wrong("REPORT…", f"expected one report, or two, got {len(report)}")
+        raise bad_option("REPORT…", f"expected one report, or two, got {len(report)}")
     path = output or report[-1].with_suffix(".html")
     check_output(path, endings=[".html"], inputs=[*report, corpus], replace=True)
     measures = tuple(measure or ())

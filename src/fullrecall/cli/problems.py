@@ -12,6 +12,7 @@ _OPTION = re.compile(
     r"(?<![\w'`(])(corpus|format|id_key|judge|old|retriever|scorers)="
     r"(?:'([^']+)'|True|\[…\]|(?=[ ,;]|$))"
 )
+# Possessive: a pattern that goes back took exponential time for a long rename={…}.
 _RENAMED = re.compile(r"rename=\{((?:'[^']+': (?:None|'[^']+')(?:, )?)++)\}")
 _SENTENCES = (
     ("rename={…: None}", "--rename COLUMN="),
@@ -63,6 +64,7 @@ def explained(error: BaseException, options: Iterable[str] = ()) -> tuple[str, .
 
 def as_options(problem: str) -> str:
     """Return a sentence of the library with options in place of Python's parameters."""
+    # Sentences go first: the patterns below would turn single words of them into options.
     for in_python, option in _SENTENCES:
         problem = problem.replace(in_python, option)
     problem = re.sub(r"read\(path, (format='\w+')\)", r"\1", problem)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from fullrecall.cli.exits import wrong
+from fullrecall.cli.exits import bad_option
 
 if TYPE_CHECKING:
     from fullrecall.run.retrievers import RetrieverLike
@@ -24,19 +24,22 @@ def retriever_of(address: str) -> RetrieverLike:
     """
     source, _, name = address.rpartition(":")
     if not source or not name:
-        raise wrong("--retriever", f"expected MODULE:NAME, such as app.py:search, got {address!r}")
+        raise bad_option(
+            "--retriever", f"expected MODULE:NAME, such as app.py:search, got {address!r}"
+        )
     try:
         with redirect_stdout(sys.stderr):  # --json prints nothing else
             target: Any = attrgetter(name)(_module(source))
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # a script may call sys.exit() as it is loaded
         problem = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
-        raise wrong("--retriever", f"cannot load {address!r}: {problem}") from error
+        raise bad_option("--retriever", f"cannot load {address!r}: {problem}") from error
     return cast("RetrieverLike", target)
 
 
 def _module(source: str) -> ModuleType:
     """Return a module, or that of a file, which imports what lies beside it, as Python does."""
     if not source.endswith(".py"):
+        # An installed command has its own folder on the path, not the one that it is run in.
         sys.path.insert(0, str(Path.cwd()))
         return import_module(source)
     path = Path(source)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fullrecall.cli.exits import wrong
+from fullrecall.cli.exits import bad_option
 from fullrecall.cli.judge import judge_of
 from fullrecall.cli.options import flags_of
 from fullrecall.cli.problems import as_options
@@ -34,7 +34,7 @@ class ScorerName(StrEnum):
     ENTITY = "entity_recall"
 
 
-def scorer_name(text: str) -> ScorerName:
+def read_scorer_name(text: str) -> ScorerName:
     """Read the name of a scorer."""
     if text not in list(ScorerName):
         raise typer.BadParameter(f"no scorer {text!r}: choose one of {', '.join(ScorerName)}")
@@ -68,10 +68,11 @@ def scorers_of(
     chosen = list(dict.fromkeys(names)) or implied or possible(first)[:1]
     if not chosen:
         raise InputError(_none_allowed(first))
+    # An option of a scorer that does not run would be ignored without a word.
     for scorer in implied:
         if scorer not in chosen:
             flag = flags_of(next(iter(asking[scorer])))[0]
-            raise wrong(flag, f"needs the scorer {scorer}, got {', '.join(chosen)}")
+            raise bad_option(flag, f"needs the scorer {scorer}, got {', '.join(chosen)}")
     try:
         return [_scorer(name, asking.get(name, {})) for name in chosen]
     except ParameterError as error:

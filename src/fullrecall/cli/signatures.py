@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import typer
 
-from fullrecall.cli.console import fail, noting
+from fullrecall.cli.console import fail, warnings_as_notes
 from fullrecall.cli.exits import INTERRUPTED
 from fullrecall.cli.options import Common, Kind, flags_of
 from fullrecall.cli.problems import explained
@@ -71,13 +71,14 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
 
     def run(**values: Any) -> None:
         try:
-            with noting():
+            with warnings_as_notes():
                 function(**values)
         except (FullrecallError, OSError) as error:
             fail(*explained(error, values))
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
 
+    # typer reads names, types and defaults from here; the function itself takes any keyword.
     run.__name__ = function.__name__
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -123,6 +124,7 @@ def _parameters(
 
 def _type_of(annotation: str) -> Any:
     """Return what an option reads for a parameter that Python annotates so."""
+    # Read as text: some names in it are imported for type checkers alone.
     several = re.match(r"(?:Sequence|list)\[(\w+)", annotation)
     name = re.match(r"\w+", several[1] if several else annotation)
     kind = _TYPES.get(name.group() if name else "", str)
@@ -141,6 +143,7 @@ def _argument(parameter: Parameter, described: Description) -> Parameter:
 
 def _option(parameter: Parameter, described: Description) -> Parameter:
     kind, read = _parts(parameter.annotation)
+    # typer would read a tuple as several values, and refuses most unions, whatever parses them.
     kind = kind if read.parser is None or get_origin(kind) is list else Any
     default = None if parameter.default == () else parameter.default
     metavar = described.metavar or read.metavar or _metavar(kind)
@@ -151,6 +154,7 @@ def _option(parameter: Parameter, described: Description) -> Parameter:
     info = typer.Option(
         *flags,
         metavar=None if kind is bool else metavar,
+        # By identity: 0 equals False, and is a default to be shown.
         show_default=not any(default is none for none in (None, False, Parameter.empty)),
         rich_help_panel=described.heading,
         help=described.text,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall import read as datasets
-from fullrecall.cli.exits import wrong
+from fullrecall.cli.exits import bad_option
 from fullrecall.errors import InputError
 from fullrecall.sample import Sample
 
@@ -25,6 +25,7 @@ def samples_of(
 ) -> Iterator[Sample]:
     """Return the samples of all files, one after the other."""
     renamed = _renamed(rename)
+    # All are opened before the first is read: a missing file is to cost no scoring.
     readers = [datasets.read(file, format=format, rename=renamed, id_key=id_key) for file in files]
     return chain.from_iterable(readers)
 
@@ -44,9 +45,9 @@ def samples_of_run(files: Sequence[Path], run: Path, **others: object) -> Iterat
     """
     for name, value in others.items():
         if value:
-            raise wrong(f"--{name.replace('_', '-')}", "must be left out with --run")
+            raise bad_option(f"--{name.replace('_', '-')}", "must be left out with --run")
     if len(files) > 1:
-        raise wrong("--run", f"expected one FILE of qrels, got {len(files)}")
+        raise bad_option("--run", f"expected one FILE of qrels, got {len(files)}")
     return datasets.read_trec(files[0], run)
 
 
@@ -64,7 +65,7 @@ def _renamed(texts: Iterable[str]) -> dict[str, str | None]:
     for pair in (pair for text in texts for pair in text.split(",")):
         old, equals, new = pair.rpartition("=")
         if not (old and equals):
-            raise wrong("--rename", f"must be OLD=NEW, got {pair!r}")
+            raise bad_option("--rename", f"must be OLD=NEW, got {pair!r}")
         if renamed.setdefault(old, new or None) != (new or None):
-            raise wrong("--rename", f"{old!r} is renamed twice")
+            raise bad_option("--rename", f"{old!r} is renamed twice")
     return renamed

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.cli.console import show, write_json
-from fullrecall.cli.exits import wrong
-from fullrecall.cli.options import Cuts, MeasureText, Share, cut
+from fullrecall.cli.exits import bad_option
+from fullrecall.cli.options import Cuts, MeasureText, Share, measures_for
 from fullrecall.cli.problems import as_options
 from fullrecall.cli.signatures import taking
 from fullrecall.measures import Recall
@@ -50,30 +50,31 @@ def summary(
     - `unit`: Find the smallest budget of this unit, in place of a number of contexts.
     - `largest`: Largest k, or budget, to try. Default: what holds all that was retrieved.
     """
-    of_search = {"--score": scores, "--unit": unit, "--largest": largest}
-    unused = [flag for flag, value in of_search.items() if value]
+    search_options = {"--score": scores, "--unit": unit, "--largest": largest}
+    unused = [flag for flag, value in search_options.items() if value]
     if smallest_k is None and unused:
-        raise wrong(unused[0], "needs --smallest-k")
-    measures = cut(ks, measure)
+        raise bad_option(unused[0], "needs --smallest-k")
+    measures = measures_for(ks, measure)
     loaded = Report.open(report)
-    shown = loaded.summary(*measures)
-    searched = []
+    totals = loaded.summary(*measures)
+    smallest = []
     if smallest_k is not None:
+        # Recalls, unless a score is named: a measure that may fall with k is refused.
         names = scores or [m.name for m in loaded.methods if m.headline == Recall]
         whole = dict.fromkeys(each.whole for each in measures or (Recall,))
-        searched = [
+        smallest = [
             loaded.smallest_k(smallest_k, each, score=name, unit=unit, largest=largest, **search)
             for name in names
             for each in whole
         ]
     if as_json:
-        values = shown.to_dict()
+        values = totals.to_dict()
         if smallest_k is not None:
-            values["smallest_k"] = [search.to_dict() for search in searched]
+            values["smallest_k"] = [each.to_dict() for each in smallest]
         write_json(values)
         return
-    sheet = summary_sheet(shown)
+    sheet = summary_sheet(totals)
     show(*terminal.parts(replace(sheet, notes=[*map(as_options, sheet.notes)])))
     if smallest_k is not None:
         none = "The report has no recall score: choose another with --score."
-        show("", *([search.reason for search in searched] or [none]))
+        show("", *([each.reason for each in smallest] or [none]))

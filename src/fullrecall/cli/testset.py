@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fullrecall.cli.console import write, write_json
-from fullrecall.cli.exits import wrong
+from fullrecall.cli.exits import bad_option
 from fullrecall.cli.judge import judge_of
 from fullrecall.cli.options import Count, Positive
 from fullrecall.cli.outputs import check_output
@@ -71,19 +71,19 @@ def generate(
     - `rejected`: Save rejected drafts (.jsonl).
     """
     check_output(output, endings=[".jsonl"])
-    written = test_set_of(
+    test_set = test_set_of(
         documents,
         _model(model, base_url, "--model"),
         n,
         checker=_model(checker, base_url, "--checker") if checker else None,
         queries=_queries(queries) if queries else (),
-        on_plan=lambda plan: _say(f"Plan: {plan}"),
+        on_plan=lambda plan: _print(f"Plan: {plan}"),
         budget=_budget(budget_calls),
         **settings,
     )
-    written.save(output, rejected=rejected)
-    _say(str(written), f"{counted(len(written), 'question')} written to {output}.")
-    if not len(written):
+    test_set.save(output, rejected=rejected)
+    _print(str(test_set), f"{counted(len(test_set), 'question')} written to {output}.")
+    if not len(test_set):
         raise typer.Exit(INVALID)
 
 
@@ -121,7 +121,7 @@ def check(
         write_json(audit.to_dict())
     else:
         listed = audit.issues[:issues]
-        _say(str(audit), *(f"  {each.sample}: {each.problem}: {each.detail}" for each in listed))
+        _print(str(audit), *(f"  {each.sample}: {each.problem}: {each.detail}" for each in listed))
     if not audit.is_valid:
         raise typer.Exit(INVALID)
 
@@ -172,7 +172,7 @@ def complete(
     """
     if output is not None:
         check_output(output, endings=[".jsonl"])
-    retrievers = {path.stem: _lookup(path) for path in retrieved}
+    retrievers = {path.stem: _retriever_of_file(path) for path in retrieved}
     chosen = judge_of(judge, base_url) or LexicalJudge()
     budget = _budget(budget_calls)
     outcome = completion_of(read(samples), retrievers, chosen, budget=budget, **settings)
@@ -181,10 +181,10 @@ def complete(
     lines = [as_options(str(outcome))]
     for path, confirm in ((to_label, False), (to_confirm, True)):
         if path is not None:
-            lines.append(_drawn(outcome, n, path, confirm=confirm))
+            lines.append(_draw_labels(outcome, n, path, confirm=confirm))
     if output is not None:
-        lines.append(_saved(outcome.samples, output))
-    _say(*lines)
+        lines.append(_save(outcome.samples, output))
+    _print(*lines)
 
 
 @taking(to_review, "n seed")
@@ -213,11 +213,11 @@ def review(
     if apply is not None:
         check_output(output, endings=[".jsonl"])
         outcome = apply_review(read(samples), apply)
-        _say(str(outcome), _saved(outcome.samples, output))
+        _print(str(outcome), _save(outcome.samples, output))
         return
     check_output(output, endings=[".html"], replace=True)
     count = to_review(read(samples), output, documents=documents, **settings)
-    _say(
+    _print(
         f"{count:,} questions to review written to {output}.",
         f"Then: fullrecall testset review {samples} --apply review.json --output reviewed.jsonl",
     )
@@ -255,10 +255,10 @@ def follow(
     if table is not None:
         check_output(table, "--table", [".csv"])
     outcome = followed_of(read(samples), corpus, old=old, **settings)
-    saved = _saved(outcome.samples, output)
+    saved = _save(outcome.samples, output)
     if table is not None:
         outcome.to_csv(table)
-    _say(str(outcome), saved)
+    _print(str(outcome), saved)
 
 
 def export(
@@ -279,17 +279,17 @@ def export(
     - `documents`: The texts, by their IDs.
     """
     if output.exists():
-        raise wrong("--output", f"{output} exists: name another file")
+        raise bad_option("--output", f"{output} exists: name another file")
     written = write_as(read(samples), format, output, documents=documents or ())
-    _say(str(written), f"Written to {output}.")
+    _print(str(written), f"Written to {output}.")
 
 
-def _say(*lines: str) -> None:
+def _print(*lines: str) -> None:
     """Print lines as they are: what stands in documents is no markup."""
     write("\n".join((*lines, "")))
 
 
-def _saved(samples: Sequence[Sample], output: Path) -> str:
+def _save(samples: Sequence[Sample], output: Path) -> str:
     """Write a set, and return the sentence that says so."""
     return f"{counted(write_jsonl(samples, output), 'sample')} written to {output}."
 
@@ -297,7 +297,7 @@ def _saved(samples: Sequence[Sample], output: Path) -> str:
 def _model(name: str, base_url: str | None, option: str) -> OpenAIChatModel:
     kind, _, model = name.partition(":")
     if kind != "openai" or not model:
-        raise wrong(option, f"expected openai:MODEL, got {name!r}")
+        raise bad_option(option, f"expected openai:MODEL, got {name!r}")
     return OpenAIChatModel(model, base_url=base_url)
 
 
@@ -312,7 +312,7 @@ def _queries(path: Path) -> list[str]:
     return [sample.user_input for sample in read(path) if sample.user_input]
 
 
-def _lookup(path: Path) -> Any:
+def _retriever_of_file(path: Path) -> Any:
     """Return what a retriever returned, by its question, as a function of the question."""
     by_question = {sample.user_input: sample for sample in read(path)}
 
@@ -325,7 +325,8 @@ def _lookup(path: Path) -> Any:
     return retrieve
 
 
-def _drawn(outcome: CompletedSet, number: int, path: Path, *, confirm: bool) -> str:
+def _draw_labels(outcome: CompletedSet, number: int, path: Path, *, confirm: bool) -> str:
+    """Write contexts to label, and return the sentence that says so."""
     pairs = outcome.to_label(number, path, second=confirm)
     option = "--second" if confirm else "--labels"
     return (

@@ -51,6 +51,7 @@ def change_sentence(label: str, difference: Difference) -> str:
     )
     if verdict_of(difference) is not _VERDICTS[Direction.CANNOT_TELL]:
         return text
+    # The interval is at its own confidence, the outcome at one error rate for all measures.
     if not interval.low <= 0 <= interval.high:
         return f"{text}; not shown at one error rate for all that was compared (Holm)"
     if difference.needed is None:
@@ -98,6 +99,7 @@ def difference_heads(confidence: float) -> list[str]:
 
 def difference_cells(compared: Difference) -> list[Cell]:
     """Return what one line of a comparison shows of a difference: its p is what decides."""
+    # Corrected where several measures were asked for, or it would contradict the verdict.
     p = compared.p if compared.p_adjusted is None else compared.p_adjusted
     return [
         Cell(shown(compared.before)),
@@ -115,8 +117,8 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     notes = [f"{counted(len(comparison.pairing.before), 'sample')}, paired by {how}"]
     for report, side in ((comparison.before, "before"), (comparison.after, "after")):
         if report.stopped is not None:
-            has = f"the report {side} has {counted(len(report), 'sample')}"
-            notes.append(partial(has, report.stopped))
+            count = f"the report {side} has {counted(len(report), 'sample')}"
+            notes.append(partial(count, report.stopped))
     before, after = comparison.tokenizers
     if set(before) != set(after) or len(before) > 1:
         notes.append(

@@ -32,28 +32,30 @@ class Text(str):
         return f"<{counted(len(self), 'character')}, written to a file>"
 
 
-def kept(text: str, path: str | Path | None) -> str:
-    """Return a text that was written to `path`, if there is one."""
+def shortened(text: str, path: str | Path | None) -> str:
+    """Return a text, with a short `repr` if it was written to `path`."""
     return text if path is None else Text(text)
 
 
 def written(text: str, path: str | Path | None) -> str:
     """Return `text`, and write it to `path` if there is one; the file that is there is replaced."""
     if path is not None:
+        # Beside the old file until it is whole: a full disk or Ctrl-C costs nobody the old one.
         part = Path(f"{path}.part")
         try:
+            # Lines of CSV end in CRLF already, which text files of Windows would double.
             part.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
-    return kept(text, path)
+    return shortened(text, path)
 
 
 def written_table(text: str, path: str | Path | None) -> str:
     """Return a table as CSV, and write it with a byte order mark to `path` if there is one."""
     if path is not None:
         written(f"{spreadsheet.BOM}{text}", path)
-    return kept(text, path)
+    return shortened(text, path)
 
 
 _OTHER = re.compile(r"[^\w.\-]+")
@@ -98,10 +100,10 @@ Columns: TypeAlias = dict[str, Cells]
 
 
 def scores_of(report: Report, measures: Sequence[Measure]) -> tuple[Columns, Iterator[list[Any]]]:
-    """Return one row per sample; see `Report.to_frame`."""
-    read = measures_of(report.methods, measures)
+    """Return the columns of scores, and one row per sample; see `Report.to_frame`."""
+    by_column = measures_of(report.methods, measures)
     columns: Columns = dict.fromkeys(("sample", "user_input", "group"), str)
-    for method, labels in zip(report.methods, read, strict=True):
+    for method, labels in zip(report.methods, by_column, strict=True):
         columns |= dict.fromkeys(labels, float)
         columns |= dict.fromkeys((f"{method.name}_status", f"{method.name}_reason"), str)
 
@@ -110,7 +112,7 @@ def scores_of(report: Report, measures: Sequence[Measure]) -> tuple[Columns, Ite
             sample = row.sample
             cells: dict[str, Any] = {"sample": row.label, "user_input": sample.user_input}
             cells["group"] = sample.group
-            for result, labels in zip(row.results, read, strict=True):
+            for result, labels in zip(row.results, by_column, strict=True):
                 cells |= {label: result[measure] for label, measure in labels.items()}
                 cells[f"{result.method.name}_status"] = str(result.status)
                 cells[f"{result.method.name}_reason"] = result.reason

@@ -23,7 +23,7 @@ _LOOKS: Mapping[str, tuple[str, Emphasis]] = {
 """How an outcome stands out: its sign in Markdown, and its emphasis."""
 
 
-def outcomes(result: GateResult) -> Iterator[Text]:
+def outcome_lines(result: GateResult) -> Iterator[Text]:
     """Yield one line for each check of a gate, with its outcome in front."""
     from rich.text import Text
 

@@ -63,6 +63,7 @@ def swatch(style: int, *, hollow: bool) -> Markup:
     return markup
 
 
+# Kept: the template takes 30 ms to compile.
 @cache
 def _macros() -> Any:
     """Return what writes each part of a sheet; all that is put into them is escaped."""
@@ -81,4 +82,5 @@ def _cell(value: str | Cell, emphasis: Any = "") -> Cell:
 def _on_axis(value: float, bar: Bar) -> float:
     """Return where a value stands on the axis of its bar."""
     share = (min(max(value, bar.low), bar.high) - bar.low) / (bar.high - bar.low)
+    # The template's axis begins 4 from the left, so that the cap of an interval is not cut.
     return round(4 + share * _AXIS, 1)

@@ -75,6 +75,7 @@ def curves(
 
 def _draw(ax: Axes, score: ScoreSummary, cuts: Sequence[Measure], name: str) -> None:
     """Draw the means of a score as a line, and their intervals as a band."""
+    # By the lines that are there: several reports on one plot keep colors of their own.
     color, marker, dash = _STYLES[len(ax.lines) % len(_STYLES)]
     sample_count = score.scored + score.undefined + score.unscored
     looks: dict[str, Any] = {"color": color, "marker": marker, "linestyle": dash}
@@ -90,6 +91,7 @@ def _draw(ax: Axes, score: ScoreSummary, cuts: Sequence[Measure], name: str) -> 
 
 def _label(ax: Axes, ticks: Sequence[float], unit: Unit | None) -> None:
     if len(ticks) > 1:
+        # The first ranks, where curves rise, get as much room as all the later ones.
         ax.set_xscale("log", base=2)
     shown = ticks[:: max(1, ceil(len(ticks) / _MOST_TICKS))]
     ax.set_xticks(shown, [f"{tick:,.15g}" for tick in shown])

@@ -124,7 +124,9 @@ def _leaks(summary: Summary, measure: Measure) -> str:
     questions = counted(leak.samples, "question")
     if not leak.samples:
         return f"{measure.name}: no question forbids anything"
+    # 0 of 20 does not show that none leaks: up to 14.0% of all such questions may.
     most = upper_bound(leak.totals.counts().high, 1 - CONFIDENCE)
+    # Rounded up: a bound must not be stated below what it is.
     rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
     if not contexts:
         return f"{measure.name}: 0 of {questions} leak: {rate}"

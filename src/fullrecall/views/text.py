@@ -60,6 +60,7 @@ def one_line(text: str, limit: int) -> str:
 
     Texts come from anywhere, and a control sequence in one must not reach the terminal.
     """
+    # Of a text of megabytes only its beginning is looked at; four times, for spaces that go.
     printable = "".join(c if c.isprintable() else " " for c in text[: limit * 4])
     line = " ".join(printable.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

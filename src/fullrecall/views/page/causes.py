@@ -49,7 +49,7 @@ class Causes:
         self._of: defaultdict[tuple[int, str], dict[str, Diagnosed]] = defaultdict(dict)
         counts: Counter[tuple[str, int]] = Counter()
         labels: defaultdict[int, set[str]] = defaultdict(set)
-        for miss, nth in () if diagnosis is None else _placed(diagnosis, columns):
+        for miss, nth in () if diagnosis is None else _by_score(diagnosis, columns):
             counts[str(miss.cause), nth] += 1
             labels[nth].add(miss.score)
             self._of[nth, miss.sample][miss.target] = miss
@@ -92,7 +92,7 @@ def _lines(
     return sorted(lines, key=lambda line: line.rank)
 
 
-def _placed(diagnosis: Diagnosis, columns: Sequence[Column]) -> Iterator[tuple[Diagnosed, int]]:
+def _by_score(diagnosis: Diagnosis, columns: Sequence[Column]) -> Iterator[tuple[Diagnosed, int]]:
     """Yield each miss with the index of its score, where the page has that score."""
     indices = {column.method.name: nth for nth, column in enumerate(columns)}
     for miss in diagnosis.misses:

@@ -61,6 +61,7 @@ def cells_on(sample: Sequence[Reading], side: int) -> list[Cell]:
 
 def _fails(cells: Sequence[Cell], choice: int) -> bool | None:
     """Return whether any score misses something; None where none has a value."""
+    # What was not measured was not missed.
     if all(cell.values[choice] is None for cell in cells):
         return None
     return any(cell.misses[choice].missed for cell in cells)

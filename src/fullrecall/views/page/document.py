@@ -79,6 +79,7 @@ def _hash(code: str) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+    # Strict: a misspelled name fails, where it would print nothing.
     environment = Environment(
         loader=FunctionLoader(_file),
         autoescape=True,

@@ -22,7 +22,7 @@ _NAMED = 4
 """Scores that are named."""
 
 
-class Said(NamedTuple):
+class Verdict(NamedTuple):
     """One line of a verdict: a word that stands out, and a sentence."""
 
     word: str
@@ -30,38 +30,38 @@ class Said(NamedTuple):
     sentence: str
 
 
-def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Said]:
+def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Verdict]:
     """Return what a page of some reports comes to by a choice: of one, or of a change."""
     labels, measures = subject.labels(choice), subject.choices[choice].measures
     if summary is not None:
         estimates = [score[measure] for score, measure in zip(summary, measures, strict=True)]
-        return _of_one(dict(zip(labels, estimates, strict=True)), turns)
+        return _mean_verdicts(dict(zip(labels, estimates, strict=True)), turns)
     verdicts = []
     for label, score, measure in zip(labels, subject.comparison or (), measures, strict=True):
         word = verdict_of(score[measure])
-        verdicts.append(Said(word.text, word.emphasis, change_sentence(label, score[measure])))
+        verdicts.append(Verdict(word.text, word.emphasis, change_sentence(label, score[measure])))
     return verdicts[:_NAMED]
 
 
-def leak_verdicts(subject: Subject) -> list[Said]:
+def leak_verdicts(subject: Subject) -> list[Verdict]:
     """Return what leaked in each report that leaks: it comes before all else."""
     verdicts = []
     for name, report in subject.reports.items():
         contexts = report.leaked()
         if contexts:
             leaking = counted(len({each.sample for each in contexts}), "question")
-            where = f" {name}" if name else ""
-            verdicts.append(Said(f"LEAK{where}", "bad", f"in {leaking}: {named_leaks(contexts)}"))
+            word = f"LEAK {name}" if name else "LEAK"
+            verdicts.append(Verdict(word, "bad", f"in {leaking}: {named_leaks(contexts)}"))
     return verdicts
 
 
-def _of_one(estimates: Mapping[str, Estimate], turns: Turns) -> list[Said]:
+def _mean_verdicts(estimates: Mapping[str, Estimate], turns: Turns) -> list[Verdict]:
     verdicts = []
     for label, estimate in estimates.items():
         questions = counted(estimate.samples, "question")
         over = f"over {questions} ({CONFIDENCE:.0%} interval {between(estimate.interval)})"
         sentence = f"{label} {over}" if estimate.samples else f"{label}: no question has a score"
-        verdicts.append(Said(shown(estimate.mean), "strong", sentence))
+        verdicts.append(Verdict(shown(estimate.mean), "strong", sentence))
     missing = f"{turns.missing:,} of {turns.scored:,} questions miss something"
     if verdicts and turns.scored:
         verdicts[0] = verdicts[0]._replace(sentence=f"{verdicts[0].sentence}; {missing}")

@@ -79,6 +79,7 @@ def _page(
 ) -> str:
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels)
+    # Read once for all choices: the rows of a report on disk are made anew at each pass.
     samples = [(rows, readings_of(subject, rows)) for rows in subject.rows]
     readings, last = [of_sample for _, of_sample in samples], len(subject.reports) - 1
     numbered = range(len(subject.choices))

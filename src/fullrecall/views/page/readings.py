@@ -61,6 +61,7 @@ def _reading(rows: Rows, column: Column, measures: Sequence[Measure]) -> Reading
     ]
     gap, compared = None, results
     if len(results) > 1:
+        # Over the targets that both reports have, as `compare` does: else the page would differ.
         gap, *compared = side_by_side(*results)
     cells = {
         side: Cell(

@@ -59,6 +59,7 @@ def groupings_of(subject: Subject, samples: Samples, choice: int) -> tuple[list[
     """
     parts = _parts(samples)
     looked_at = len(subject.columns) * sum(map(len, parts.values()))
+    # Bonferroni: among many slices one looks bad by chance.
     level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
     values, codes = _values(subject, samples, choice), _codes(subject, samples)
 

@@ -60,7 +60,7 @@ def tables(
 
 def _scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]) -> Sheet:
     """Return the scores of one report: a section for each choice, a line for each score."""
-    gaps = any(score.unscored for score in summary)
+    gaps = any(score.unscored for score in summary)  # else the last column would say nothing
     percent = f"{CONFIDENCE:.0%} interval"
     heads = ["Mean", "0 to 1", percent, "Missed", "Scored", "Undefined", "Unscored"]
     heads += ["If all unscored were 0 or 1"] * gaps
