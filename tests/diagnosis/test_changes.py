@@ -124,15 +124,11 @@ def test_chunks_of_other_pages_are_not_promised() -> None:
     assert change.gain == 0.5
 
 
-def test_bounds_say_so() -> None:
-    """What only trying tells is an upper bound, and is called one."""
+def test_what_only_a_trial_tells_is_not_promised() -> None:
+    """How many targets that the corpus lacks would be found once indexed, no record tells."""
     found = diagnosed(ranked("ab", "z"), ranked("ab", "a"), corpus=ids("ab"))
-    (change,) = found.changes
-    assert (change.kind, change.at_most, change.gain) == (ChangeKind.INDEX_MISSING, True, 0.5)
-    assert change.text.startswith(
-        "index what the corpus does not have (1 target): at most +0.50 (interval up to +"
-    )
-    assert change.interval.low == 0.0
+    assert found.counts() == {Cause.NOT_IN_CORPUS: 1}
+    assert found.changes == ()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A change of what retrieves, is indexed, or is expected, with the recall that it would bring."""
+"""A change of what is retrieved or compared, with the recall that it would bring."""
 
 from __future__ import annotations
 
@@ -21,16 +21,6 @@ class ChangeKind(StrEnum):
     """Compare IDs of the level that the references have."""
     DROP_DUPLICATES = "drop_duplicates"
     """Drop repeated contexts before the list is cut."""
-    ACCEPT_DUPLICATES = "accept_duplicates"
-    """Accept each text that says the same as an alternative in the references."""
-    INDEX_MISSING = "index_missing"
-    """Index what the corpus does not have."""
-    INDEX_IN_FULL = "index_in_full"
-    """Index documents with the text that the references have."""
-    MERGE_CHUNKS = "merge_chunks"
-    """Use chunks that hold whole what was split."""
-    MEND_CALLS = "mend_calls"
-    """Make the calls that failed succeed."""
 
 
 class Cost(NamedTuple):
@@ -68,9 +58,7 @@ class Change:
     `id_recall@5`; `before` and `after` are its mean recall over `samples` scored samples, groups
     counted once, and `gain` is their difference. `interval` holds the mean gain over all questions
     of this kind, whatever the distribution; together with those of the score's other changes at
-    its confidence. Where `at_most`, `after` and `gain` are bounds and the interval starts at 0:
-    only a trial shows how much of it comes. `cost` is None where the change is not one of how much
-    is retrieved.
+    its confidence. `cost` is None where the change is not one of how much is retrieved.
     """
 
     kind: ChangeKind
@@ -81,7 +69,6 @@ class Change:
     gain: float
     interval: Interval
     samples: int
-    at_most: bool = False
     cost: Cost | None = None
 
     @property
@@ -92,13 +79,8 @@ class Change:
 
     @property
     def gain_text(self) -> str:
-        """The gain with its interval: "+0.11 (+0.06 to +0.16)".
-
-        Of a bound: "at most +0.08 (interval up to +0.13)".
-        """
+        """The gain with its interval: "+0.11 (+0.06 to +0.16)"."""
         low, high = _down(self.interval.low), _up(self.interval.high)
-        if self.at_most:
-            return f"at most {self.gain:+.2f} (interval up to {high:+.2f})"
         return f"{self.gain:+.2f} ({low:+.2f} to {high:+.2f})"
 
     def to_dict(self) -> dict[str, Any]:

@@ -48,27 +48,6 @@ class Proposal:
     after: Mapping[int, Values]
     lists: Iterable[Sequence[Context] | None] | None = None
 
-    @property
-    def at_most(self) -> bool:
-        """Whether the values are bounds: only a trial shows how much of the gain comes."""
-        return self.kind in _BOUNDS
-
-    @property
-    def cannot_lose(self) -> bool:
-        """Whether all that was found before is found after, by the nature of the change."""
-        return self.kind in _ONLY_ADDS
-
-
-_BOUNDS = frozenset(
-    {
-        ChangeKind.INDEX_MISSING,
-        ChangeKind.INDEX_IN_FULL,
-        ChangeKind.MERGE_CHUNKS,
-        ChangeKind.MEND_CALLS,
-    }
-)
-_ONLY_ADDS = _BOUNDS | {ChangeKind.LARGER_K, ChangeKind.ACCEPT_DUPLICATES}
-
 
 class Baseline:
     """Recall of every row as it is: what changes are measured from.
@@ -141,7 +120,7 @@ class Baseline:
         return [each for each in budgets_to(budget.unit, most) if each.amount > budget.amount]
 
     def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
-        """Return the proposals that gain something, the largest gain first, a bound after it.
+        """Return the proposals that gain something, the largest gain first.
 
         The intervals of all proposals for one score hold together: each is made at a confidence of
         1 - 0.05 / their number (Bonferroni), those that gain nothing counted in.
@@ -158,7 +137,7 @@ class Baseline:
             if change is not None:
                 cost = None if proposal.lists is None else self._cost(proposal.lists)
                 changes.append(replace(change, cost=cost))
-        return tuple(sorted(changes, key=lambda change: (-change.gain, change.at_most)))
+        return tuple(sorted(changes, key=lambda change: -change.gain))
 
     def _change(self, proposal: Proposal, score_index: int, proposals: int) -> Change | None:
         """Return what a proposal does to one score; None where that is not known of any row."""
@@ -172,13 +151,13 @@ class Baseline:
         before = self._totals(old[is_known], is_known).mean
         if gained.mean is None or before is None:
             return None
-        # The lists may be of a retriever that has changed since: then even more contexts may lose.
-        least = 0.0 if proposal.cannot_lose and gains.min() >= 0 else -1.0
+        # More contexts cannot lose, but the lists may be of a retriever that has changed since.
+        cannot_lose = proposal.kind is ChangeKind.LARGER_K and gains.min() >= 0
+        least = 0.0 if cannot_lose else -1.0
         counts = gained.counts(least=least)
         confidence = 1 - (1 - CONFIDENCE) / proposals
-        # A bound has one side.
-        alpha = 1 - confidence if proposal.at_most else (1 - confidence) / 2
-        low = 0.0 if proposal.at_most else lower_bound(counts.low, alpha, least=least)
+        alpha = (1 - confidence) / 2
+        low = lower_bound(counts.low, alpha, least=least)
         return Change(
             proposal.kind,
             proposal.action,
@@ -188,7 +167,6 @@ class Baseline:
             gained.mean,
             Interval(low, upper_bound(counts.high, alpha), confidence),
             gained.samples,
-            proposal.at_most,
         )
 
     def _totals(self, values: NDArray[np.float64], is_known: NDArray[np.bool_]) -> Totals:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from fullrecall.context import Context
-from fullrecall.diagnosis.bounds import Miss, bounds
 from fullrecall.diagnosis.case import Case, Examined, Item, Search
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
@@ -42,8 +41,8 @@ def diagnose(
     """Return what to change, by the recall that it would bring, and why each target was missed.
 
     Changes are computed from the record, sample by sample: a larger k, IDs written in one way or
-    read at another level, lists without duplicates. What the record cannot tell is not promised;
-    what it bounds is marked `at_most`. What a stage has, `evaluate` of `Sample.at_stage` tells.
+    read at another level, lists without duplicates. What the record cannot tell is not promised.
+    What a stage has, `evaluate` of `Sample.at_stage` tells.
 
     Of causes there is one for each miss, with its evidence. What the report holds is looked at
     first: ranks beyond k, the judge's evidence, the stages of each recorded retrieval, the IDs
@@ -86,14 +85,9 @@ def diagnose(
     misses = _misses(baseline, search)
     if search.retriever is not None:
         search.retriever.close()
-    proposed = [
-        *proposals(baseline, search.deep_lists),
-        *id_proposals(baseline, search.ids),
-        *bounds(baseline, misses, corpus_known=indexed is not None),
-    ]
+    proposed = [*proposals(baseline, search.deep_lists), *id_proposals(baseline, search.ids)]
     scores = tuple(baseline.label(score_index) for score_index in baseline.score_indices)
-    diagnosed = tuple(miss.diagnosed for miss in misses)
-    return Diagnosis(diagnosed, scores, len(report), baseline.changes(proposed), size)
+    return Diagnosis(misses, scores, len(report), baseline.changes(proposed), size)
 
 
 _MOST = 20_000
@@ -112,32 +106,32 @@ def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Sc
     return by_name
 
 
-def _misses(baseline: Baseline, search: Search) -> list[Miss]:
+def _misses(baseline: Baseline, search: Search) -> tuple[Diagnosed, ...]:
     """Return all misses, row by row."""
-    misses: list[Miss] = []
+    misses: list[Diagnosed] = []
     labels = {nth: baseline.label(nth) for nth in baseline.score_indices}
     measure = recall_at(baseline.k)
     for position, row in enumerate(baseline.rows):
         examined = Examined(position, row, search)
         for score_index in baseline.score_indices:
             result = row.results[score_index]
-            for nth, explanation in _explained(examined, result, measure):
-                label = result.targets[nth].label
-                question = row.sample.user_input
-                miss = Diagnosed(row.label, question, labels[score_index], label, *explanation)
-                misses.append(Miss(position, score_index, nth, miss))
-    return misses
+            question, score = row.sample.user_input, labels[score_index]
+            misses += (
+                Diagnosed(row.label, question, score, target, *explanation)
+                for target, explanation in _explained(examined, result, measure)
+            )
+    return tuple(misses)
 
 
 def _explained(
     examined: Examined, result: Result, measure: Measure
-) -> Iterator[tuple[int, Explained]]:
-    """Yield why targets of a result were missed, by their index."""
+) -> Iterator[tuple[str, Explained]]:
+    """Yield why targets of a result were missed, by their labels."""
     if result.status is not Status.SCORED or result[measure] is None:
         return
-    for nth, (finding, paid) in enumerate(zip(result.findings, result.paid(measure), strict=True)):
+    for finding, paid in zip(result.findings, result.paid(measure), strict=True):
         if not paid.found_at(measure.top):
-            yield nth, _nearest(examined, result, finding, measure.k)
+            yield finding.target.label, _nearest(examined, result, finding, measure.k)
 
 
 def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None) -> Explained:
