@@ -82,7 +82,7 @@ class Measure:
 
     def formula(self, outcomes: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the value of each row that has a target; what stands in other rows is ignored."""
-        return outcomes.each(
+        return outcomes.counted(
             lambda row, retrieved: _checked(
                 self, self.count(self.countable(findings_of(row)), retrieved)
             )

@@ -58,7 +58,7 @@ class Documents:
     origin: Any
 
     def __iter__(self) -> Iterator[Document]:
-        fingerprints: dict[str, int] = {}
+        fingerprints: dict[str, int] = {}  # not the texts: a corpus may be larger than memory
         for document in _read(self.origin):
             fingerprint = hash(document.text)
             if document.id not in fingerprints:

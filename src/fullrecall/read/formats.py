@@ -137,10 +137,10 @@ def _with_question(row: Row) -> Row:
     from fullrecall.messages import messages_of  # which loads what a file of samples never needs
 
     messages = messages_of(row[name]) or []
-    last = max((n for n, each in enumerate(messages) if each.role == "human"), default=None)
+    last = max((n for n, turn in enumerate(messages) if turn.role == "human"), default=None)
     if last is None:
         return row
-    history = [{"role": each.role, "content": each.text} for each in messages[:last]]
+    history = [{"role": turn.role, "content": turn.text} for turn in messages[:last]]
     metadata = row.get("metadata") or {}
     if history and isinstance(metadata, Mapping):
         metadata = {**metadata, "history": history}

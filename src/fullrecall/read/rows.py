@@ -90,7 +90,7 @@ class Columns:
             return self._rename[column]
         if column in FIELDS or not isinstance(column, str):
             return column
-        if column not in self._usual:
+        if column not in self._usual:  # once for each name, not for each row
             words = column.strip().lower().replace("-", " ").split()
             self._usual[column] = _NAMES.get("_".join(words), column)
         return self._usual[column]
@@ -127,11 +127,13 @@ class Columns:
         self._unmet.difference_update(header)
         self.check_all_met(f": the columns are {', '.join(map(repr, header))}")
 
-    def check_all_met(self, there_are: str = "") -> None:
+    def check_all_met(self, columns_are: str = "") -> None:
         """Raise `InputError` if `rename` names a column that no row has had."""
         if self._unmet:
             column = min(self._unmet)
-            raise InputError(f"rename names {column!r}, which no row has{there_are}", field=column)
+            raise InputError(
+                f"rename names {column!r}, which no row has{columns_are}", field=column
+            )
 
 
 def placed(error: InputError, number: RowNumber) -> InputError:
@@ -152,7 +154,7 @@ def to_samples(
     `cell` brings a cell's value into plain form. Raises `InputError` at the row, after all samples
     before it; and at the end where a renamed column never came.
     """
-    some = False
+    has_rows = False
     try:
         for number, row in rows:
             try:
@@ -160,8 +162,8 @@ def to_samples(
             except InputError as error:
                 raise placed(_clipped(error), number) from None
             yield sample
-            some = True
-        if some:
+            has_rows = True
+        if has_rows:
             columns.check_all_met()
     finally:
         if isinstance(rows, Generator):  # whoever keeps the error does not keep the file open

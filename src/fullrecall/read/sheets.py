@@ -32,8 +32,8 @@ def sheet_rows(path: FilePath, needed: Sequence[Sequence[str]]) -> Lines:
             raise InputError(f"the header has the column {twice[0]!r} twice", line=line)
         missing = [" or ".join(names) for names in needed if not set(names) & set(header)]
         if missing:
-            there = ", ".join(header) or "none"
-            raise InputError(f"needs the columns {', '.join(missing)}; got {there}", line=line)
+            columns = ", ".join(header) or "none"
+            raise InputError(f"needs the columns {', '.join(missing)}; got {columns}", line=line)
         for line, cells in records:
             if any(cell.strip() for cell in cells[len(header) :]):
                 raise InputError(wrong_width(cells, header), line=line)

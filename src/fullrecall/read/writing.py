@@ -109,7 +109,8 @@ def _ragas(_: str, sample: Sample) -> dict[str, Any]:
 
 
 def _langsmith(name: str, sample: Sample) -> dict[str, Any]:
-    outputs = {n: v for n, v in sample.to_dict().items() if n.startswith("reference")}
+    fields = sample.to_dict().items()
+    outputs = {name: value for name, value in fields if name.startswith("reference")}
     metadata = {"id": name, "group": sample.group, **sample.metadata}
     kept = {key: value for key, value in metadata.items() if value is not None}
     return {"inputs": {"question": sample.user_input}, "outputs": outputs, "metadata": kept}
@@ -161,14 +162,14 @@ _LEFT_OUT = {
 
 def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
     """Yield what is lost of samples by a format that keeps these fields."""
-    ids = [r for s in samples for r in s.reference_context_ids or ()]
-    texts = [group for s in samples for group in s.reference_contexts or ()]
-    sizes = [len(r.any_of) for r in ids if IDS in keeps] + [
+    ids = [ref for sample in samples for ref in sample.reference_context_ids or ()]
+    texts = [group for sample in samples for group in sample.reference_contexts or ()]
+    sizes = [len(ref.any_of) for ref in ids if IDS in keeps] + [
         len(group) for group in texts if CONTEXTS in keeps
     ]
     if "alternatives" not in keeps and max(sizes, default=1) > 1:
         yield "any-of groups are taken apart: each alternative is a target there, so recall falls"
-    if IDS in keeps and "grades" not in keeps and any(r.grade != 1 for r in ids):
+    if IDS in keeps and "grades" not in keeps and any(ref.grade != 1 for ref in ids):
         yield "grades are left out: every reference counts alike"
     for field, called in _LEFT_OUT.items():
         if field not in keeps and any(getattr(sample, field) for sample in samples):

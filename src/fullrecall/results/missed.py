@@ -9,7 +9,7 @@ from fullrecall.measures import Recall
 from fullrecall.measures.budgets import Budget, Cut
 from fullrecall.result import Status
 from fullrecall.sample import Sample
-from fullrecall.table.forbidden import forbidden_ranks, rank_at
+from fullrecall.table.forbidden import forbidden_positions, rank_at
 from fullrecall.table.table import Table
 
 
@@ -73,7 +73,7 @@ def leaked(table: Table, k: int | None = None) -> Iterator[Leaked]:
     for part in table.parts:
         for row in range(len(part)) if part.forbids else ():
             sample = part.sample(row)
-            for position in forbidden_ranks(sample) or ():
+            for position in forbidden_positions(sample) or ():
                 rank = rank_at(sample, position)
                 if k is None or rank <= k:
                     label = sample.id or f"#{first + row}"

@@ -101,6 +101,7 @@ class Documents:
             passage = Passage(document, copy, len(self.passages))
             self.passages.append(passage)
             self._passages[id(document), copy.text] = passage
+        # With the copy itself: while it is kept, no other one gets its identity.
         self._by_copy_object[id(copy)] = (copy, passage)
         return passage
 
@@ -113,6 +114,7 @@ class Documents:
         return self._by_text.get(text)
 
     def _known(self, copy: DocumentCopy, view: View, nth: int) -> Document | None:
+        # Not by the object alone: retrievers reuse theirs for other documents.
         document = self._by_object.get(copy.token) if copy.token else None
         if document is not None and (
             copy.text == document.text or copy.id in document.ids or _overlap(copy.text, document)
@@ -161,8 +163,8 @@ class View:
 
     def of_text(self, text: str) -> Sequence[Document]:
         """Return the documents in view that have this text; without any, those further away."""
-        near = list(self._texts.get(text, ())) if text else []
-        return near if near or self._wider is None else self._wider.of_text(text)
+        in_view = list(self._texts.get(text, ())) if text else []
+        return in_view if in_view or self._wider is None else self._wider.of_text(text)
 
     def with_text(self, text: str, nth: int = 0) -> Document | None:
         """Return the nth document in view that has this text, the last one if there are fewer."""
@@ -171,14 +173,15 @@ class View:
 
     def with_id(self, own_id: str | None) -> Passage | None:
         """Return the last passage in view of a document with this ID."""
-        near = self._ids.get(own_id or "")
-        return near if near or self._wider is None else self._wider.with_id(own_id)
+        in_view = self._ids.get(own_id or "")
+        return in_view if in_view or self._wider is None else self._wider.with_id(own_id)
 
     def overlapping(self, text: str) -> Document | None:
         """Return the first document in view whose text contains this one, or stands in it."""
+        # Two are enough to know that the first is not alone: each is a search in its text.
         documents = list(islice(self._all_overlapping(text), 2))
-        near = documents[0] if documents and not (self._certain and len(documents) > 1) else None
-        return near if near or self._wider is None else self._wider.overlapping(text)
+        in_view = documents[0] if documents and not (self._certain and len(documents) > 1) else None
+        return in_view if in_view or self._wider is None else self._wider.overlapping(text)
 
     def _all_overlapping(self, text: str) -> Iterator[Document]:
         if not self.passages:

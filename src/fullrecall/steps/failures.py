@@ -47,7 +47,7 @@ def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
     for step in tree.steps:
         if step.kind in ("retriever", "reranker", "tool") or step.given or step.returned:
             over: Step | None = step
-            while over is not None and over.id not in concerned:
+            while over is not None and over.id not in concerned:  # so each step is met once
                 concerned.add(over.id)
                 over = tree.parent(over)
     return concerned
@@ -88,6 +88,7 @@ class _Successes:
         if parent is not None and parent.error is None:
             if parent.tries:
                 keys.append(("caller", parent_id))
+            # The very object: a loop builds a new list, and then nothing shows that it recovered.
             keys += (("output", parent_id, own) for own in parent.outputs)
         if step.task is not None:
             keys.append(("task", parent_id, step.task))

@@ -91,9 +91,10 @@ class Flow:
             # An attempt that stopped midway, for a human to answer, begins anew with nothing.
             for handed in self._attempts.pop(step.task, ()):
                 handed.replaced = True
-        every = View(passage for handed in scope.lists() for passage in handed.passages)
+        # Generators: few steps are given a copy that needs a view, and agents have many lists.
+        in_reach = View(passage for handed in scope.lists() for passage in handed.passages)
         in_use = (handed for handed in scope.lists() if not handed.replaced)
-        before = View((passage for handed in in_use for passage in handed.passages), every)
+        before = View((passage for handed in in_use for passage in handed.passages), in_reach)
         certain = View((p for handed in scope.lists() for p in handed.passages), certain=True)
         answers = step.answers and not any(over.answers for over in self._tree.above(step))
         groups = [
@@ -118,6 +119,7 @@ class Flow:
     def _given(
         self, listed: DocumentList, step: Step, before: View, certain: View, *, answers: bool
     ) -> tuple[Passage, ...] | None:
+        # The same list object: a message that is sent again at each turn was read once.
         known_list = self._known_lists.get(id(listed))
         if known_list is not None:
             return known_list[1]
@@ -168,6 +170,7 @@ class Flow:
         """
         passages = _sourced(group.passages)
         signature = signature_of(passages)
+        # A list passes many steps: it is looked at once, or an agent's turns would be quadratic.
         if not passages or (signature in self._united and not answers):
             return
         self._united.add(signature)
@@ -175,20 +178,20 @@ class Flow:
         parts = [
             each for each in scope.nearest_of_all(inside) if answers or each.documents <= inside
         ]
-        same = next((each for each in parts if each.signature == signature), None)
-        if same is not None:
+        equal_list = next((each for each in parts if each.signature == signature), None)
+        if equal_list is not None:
             # What two tools returned are two searches, even if one has all that the other has.
-            tool = self._tool_around(same.step)
-            same.take(each for each in parts if tool in (None, self._tool_around(each.step)))
+            tool = self._tool_around(equal_list.step)
+            equal_list.take(each for each in parts if tool in (None, self._tool_around(each.step)))
             return
         by_hand = bool(parts) and (
             group.certain or (answers and any(not each.documents <= inside for each in parts))
         )
         if by_hand or len(parts) > 1 or (parts and len(passages) > len(parts[0].passages)):
-            whole = HandedList(passages, step, group.path)
-            whole.take(parts)
+            united = HandedList(passages, step, group.path)
+            united.take(parts)
             self.signatures.add(signature)
-            scope.buckets[0].put(whole)
+            scope.buckets[0].put(united)
 
     def _tool_around(self, step: Step) -> Step | None:
         """Return the tool that a step is, or that called it."""
@@ -371,31 +374,31 @@ class _HandingOn:
         signatures = {group.signature for group in self._given}
         inside = {handed.signature for handed in self._inside}
         fresh: dict[Signature, _Group] = {}
-        old: dict[Signature, _Group] = {}
+        replaced_before: dict[Signature, _Group] = {}
         passed: set[Signature] = set()
         carried = False
         for group in self._groups:
             signature = group.signature
             if signature in inside and not self._step.retrieves:
-                passed.add(signature)
+                passed.add(signature)  # no stage of its own: a chain around a retriever
             elif not signature:
                 if self._is_a_result(group):
                     fresh[signature] = group
             elif signature in inside:
                 fresh[signature] = group  # a retriever of retrievers is a stage of its own
             elif signature in signatures and signature in self._flow.signatures:
-                carried = True
+                carried = True  # a graph's state: a node returns keys that it did not touch
                 first = (passage.document for passage in group.passages[:1])
                 self._scope.take_up(first, signature)
             elif signature in self._flow.signatures:
                 if self._is_in_use(group):
                     carried = True  # it went past the record, as in a state that steps share
                 else:
-                    old[signature] = group
+                    replaced_before[signature] = group
             else:
                 fresh[signature] = group
-        if old and not (fresh or passed or carried):
-            fresh = old  # nothing newer stands beside it
+        if replaced_before and not (fresh or passed or carried):
+            fresh = replaced_before  # nothing newer stands beside it
         return list(fresh.values()), passed
 
     def _is_in_use(self, group: _Group) -> bool:
@@ -407,6 +410,7 @@ class _HandingOn:
 
     def _is_a_result(self, empty: _Group) -> bool:
         """Return whether an empty list says that nothing is left: where documents were expected."""
+        # LangGraph puts empty lists into first states, at keys that nothing has filled yet.
         return (
             self._step.retrieves
             or empty.path in self._keys()
@@ -415,6 +419,7 @@ class _HandingOn:
 
     def _keys(self) -> set[Path]:
         """Return the keys at which documents were given; items of lists have none."""
+        # What stands in a list of messages takes nothing's place: messages only become more.
         return {g.path for g in self._given if g.passages and ITEM not in g.path}
 
     def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
@@ -455,6 +460,7 @@ class _HandingOn:
     ) -> list[HandedList]:
         """Return the lists from inside that the step did not hand on: neither listed nor told."""
         used = {document for handed in new_lists for document in handed.documents}
+        # A list is all that there is; a mapping may tell of more in its texts.
         only_lists = any(group.path == () for group in self._groups)
         return [
             handed

@@ -28,7 +28,7 @@ class StepLog:
     def __init__(self, reader: ValueReader) -> None:
         self.reader = reader
         self._steps: dict[Hashable, Step] = {}
-        self._moments = count(1)
+        self._moments = count(1)  # no clock: it may give two events one time
         self._lock = Lock()
         self._start: float | None = None
         self._called: dict[Hashable | None, list[Step]] = {}
@@ -82,6 +82,7 @@ class StepLog:
             step = Step(id, parent, kind, name, began=next(self._moments), **details)
             self._steps[id] = step
             self._called.setdefault(parent, []).append(step)
+            # Read under the lock: the reader's caches have none, and frameworks call from threads.
             if given is not None and type(given) is not str:  # a text holds no lists
                 step.given = self.reader.read(given).lists
             if prompt is not None:

@@ -129,12 +129,12 @@ class _Record:
             return Retrieval(calls=[c for _, c in calls], response=response, error=error)
         passages, ranks = _united([self._ranked(handed) for handed in self._kept])
         contexts = [self._context(passage) for passage in passages]
-        numbers = _Calls(self._tree, self._flow, self._failures)
-        if all(numbers.is_call(handed.step) for handed in self._kept):
+        numbered = _Calls(self._tree, self._flow, self._failures)
+        if all(numbered.is_call(handed.step) for handed in self._kept):
             shown = {step.id for step, _ in calls}
-            calls += [(step, _empty_call(step)) for step in numbers.empty if step.id not in shown]
+            calls += [(step, _empty_call(step)) for step in numbered.empty if step.id not in shown]
             calls.sort(key=lambda each: self._tree.positions[each[0].id])
-        origins = [numbers.of(passage) for passage in passages]
+        origins = [numbered.of(passage) for passage in passages]
         return Retrieval(
             contexts,
             calls=[call for _, call in calls],
@@ -142,7 +142,7 @@ class _Record:
             response=response,
             read=self._read(passages, contexts),
             error=error,
-            retrieved=map(self._context, numbers.in_order(self._flow.retrieved)),
+            retrieved=map(self._context, numbered.in_order(self._flow.retrieved)),
             call_numbers=[number for number, _ in origins],
             seconds=[second for _, second in origins],
             other_ids=_other_ids(passages, contexts),
@@ -283,6 +283,7 @@ class _Record:
 
     def _call(self, handed: HandedList, depth: int = 0) -> Call:
         contexts = tuple(map(self._context, handed.passages))
+        # A graph that loops takes its own list again and again: Python's stack is not endless.
         taken_lists = self._in_order(handed.taken) if depth < _DEPTH else []
         children = tuple(self._call(each, depth + 1) for each in taken_lists)
         step = handed.step
@@ -400,13 +401,14 @@ def _united(kept: Sequence[Sequence[Passage]]) -> tuple[list[Passage], list[int]
     """Return the passages of all lists, each document once at its best rank, and the ranks."""
     if len(kept) == 1:
         return list(kept[0]), None
-    placed = [
+    # Calls side by side have no order: rank 1 of each comes before rank 2 of any.
+    ranked = [
         (rank, number, passage)
         for number, passages in enumerate(kept)
         for rank, passage in enumerate(passages, start=1)
     ]
     first: dict[object, tuple[int, Passage]] = {}
-    for rank, _, passage in sorted(placed, key=lambda each: each[:2]):
+    for rank, _, passage in sorted(ranked, key=lambda each: each[:2]):
         first.setdefault(passage.document, (rank, passage))
     return [passage for _, passage in first.values()], [rank for rank, _ in first.values()]
 

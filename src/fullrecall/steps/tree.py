@@ -89,6 +89,7 @@ def _in_order(siblings: Sequence[Step]) -> list[Step]:
     ended = 0.0
     for step in siblings:
         beside = clusters[-1] if clusters else []
+        # Threads begin in any order: what ran at once is ordered by what it is (see `_contents`).
         together = bool(beside) and (
             step.began < ended or (step.group is not None and step.group == beside[-1].group)
         )

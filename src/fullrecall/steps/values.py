@@ -111,6 +111,7 @@ class ValueReader:
 
     def identities(self, value: object) -> tuple[int, ...]:
         """Return the identity of a mapping, list or other object, if it proves anything."""
+        # Never of a string: Python hands out one object for equal ones (`"" + s is s`).
         if not value or isinstance(value, (str, *_NO_CONTENT)):
             return ()
         self._kept[id(value)] = value
@@ -123,6 +124,7 @@ class ValueReader:
 
     def copy(self, value: object) -> DocumentCopy | None:
         """Return a value that is a document as a copy with the identity of the object."""
+        # Retrievers refresh objects that they returned before: one that changed is copied anew.
         cached = self._copies.get(id(value))
         if cached is not None and self.is_unchanged(value, cached[1]):
             return cached[1]
@@ -140,9 +142,9 @@ class ValueReader:
         return [copy(_without_score(item) if type(item) is tuple else item) for item in items]
 
     def _document(self, value: object) -> DocumentCopy | None:
-        own = self.document(value)
-        if own is not None:
-            return own
+        document = self.document(value)
+        if document is not None:
+            return document
         if isinstance(value, Mapping) and _is_context(value):
             value = as_context(value)
         if isinstance(value, Context):
@@ -185,7 +187,7 @@ class ValueReader:
         self, value: Sequence[Any], path: Path, lists: list[DocumentList], texts: list[str]
     ) -> None:
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
-            return  # a vector
+            return  # a vector: its ends tell, without a look at each number
         copies = self.copies(value)
         documents = tuple([copy for copy in copies if copy is not None])
         if documents or not value:
@@ -193,13 +195,14 @@ class ValueReader:
         if len(documents) == len(value):
             return
         if not documents and all(isinstance(item, str) for item in value):
-            own = tuple(DocumentCopy(0, None, item) for item in value)
-            lists.append(DocumentList(path, own, certain=False))
+            perhaps = tuple(DocumentCopy(0, None, text) for text in value)
+            lists.append(DocumentList(path, perhaps, certain=False))
         for item, copy in zip(value, copies, strict=True):
             if copy is None:
                 self._walk(item, (*path, ITEM), lists, texts)
 
     def _message(self, value: object, inside: Fields, path: Path) -> Contents:
+        # An agent sends each message again at every turn: walked anew, turns would be quadratic.
         cached = self._messages.get((id(value), path))
         if cached is None:
             contents = self._read_all(((*path, key), item) for key, item in inside)

@@ -37,12 +37,12 @@ class Forbidden:
         forbids, at_stake, unanswerable, empty, positions, ranks = [], [], [], [], [], []
         for sample in samples:
             forbids.append(sample.forbids)
-            row = forbidden_ranks(sample)
-            at_stake.append(row is not None)
+            leaked = forbidden_positions(sample)
+            at_stake.append(leaked is not None)
             unanswerable.append(sample.answerable is False)
             empty.append(not sample.retrieved_context_ids)
-            positions.append(row or ())
-            ranks.append([rank_at(sample, position) for position in row or ()])
+            positions.append(leaked or ())
+            ranks.append([rank_at(sample, position) for position in leaked or ()])
         return cls(
             np.array(forbids, np.bool_),
             np.array(at_stake, np.bool_),
@@ -58,7 +58,7 @@ class Forbidden:
         return count_sums(within, self.ranks.offsets) > 0
 
 
-def forbidden_ranks(sample: Sample) -> Sequence[int] | None:
+def forbidden_positions(sample: Sample) -> Sequence[int] | None:
     """Return the positions of the forbidden contexts, ascending; None where nothing could leak.
 
     Nothing could where nothing is forbidden, and where no retrieval was observed. None also where

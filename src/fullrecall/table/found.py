@@ -136,6 +136,7 @@ class FoundColumns:
         return cls(
             np.concatenate([part.retrieved for part in parts]),
             Lists.joined([part.first for part in parts]),
+            # Not before a measure reads it: recall needs `first` alone.
             (lambda: Lists.joined([part.supporting for part in parts])) if support else None,
             Steps.joined([part.rising for part in parts]) if steps else None,
             _joined_weights(parts, "grade"),
@@ -300,6 +301,7 @@ class FoundColumns:
 
     def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
         """Return the credit of each row within the first `k` ranks, targets by their weights."""
+        # Whole credits are counted: a sum of floats for each row takes longer.
         if self.steps is None and weights is None:
             return self.found_within(k).astype(np.float64)
         credits_ = self.credits(k)
@@ -333,8 +335,8 @@ class FoundColumns:
         np.divide(part, whole, out=shares, where=whole != 0)
         return shares.clip(max=1.0)
 
-    def each(self, count: Callable[[int, int], float]) -> Floats:
-        """Return what is counted of each row with a target, of its number and its contexts."""
+    def counted(self, count: Callable[[int, int], float]) -> Floats:
+        """Return `count(row, contexts)` of each row with a target, 0 of the others."""
         values = np.zeros(len(self))
         for row in np.flatnonzero(self.targets).tolist():
             values[row] = count(row, int(self.retrieved[row]))
@@ -433,6 +435,7 @@ class FoundColumns:
 
 def discounts(ranks: Integers) -> Floats:
     """Return log2(rank + 1) of each rank, to the bit what `math.log2` gives."""
+    # `np.log2` may differ in the last bit from one processor to another: a table of `math.log2`.
     table = np.fromiter(map(log2, range(2, int(ranks.max(initial=0)) + 2)), np.float64)
     return table[ranks - 1] if len(ranks) else np.zeros(0)
 

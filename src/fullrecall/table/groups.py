@@ -31,8 +31,8 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[G
     keys: list[list[_Key]] = []  # of each sample: its ID, if it is repeated, and its group
     above: dict[_Key, _Key] = {}
     for name, group in zip(ids, groups, strict=True):
-        own = [(False, name)] if name is not None and frequencies[name] > 1 else []
-        keys.append(own if group is None else [*own, (True, group)])
+        by_id = [(False, name)] if name is not None and frequencies[name] > 1 else []
+        keys.append(by_id if group is None else [*by_id, (True, group)])
         roots = [_root(key, above) for key in keys[-1]]
         if len(roots) > 1:
             above[roots[0]] = roots[1]
@@ -40,7 +40,7 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[G
 
 
 def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
-    """Return what all keys that are linked with this one have at the top."""
+    """Return the key that stands for all that are linked with this one (union-find)."""
     while (parent := above.get(key, key)) != key:
         above[key] = above.get(parent, parent)  # shorter paths keep many links linear
         key = parent

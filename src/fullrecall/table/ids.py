@@ -29,8 +29,8 @@ class Names(NamedTuple):
     @classmethod
     def of(cls, lists: Sequence[Sequence[str]], names: Sequence[str] | None = None) -> Names:
         """Return a copy of lists of IDs, of which `names` has all, one after another."""
-        every = list(chain.from_iterable(lists)) if names is None else names
-        return cls(every, offsets_of(map(len, lists)))
+        all_names = list(chain.from_iterable(lists)) if names is None else names
+        return cls(all_names, offsets_of(map(len, lists)))
 
     def of_row(self, row: int) -> Sequence[str]:
         """Return the IDs of one row."""

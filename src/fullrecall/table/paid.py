@@ -115,6 +115,7 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
     steps = rising.positions
     moved = paid.moved(outcomes.row_of_target[steps.rows], steps.values)
     is_kept = (moved > 0) & (_resting(steps, support, gone) == 0)
+    # Credits are cumulative: a rise that is lost is missing from all later ones of its target.
     lost = np.where(is_kept, 0.0, rises_of(steps.rows, rising.credits))
     sums = np.concatenate([[0.0], np.cumsum(lost)])
     credits_ = rising.credits - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])
@@ -135,6 +136,7 @@ def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
 
     It rests on those that support its target, down from the step before it.
     """
+    # Pairs of target and position as one ascending number: a context bears the next step.
     width = int(max(steps.values.max(initial=0), support.values.max(initial=0))) + 1
     nth = np.searchsorted(steps.rows * width + steps.values, support.rows * width + support.values)
     owned = nth < len(steps.values)

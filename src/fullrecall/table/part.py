@@ -303,6 +303,7 @@ class Selection(Part):
 
 def _target_hash(target: Target) -> int:
     """Return a number for a target, which holds within one process only."""
+    # As columns of IDs have it, which make no targets: both forms of a report must agree.
     is_name = target[1:] == (1.0, 1.0) and len(target.any_of) == 1
     return hash(target.any_of[0] if is_name else target)
 

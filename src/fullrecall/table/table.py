@@ -96,16 +96,18 @@ class Table(Sequence[Row]):
 
     def values(self, score: int, measure: Measure) -> Floats:
         """Return a measure of each row in [0, 1], NaN where a row has none."""
-        return _joined(self._read(owner, score, measure) for owner in range(len(self.parts)))
+        return _joined(
+            self._read(part_index, score, measure) for part_index in range(len(self.parts))
+        )
 
     def by_part(
         self, score: int, measures: Sequence[Measure]
     ) -> Iterator[tuple[slice, Part, list[tuple[Floats, NDArray[np.bool_]]]]]:
         """Yield the rows of each part, the part, and of each measure its values and its gaps."""
-        for owner, part in enumerate(self.parts):
-            start = self._starts[owner]
+        for part_index, part in enumerate(self.parts):
+            start = self._starts[part_index]
             measured = [
-                (self._read(owner, score, measure), self._gaps(owner, score, measure))
+                (self._read(part_index, score, measure), self._gaps(part_index, score, measure))
                 for measure in measures
             ]
             yield slice(start, start + len(part)), part, measured
@@ -119,28 +121,29 @@ class Table(Sequence[Row]):
 
         A row that forbids nothing has nothing to leak, whether or not it was scored.
         """
-        owners = range(len(self.parts))
-        return _joined((self._gaps(owner, score, measure) for owner in owners), np.bool_)
+        part_indices = range(len(self.parts))
+        return _joined(
+            (self._gaps(part_index, score, measure) for part_index in part_indices), np.bool_
+        )
 
-    def costs(self, part: int) -> Costs:
+    def costs(self, part_index: int) -> Costs:
         """Return what the contexts of a part cost."""
-        if part not in self._costs:
-            owner = self._parts[part]
-            self._costs[part] = Costs.of(owner.samples())
-        return self._costs[part]
+        if part_index not in self._costs:
+            self._costs[part_index] = Costs.of(self._parts[part_index].samples())
+        return self._costs[part_index]
 
     @property
     def tokenizers(self) -> list[str]:
         """What counted the tokens of the contexts that have a text, the most frequent first."""
         counted_by: Counter[str] = Counter()
-        for owner, part in enumerate(self.parts):
+        for part_index, part in enumerate(self.parts):
             if part.has_texts:
-                counted_by.update(self.costs(owner).counted_by)
+                counted_by.update(self.costs(part_index).counted_by)
         return [name for name, _ in counted_by.most_common()]
 
     def unanswerable(self) -> tuple[int, int]:
         """Return how many questions nothing answers, and for how many of them nothing came."""
-        forbidden = [self._forbidden_of(owner) for owner in range(len(self.parts))]
+        forbidden = [self._forbidden_of(part_index) for part_index in range(len(self.parts))]
         due = [(own.unanswerable & own.at_stake, own.empty) for own in forbidden if own is not None]
         return sum(int(a.sum()) for a, _ in due), sum(int((a & e).sum()) for a, e in due)
 
@@ -174,8 +177,8 @@ class Table(Sequence[Row]):
 
     def label(self, row: int) -> str:
         """Return the ID of a sample, or `#position` where it has none."""
-        owner, index = self._located(row)
-        return self._parts[owner].ids[index] or f"#{row + 1}"
+        part_index, index = self._located(row)
+        return self._parts[part_index].ids[index] or f"#{row + 1}"
 
     @property
     def questions(self) -> list[str | None]:
@@ -215,8 +218,8 @@ class Table(Sequence[Row]):
 
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""
-        owner, index = self._located(row)
-        return self._parts[owner].sample(index)
+        part_index, index = self._located(row)
+        return self._parts[part_index].sample(index)
 
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row; its measures are read of the columns."""
@@ -228,9 +231,9 @@ class Table(Sequence[Row]):
 
     def rows(self) -> Iterator[Row]:
         """Yield the views of all rows."""
-        for owner, part in enumerate(tuple(self.parts)):
+        for part_index, part in enumerate(tuple(self.parts)):
             for index in range(len(part)):
-                yield self._row(owner, index)
+                yield self._row(part_index, index)
 
     def selected(self, rows: Integers) -> Table:
         """Return a table of these rows, in the order given."""
@@ -257,84 +260,85 @@ class Table(Sequence[Row]):
             self._stand_alone = not (names_any or may_repeat(ids))
         return self._stand_alone
 
-    def _read(self, owner: int, score: int, measure: Measure) -> Floats:
+    def _read(self, part_index: int, score: int, measure: Measure) -> Floats:
         """Return a measure of the rows of a part."""
         values: Floats = self._values.get(
-            (owner, score, measure), lambda: self._measured(owner, score, measure), _bytes
+            (part_index, score, measure), lambda: self._measured(part_index, score, measure), _bytes
         )
         return values
 
-    def _measured(self, owner: int, score: int, measure: Measure) -> Floats:
-        part = self._parts[owner]
+    def _measured(self, part_index: int, score: int, measure: Measure) -> Floats:
+        part = self._parts[part_index]
         columns = part.columns(score)
-        outcomes = self._outcomes(owner, score, columns)
+        outcomes = self._outcomes(part_index, score, columns)
         if measure.of_sample:
-            outcomes = replace(outcomes, forbidden=self._forbidden_of(owner))
+            outcomes = replace(outcomes, forbidden=self._forbidden_of(part_index))
         if measure.unit is not None:
-            outcomes = replace(outcomes, costs=self.costs(owner))
+            outcomes = replace(outcomes, costs=self.costs(part_index))
         values = measure.values(outcomes, lambda row: part.result(row, score).ranked)
         if not measure.of_sample:
             values[columns.status == UNSCORED] = np.nan
         return values
 
-    def _gaps(self, owner: int, score: int, measure: Measure) -> NDArray[np.bool_]:
+    def _gaps(self, part_index: int, score: int, measure: Measure) -> NDArray[np.bool_]:
         """Return which rows of a part should have a value and could not be scored; see `gaps`."""
-        unscored: NDArray[np.bool_] = self._parts[owner].columns(score).status == UNSCORED
+        unscored: NDArray[np.bool_] = self._parts[part_index].columns(score).status == UNSCORED
         if not measure.of_sample:
             return unscored
-        forbidden = self._forbidden_of(owner)
+        forbidden = self._forbidden_of(part_index)
         return np.zeros_like(unscored) if forbidden is None else unscored & forbidden.forbids
 
-    def _outcomes(self, owner: int, score: int, columns: ScoreColumns) -> FoundColumns:
+    def _outcomes(self, part_index: int, score: int, columns: ScoreColumns) -> FoundColumns:
         """Return a copy of a part's columns; of the part that was read last it is the same one.
 
         What its measures share stays with the copy, and goes with it.
         """
         last = self._last  # another thread may read another part meanwhile
-        if last is None or last[0] != (owner, score):
-            last = self._last = (owner, score), replace(columns.outcomes)
+        if last is None or last[0] != (part_index, score):
+            last = self._last = (part_index, score), replace(columns.outcomes)
         return last[1]
 
-    def _forbidden_of(self, owner: int) -> Forbidden | None:
+    def _forbidden_of(self, part_index: int) -> Forbidden | None:
         """Return what the samples of a part forbid; None where they forbid nothing."""
-        part = self._parts[owner]
+        part = self._parts[part_index]
         if not part.forbids:
             return None
-        if owner not in self._forbidden:
-            self._forbidden[owner] = Forbidden.of(part.samples())
-        return self._forbidden[owner]
+        if part_index not in self._forbidden:
+            self._forbidden[part_index] = Forbidden.of(part.samples())
+        return self._forbidden[part_index]
 
-    def _view(self, owner: int, index: int, score: int) -> Result:
-        result = self._parts[owner].result(index, score)
-        return result.read_by(partial(self._value, owner, index, score))
+    def _view(self, part_index: int, index: int, score: int) -> Result:
+        result = self._parts[part_index].result(index, score)
+        return result.read_by(partial(self._value, part_index, index, score))
 
-    def _value(self, owner: int, index: int, score: int, measure: Measure) -> float | None:
-        value = float(self._read(owner, score, measure)[index])
+    def _value(self, part_index: int, index: int, score: int, measure: Measure) -> float | None:
+        value = float(self._read(part_index, score, measure)[index])
         return None if isnan(value) else value
 
-    def _row(self, owner: int, index: int) -> Row:
+    def _row(self, part_index: int, index: int) -> Row:
         """Return the view of a row; of a table that is small, the same one each time."""
         if self._size > _MOST_VIEWS:
-            return self._new_row(owner, index)
-        row = self._starts[owner] + index
+            return self._new_row(part_index, index)
+        row = self._starts[part_index] + index
         if row not in self._views:
-            self._views[row] = self._new_row(owner, index)
+            self._views[row] = self._new_row(part_index, index)
         return self._views[row]
 
-    def _new_row(self, owner: int, index: int) -> Row:
-        sample = self._parts[owner].sample(index)
+    def _new_row(self, part_index: int, index: int) -> Row:
+        sample = self._parts[part_index].sample(index)
         results = [
-            self._view(owner, index, score).asked_of(sample) for score in range(len(self.methods))
+            self._view(part_index, index, score).asked_of(sample)
+            for score in range(len(self.methods))
         ]
-        return Row(self._starts[owner] + index + 1, sample, tuple(results))
+        return Row(self._starts[part_index] + index + 1, sample, tuple(results))
 
     def _located(self, row: int) -> tuple[int, int]:
         """Return the index of the part that has a row, and the row's index there."""
         self._settle()
         if not 0 <= row < self._size:
             raise IndexError(f"no row {row}: there are {self._size:,}")
-        owner = bisect_right(self._starts, row) - 1
-        return owner, row - self._starts[owner]
+        part_index = bisect_right(self._starts, row) - 1
+        return part_index, row - self._starts[part_index]
 
     def _settle(self) -> None:
         """Make columns of the rows that wait."""

@@ -118,11 +118,11 @@ def _span_of(item: Mapping[Any, Any]) -> Span:
     for holder in ("context", "status"):
         if isinstance(nested := row.get(holder), Mapping):
             row |= {f"{holder}.{name}": value for name, value in nested.items()}
-    values: Mapping[str, str] = {}
+    own_columns: Mapping[str, str] = {}
     if _is_observation(row):
-        values = _LANGFUSE
+        own_columns = _LANGFUSE
     elif _is_call(row):
-        values, row = _WEAVE, _named_call(row)
+        own_columns, row = _WEAVE, _named_call(row)
     elif not any(name in row for name in _SPAN_ID[:3]):
         names = ", ".join(map(repr, list(row)[:8])) or "nothing"
         raise InputError(f"{_FORMS}, got an object with {names}")
@@ -132,14 +132,15 @@ def _span_of(item: Mapping[Any, Any]) -> Span:
     )
     parent, flags = _first(row, _PARENT_ID), _whole(row.get("flags"))
     code = str(_first(row, _STATUS)).upper().rpartition("_")[2]
-    failed = code in ("ERROR", "2") or (values is _WEAVE and not is_missing(row.get("exception")))
+    raised = own_columns is _WEAVE and not is_missing(row.get("exception"))
+    failed = raised or code in ("ERROR", "2")
     return Span(
         trace_id=_own_id(_first(row, _TRACE_ID)),
         span_id=_own_id(_first(row, _SPAN_ID)),
         parent_id=_own_id(parent) if parent else None,
         remote_parent=bool(flags & _KNOWS_REMOTE and flags & _REMOTE),
         name=str(_first(row, _NAME) or "span"),
-        attributes=_attributes(row, values),
+        attributes=_attributes(row, own_columns),
         events=events,
         error=error_of(_first(row, _MESSAGE), events) if failed else None,
         start=_nanoseconds(row, "start"),
@@ -160,9 +161,9 @@ def _named_call(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "output": output, "exception": problem, "display_name": name}
 
 
-def _attributes(row: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
+def _attributes(row: Mapping[str, Any], own_columns: Mapping[str, str]) -> dict[str, Any]:
     """Return the attributes of a row under dotted names, those in columns of their own too."""
-    payload = parsed(_first(row, ("attributes", "metadata") if values else ("attributes",)))
+    payload = parsed(_first(row, ("attributes", "metadata") if own_columns else ("attributes",)))
     attributes = flat(_key_values(payload))
     columns = {
         name.removeprefix("attributes."): _plain(value)
@@ -170,7 +171,7 @@ def _attributes(row: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, 
         if name.startswith("attributes.") and not is_missing(value)
     }
     attributes |= flat(columns)
-    for attribute, name in values.items():
+    for attribute, name in own_columns.items():
         value = _plain(row.get(name))
         if not is_missing(value):
             text = value if isinstance(value, str) else json.dumps(value, default=str)

@@ -219,6 +219,7 @@ class _Trace:
         spans = list(self._spans.values())
         chains = [span for span in spans if span.step.kind not in ("llm", *_SEARCHES)]
         holds = any(span.step.returned or span.step.given for span in spans)
+        # Conventions rename attributes between versions: a score of half-read spans would be wrong.
         if holds and not any(span.step.kind in _SEARCHES for span in spans):
             return "no span says that it retrieves"
         tools = [span for span in spans if span.step.kind == "tool"]

@@ -17,6 +17,7 @@ from fullrecall.steps.values import NO_CONTENTS
 from fullrecall.traces import conventions
 from fullrecall.traces.span import Span, below, left_early, parsed
 
+# The SDK's default is 128: LangChain's spans of 63 documents lose every ID, without a word.
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
 _HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
 _METHOD = re.compile(r"_?a?(retrieve|postprocess_nodes|forward)|run|run_async|__call__")
@@ -235,6 +236,7 @@ class _Translation:
         raw = self._output
         if not isinstance(raw, str) or raw[:1] not in ("{", "["):
             return None
+        # A limit cuts all values of a span at one length.
         if any(copy.id is None or len(copy.text) == len(raw) for copy in copies):
             return (
                 f"its values were cut at {len(raw)} characters: unset "
@@ -246,7 +248,8 @@ class _Translation:
 def _identified(lists: Iterable[DocumentList], id_key: IdKey | None) -> tuple[DocumentList, ...]:
     """Return lists whose documents are no objects, with the IDs that `id_key` names."""
 
-    def own(copy: DocumentCopy) -> DocumentCopy:
+    def identified(copy: DocumentCopy) -> DocumentCopy:
+        # No token: the object was made for this span, and its identity says nothing.
         if id_key is None or not isinstance(copy.detail, Context):
             return copy._replace(token=0)
         try:
@@ -255,7 +258,7 @@ def _identified(lists: Iterable[DocumentList], id_key: IdKey | None) -> tuple[Do
             own_id = None
         return copy._replace(token=0, id=_as_id(own_id))
 
-    return tuple(each._replace(documents=tuple(map(own, each.documents))) for each in lists)
+    return tuple(each._replace(documents=tuple(map(identified, each.documents))) for each in lists)
 
 
 def source_of(name: str) -> str:
@@ -291,12 +294,12 @@ def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
     metadata = parsed(fields.get("metadata"))
     if not isinstance(metadata, Mapping):
         metadata = dict(below(fields, "metadata"))  # Phoenix keeps it as a struct
-    own, text = _as_id(own_id), text if isinstance(text, str) else None
-    if own is None and text is None:
+    document_id, text = _as_id(own_id), text if isinstance(text, str) else None
+    if document_id is None and text is None:
         return None
     is_score = isinstance(score, (int, float)) and not isinstance(score, bool) and isfinite(score)
-    context = Context(text, id=own, score=score if is_score else None, metadata=metadata)
-    return DocumentCopy(0, own, text or "", context)
+    context = Context(text, id=document_id, score=score if is_score else None, metadata=metadata)
+    return DocumentCopy(0, document_id, text or "", context)
 
 
 def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
