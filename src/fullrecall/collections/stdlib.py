@@ -9,75 +9,32 @@ versions; the questions, kept next to this file, name only documents which Pytho
 
 from __future__ import annotations
 
-import builtins
+import concurrent.futures
 import functools
 import importlib
 import importlib.resources
 import inspect
-import io
 import json
 import re
 import sys
 import types
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from fullrecall.corpus import Document
 
 if TYPE_CHECKING:
     from fullrecall.sample import Sample
 
-# Written out instead of discovered, since some modules of the standard library print, open a
-# window, change the process or warn of their removal as soon as they are imported. Each of these
-# exists on Python 3.11 to 3.13, on Linux, macOS and Windows. Modules which only a few users ever
-# meet are left out to keep the collection small.
-MODULES: Final = tuple(
-    """
-    abc argparse array ast asyncio atexit base64 binascii bisect builtins bz2 cProfile calendar
-    codecs collections collections.abc colorsys compileall concurrent.futures configparser
-    contextlib contextvars copy csv dataclasses datetime dbm decimal difflib dis doctest email
-    email.generator email.message email.parser email.utils enum errno filecmp fileinput fnmatch
-    fractions functools gc getpass gettext glob graphlib gzip hashlib heapq hmac html html.parser
-    http http.client http.cookies http.server importlib importlib.machinery importlib.metadata
-    importlib.resources importlib.util inspect io ipaddress itertools json keyword linecache locale
-    logging logging.config logging.handlers lzma math mimetypes multiprocessing
-    multiprocessing.connection multiprocessing.pool multiprocessing.shared_memory operator os
-    os.path pathlib pickle platform plistlib pprint profile pstats queue random re reprlib sched
-    secrets select selectors shelve shlex shutil signal smtplib socket socketserver sqlite3 ssl stat
-    statistics string struct subprocess sys tarfile tempfile textwrap threading time timeit tokenize
-    tomllib traceback tracemalloc types typing unicodedata unittest unittest.mock urllib.error
-    urllib.parse urllib.request uuid warnings wave weakref xml.etree.ElementTree zipfile zlib
-    zoneinfo
-    """.split()
-)
-
+# `bench/stdlib_names.py` chose them: most modules of the standard library, without those that
+# print, open a window, or change the process as soon as they are imported.
+_NAMES_FILE: Final = "stdlib_names.txt"
 _QUESTIONS_FILES: Final = {
     "plain": "stdlib_plain_questions.jsonl",
     "hard": "stdlib_questions.jsonl",
 }
-# Shorter docstrings ("Append value.") and those which are only a signature say hardly more than
-# the name does.
-_FEWEST_WORDS: Final = 4
-_SIGNATURE_ONLY: Final = re.compile(r"\w+\([^()]*\)")
-# Functions which `sys`, `threading` and `warnings` offer for replacement; what is found there says
-# what runs Python (a test runner, a notebook), not what Python's documentation is.
-_HOOKS: Final = frozenset(
-    {"breakpointhook", "displayhook", "excepthook", "showwarning", "unraisablehook"}
-)
-_MODULE_RANK: Final = (False, False, False, 0)
 # A default that lists what the process holds just now, such as its logging handlers.
 _LIVE_LIST: Final = re.compile(r"\[<weakref[^\]]*\]")
-_LOADED_WHEN_ASKED: Final = ("ProcessPoolExecutor", "ThreadPoolExecutor")
 _MEMORY_ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
-
-
-class _Candidate(NamedTuple):
-    """One way to reach a documented object: a name, and how good a name it is (less is better)."""
-
-    module: str
-    name: str
-    rank: tuple[bool, bool, bool, int]
-    documented: object
 
 
 @functools.cache
@@ -89,7 +46,7 @@ def documents() -> tuple[Document, ...]:
     Python knows it, an empty line, and the docstring.
     """
     return tuple(
-        Document(name, f"{name}{_signature(documented)}\n\n{_docstring(documented)}")
+        Document(name, f"{name}{_signature(documented)}\n\n{docstring(documented)}")
         for name, documented in _documented_objects().items()
     )
 
@@ -114,145 +71,29 @@ def questions(wording: Literal["plain", "hard"] = "hard") -> tuple[Sample, ...]:
 
 @functools.cache
 def _documented_objects() -> dict[str, object]:
-    """Map each document's id to the object it documents, sorted by id."""
-    objects = _best(_candidates(), lambda candidate: id(_underlying(candidate.documented)))
-    # Kindred classes give methods which differ in nothing a reader could see: `bytes.find` and
-    # `bytearray.find`. No question could have one for an answer and not the other.
-    distinct = _best(objects, _what_the_reader_sees)
-    return {
-        candidate.name: candidate.documented
-        for candidate in sorted(distinct, key=lambda candidate: candidate.name)
-    }
+    """Map each document's ID to the object it documents; what this Python lacks is left out."""
+    # In the namespace of its module only once somebody has asked for it.
+    _ = concurrent.futures.ProcessPoolExecutor
+    objects: dict[str, object] = {}
+    for line in _lines(_NAMES_FILE):
+        module_name, _, name = line.partition(":")
+        documented = _member(importlib.import_module(module_name), name)
+        if documented is not None:
+            is_bare = module_name == "builtins" or not name
+            objects[name or module_name if is_bare else f"{module_name}.{name}"] = documented
+    return objects
 
 
-def _best(
-    candidates: Iterable[_Candidate], key: Callable[[_Candidate], Hashable]
-) -> list[_Candidate]:
-    """Return, of the candidates with equal keys, the one with the best name each."""
-    best: dict[Hashable, _Candidate] = {}
-    for candidate in sorted(candidates, key=lambda each: (each.rank, len(each.name), each.name)):
-        best.setdefault(key(candidate), candidate)
-    return list(best.values())
+def _member(module: types.ModuleType, name: str) -> object | None:
+    """Return what a module has under a dotted name, itself for none; None where it has not."""
+    member: object = module
+    for part in filter(None, name.split(".")):
+        # Asking a module itself for a deprecated attribute may warn, and a class binds methods.
+        member = inspect.getattr_static(member, part, None)
+    return member
 
 
-def _what_the_reader_sees(candidate: _Candidate) -> tuple[str, str, str]:
-    final_name = candidate.name.rpartition(".")[2]
-    return candidate.module, final_name, _docstring(candidate.documented)
-
-
-def _candidates() -> Iterator[_Candidate]:
-    """Yield every public name of every documented object; an object may come several times."""
-    modules = {name: importlib.import_module(name) for name in MODULES}
-    for name in _LOADED_WHEN_ASKED:
-        # Once anybody has asked for it, it is in the module's namespace: ask first.
-        getattr(modules["concurrent.futures"], name)
-    public_classes = {
-        id(member)
-        for module in modules.values()
-        for name, member in _public_members(module)
-        if inspect.isclass(member) and member.__name__ == name
-    }
-    for module_name, module in modules.items():
-        yield from _documented(_Candidate(module_name, module_name, _MODULE_RANK, module))
-        for name, member in _public_members(module):
-            qualified_name = name if module_name == "builtins" else f"{module_name}.{name}"
-            rank = _rank(module_name, name, member)
-            yield from _documented(_Candidate(module_name, qualified_name, rank, member))
-            if inspect.isclass(member):
-                method_rank = (*rank[:3], rank[3] + 1)
-                for method_name, method in _own_methods(member, public_classes):
-                    full_name = f"{qualified_name}.{method_name}"
-                    yield from _documented(_Candidate(module_name, full_name, method_rank, method))
-
-
-def _documented(candidate: _Candidate) -> Iterator[_Candidate]:
-    """Yield the candidate if its docstring is worth a document of its own."""
-    text = _docstring(candidate.documented)
-    if text.startswith("Deprecated AST node class"):
-        return  # in the namespace of `ast` only once somebody has asked for it
-    if len(text.split()) >= _FEWEST_WORDS and not _SIGNATURE_ONLY.fullmatch(text):
-        yield candidate
-
-
-def _rank(module_name: str, name: str, member: object) -> tuple[bool, bool, bool, int]:
-    """Return how good a name `module_name` gives `member`; less is better.
-
-    The best name is a builtin's; then one in the module which the object states as its own; then
-    one under which the object was defined, not an alias; then the one with the fewest dots.
-    """
-    own = _underlying(member)
-    return (
-        module_name != "builtins",
-        getattr(own, "__module__", None) != module_name,
-        getattr(own, "__name__", None) != name,
-        module_name.count("."),
-    )
-
-
-def _public_members(module: types.ModuleType) -> Iterator[tuple[str, object]]:
-    """Yield the names and objects of the classes and functions which `module` offers its users."""
-    # The namespace is read instead of the attributes, since asking a module for a deprecated
-    # attribute may warn.
-    namespace = vars(module)
-    declared = namespace.get("__all__")
-    for name in sorted(namespace):
-        member = namespace[name]
-        if name.startswith("_") or name in _HOOKS:
-            continue
-        if not (inspect.isclass(member) or inspect.isroutine(member)):
-            continue
-        if name in declared if declared is not None else _is_at_home(member, module):
-            yield name, member
-
-
-def _is_at_home(member: object, module: types.ModuleType) -> bool:
-    """Return whether `member` belongs to `module`, as opposed to being imported there.
-
-    A module implemented in private or C companions (`_sqlite3`, `sqlite3.dbapi2`) is the home of
-    their objects, too; so is `builtins` of `open`, which comes from `io`. What a notebook adds to
-    `builtins` is not at home there.
-    """
-    home = getattr(_underlying(member), "__module__", None)
-    if home is None:
-        return False
-    name = module.__name__
-    if home == name or home.startswith(f"{name}.") or home.lstrip("_") == name:
-        return True
-    return module is builtins and member is io.open
-
-
-def _own_methods(documented_class: type, public_classes: set[int]) -> Iterator[tuple[str, object]]:
-    """Yield the documented public methods and properties a class does not take from a public base.
-
-    What a private base class gives is the class's own, since users reach it nowhere else. A
-    method whose docstring a public base has too is left out, inherited or overridden.
-    """
-    public_bases = {
-        ancestor
-        for base in documented_class.__mro__[1:]
-        if id(base) in public_classes
-        for ancestor in base.__mro__
-    }
-    names_seen: set[str] = set()
-    for owner in documented_class.__mro__:
-        for name, member in vars(owner).items():
-            if name.startswith("_") or name in names_seen or not _is_method(member):
-                continue
-            inherited = {
-                _docstring(vars(base)[name]) for base in public_bases if name in vars(base)
-            }
-            if _docstring(member) not in inherited:
-                yield name, member
-        names_seen.update(vars(owner))
-
-
-def _is_method(member: object) -> bool:
-    return inspect.isroutine(member) or isinstance(
-        member, classmethod | staticmethod | property | functools.cached_property
-    )
-
-
-def _underlying(documented: object) -> object:
+def underlying(documented: object) -> object:
     """Return what makes two names the same object: the function behind methods bound to anything.
 
     `random.choice` is the method `random.Random.choice` of a hidden instance, for example.
@@ -265,7 +106,7 @@ def _underlying(documented: object) -> object:
     return getattr(documented, "__func__", documented)
 
 
-def _docstring(documented: object) -> str:
+def docstring(documented: object) -> str:
     """Return the object's own docstring without its indentation; empty when it has none."""
     if inspect.isclass(documented):
         text = vars(documented).get("__doc__")
@@ -279,7 +120,7 @@ def _docstring(documented: object) -> str:
 
 def _signature(documented: object) -> str:
     """Return the call signature such as `(obj, *, indent=None)`; empty where there is none."""
-    function = _underlying(documented)
+    function = underlying(documented)
     if isinstance(documented, property) or not callable(function):
         return ""
     try:
@@ -296,11 +137,15 @@ def _signature(documented: object) -> str:
 def _reference_texts(row: dict[str, Any]) -> list[list[str]]:
     objects = _documented_objects()
     return [
-        [_docstring(objects[document_id]) for document_id in group["any_of"]]
+        [docstring(objects[document_id]) for document_id in group["any_of"]]
         for group in row["reference_context_ids"]
     ]
 
 
 def _question_rows(wording: str) -> list[dict[str, Any]]:
-    source = importlib.resources.files("fullrecall.collections").joinpath(_QUESTIONS_FILES[wording])
-    return [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in _lines(_QUESTIONS_FILES[wording])]
+
+
+def _lines(name: str) -> list[str]:
+    source = importlib.resources.files("fullrecall.collections").joinpath(name)
+    return source.read_text(encoding="utf-8").splitlines()
