@@ -36,6 +36,7 @@ def extended(
     # Where the references' IDs are documents, of which the retrievers return chunks.
     by_source = not named & ids and bool(named & {context.source for context in contexts})
     samples = []
+    # Samples without additions are written anew, too: `unjudged` needs to know what was judged.
     for sample, targets, added, judged in zip(
         parsed_samples,
         pool.targets,
@@ -65,7 +66,9 @@ def _references(
     if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
         # Claims of one document share its ID; apart, each takes what supports it alone.
         ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
-    own: defaultdict[Any, list[Context]] = defaultdict(list)  # nearly equal texts are one target
+    # Nearly equal texts are one target: else an index without copies looks worse than one with them
+    # (a fifth of Cranfield copied three times: recall@10 .308 to .276; as one target .311 to .393).
+    own_targets: defaultdict[Any, list[Context]] = defaultdict(list)
     for pair in added:
         alike = [pair.context, *pair.also]
         joined = targets.joined_by(pair)
@@ -79,9 +82,9 @@ def _references(
                     if name not in ids[target][0]
                 )
         if not joined:
-            own[pair.item if pair.twin is None else pair.twin] += alike
+            own_targets[pair.item if pair.twin is None else pair.twin] += alike
     has_groups, has_ids = bool(groups) or not ids, bool(ids) or not sample.reference_contexts
-    for contexts in own.values():
+    for contexts in own_targets.values():
         groups += [contexts] if has_groups else []
         ids += [(_ids_of(contexts, by_source=by_source), 1.0)] if has_ids else []
     return {

@@ -79,7 +79,8 @@ class Letters:
         return self._offsets[start], self._offsets[end - 1] + 1
 
     def positions(self, letters: str) -> list[int]:
-        """Return where letters stand."""
+        """Return where letters stand, places that overlap included."""
+        # A lookahead consumes nothing: "abab" stands in "ababab" twice.
         return [match.start() for match in re.finditer(f"(?={re.escape(letters)})", self.text)]
 
 
@@ -133,7 +134,9 @@ class Lookup:
                 shared.update(self._quotes_of.get(gram, ()))
         for number, count in shared.items():
             near = self._near[number]
+            # The number of the text decides between equal counts: documents do not compare.
             near.append((-count, self._read, document))
+            # Cut at twice the size, so that memory is bounded and few texts cost a sort.
             if len(near) > 2 * _NEAREST:
                 near.sort()
                 del near[_NEAREST:]
@@ -149,6 +152,8 @@ class Lookup:
 
         None where the share is too small.
         """
+        # The greedy rule for set cover; a text must bring a fifteenth of the quote, so that runs
+        # of everyday words add no text.
         missing_grams = set(self.grams[number])
         total, least = len(missing_grams), max(1, len(missing_grams) // 15)
         candidates = [(document, grams(document.text) & missing_grams) for document in near]
@@ -174,18 +179,24 @@ def pieces(
     """
     candidates = [piece for document in near if (piece := _piece(quote.text, document)) is not None]
     chosen: list[Piece] = []
-    at, size = 0, len(quote.text)
-    while at < size:
-        reach = [p for p in candidates if p.start <= at + _LARGEST_GAP and p.end > at]
-        if not reach:
+    covered, size = 0, len(quote.text)
+    # The piece that reaches farthest is the right one: ranges cover a line with the fewest so.
+    while covered < size:
+        adjoining = [
+            piece
+            for piece in candidates
+            if piece.start <= covered + _LARGEST_GAP and piece.end > covered
+        ]
+        if not adjoining:
             break
-        best = max(reach, key=lambda piece: piece.end)
-        chosen.append(best)
-        at = best.end
-    if chosen and (rest := short.get(quote.text[at:])) is not None:
-        chosen.append(Piece(rest, at, size))
-        at = size
-    if at < size - _LARGEST_GAP:
+        farthest = max(adjoining, key=lambda piece: piece.end)
+        chosen.append(farthest)
+        covered = farthest.end
+    # What a chunker leaves over may have no run of four words, by which the lookup would find it.
+    if chosen and (rest := short.get(quote.text[covered:])) is not None:
+        chosen.append(Piece(rest, covered, size))
+        covered = size
+    if covered < size - _LARGEST_GAP:
         return []
     return [piece.document for piece in _needed(chosen, size)]
 
@@ -220,8 +231,10 @@ def _piece(quote: str, document: Document) -> Piece | None:
     text = letters_of(document.text).text
     if len(text) >= _SHORTEST_PIECE and (at := quote.find(text)) >= 0:
         return Piece(document, at, at + len(text))
-    most = min(len(quote), len(text)) - 1
-    for size in range(most, _SHORTEST_PIECE - 1, -1):
+    # Ends only: a text that has the quote's middle has other words before and after it, which would
+    # be passed over.
+    longest = min(len(quote), len(text)) - 1
+    for size in range(longest, _SHORTEST_PIECE - 1, -1):
         if text.endswith(quote[:size]):
             return Piece(document, 0, size)
         if text.startswith(quote[-size:]):

@@ -144,11 +144,13 @@ class CompletedSet:
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"error must be from 0 to 0.3, got {error!r}")
-        first, other = (
+        labels_by_person = [
             {**known, **self._own(_read(added or {}))}
             for known, added in ((self.labels, labels), (self.second, second))
+        ]
+        return replace(
+            self, labels=labels_by_person[0], second=labels_by_person[1], error=float(error)
         )
-        return replace(self, labels=first, second=other, error=float(error))
 
     def _own(self, labels: dict[str, bool]) -> dict[str, bool]:
         """Return labels that are all of pairs of this completion."""
@@ -189,6 +191,8 @@ class CompletedSet:
         first = self.labels.get(pair.item)
         if not first or pair.relevant:
             return first
+        # A slip of 1 % among the judge's noes makes as many finds as there are relevant ones, so
+        # there a "relevant" counts only where a second person agrees.
         return self.second.get(pair.item, True)
 
     @cached_property
@@ -200,10 +204,10 @@ class CompletedSet:
         if refused := self._refusal:
             return Estimate(None, refused, needed)
         share = completeness(known, missing(self._strata, self.error))
-        if share.width > WIDTH:
+        if share.width > WIDTH:  # widths shrink with the root of the number of labels
             needed = max(needed, round(len(self._labeled) * (share.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
-        finds = [s for s in self._strata if s.kind == "yes" and s.size]
+        finds = [stratum for stratum in self._strata if stratum.kind == "yes" and stratum.size]
         size = sum(stratum.size for stratum in finds)
         right = Figure(*(hits / size for hits in missing(finds, self.error))) if size else None
         return Estimate(share, "", needed, right)
@@ -245,6 +249,8 @@ class CompletedSet:
             return "nobody labeled anything"
         if not self._with_text and self.judged:
             return "no context has a text that could be judged"
+        # Without a label of the noes nothing is known of what the judge overlooks: to count them as
+        # not relevant would call any references complete.
         unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
         if unlabeled:
             return f"nobody labeled any of what the judge said {unlabeled[0]!r} of: use to_label"
@@ -272,10 +278,10 @@ class CompletedSet:
             yield f"  completeness: not known: {estimate.refused}; {advice}"
         else:
             share = estimate.complete
-            those = " with a text" if len(self._with_text) < len(self.judged) else ""
+            limitation = " with a text" if len(self._with_text) < len(self.judged) else ""
             yield (
                 f"  references {share.value:.0%} complete {_range(share)} among each retriever's "
-                f"first {self.depth}{those}, by {len(self._labeled):,} labels"
+                f"first {self.depth}{limitation}, by {len(self._labeled):,} labels"
                 f"{f'; {advice}' if share.width > WIDTH else ''}"
             )
         if not self.labels:
@@ -283,9 +289,9 @@ class CompletedSet:
             return
         count = sum(pair.item in self.labels for pair in self.accepted)
         yield f"  {len(self.accepted):,} added, {count:,} of them confirmed by people"
-        lonely = len(self.to_label(1, second=True)) - len(self.second)
-        if lonely > 0 and self.error:
-            yield f"  {lonely:,} need a second label: to_label(second=True) draws them"
+        unconfirmed = len(self.to_label(1, second=True)) - len(self.second)
+        if unconfirmed > 0 and self.error:
+            yield f"  {unconfirmed:,} need a second label: to_label(second=True) draws them"
         if estimate.right is not None:
             right = estimate.right
             few = ": only confirmed ones are added" if right.value < RIGHT else ""

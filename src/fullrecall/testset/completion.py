@@ -54,6 +54,8 @@ def complete(
         [Ranked.of(sample, depth) for sample in retrieved(parsed, retriever, depth, *limits)]
         for retriever in retrievers.values()
     ]
+    # That lists overlap says nothing of what all of them miss: on Cranfield, capture and recapture
+    # put a completeness of .57 at .93. So all of it is judged, and people label a sample.
     plan = _judged(parsed, Pool.of(parsed, lists), judge)
     pool, spent = carried_out(plan, models_of(judge), options)
     return CompletedSet(parsed, pool, depth, tuple(retrievers), seed, spent=spent)
@@ -68,8 +70,8 @@ def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[Pa
         for number in questions
     ]
     for number, outcome in zip(questions, outcomes, strict=True):
-        silent = [replace(pair, problem=outcome.problem) for pair in to_judge[number]]
-        to_judge[number] = outcome.value or silent
+        without_verdict = [replace(pair, problem=outcome.problem) for pair in to_judge[number]]
+        to_judge[number] = outcome.value or without_verdict
     pairs = []
     for own, judged in zip(pool.pairs, map(iter, to_judge), strict=True):
         pairs.append([next(judged) if pair.is_open else pair for pair in own])
@@ -89,6 +91,7 @@ def _assessed(
     question = sample.user_input
     screened = yield from judge.relevance(texts, question=question, reference=reference)
     near = [at for at, verdict in enumerate(screened) if verdict.helps and claims]
+    # Alone: beside others a text gets credit for what only all of them together support.
     attributed = yield from side_by_side(
         [judge.attribute(claims, [texts[at]], question=question) for at in near]
     )

@@ -82,6 +82,7 @@ def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Fo
     """Yield a problem where a quote also stands in a document that no reference names."""
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return
+    # A search for one long word comes first: few texts are worth their letters.
     probe = max(quote.split(), key=len)
     letters = letters_of(quote).text
     for name, text in texts.items():
@@ -134,6 +135,7 @@ def longest_run(question: str, sources: Iterable[str]) -> tuple[str, ...]:
     for source in sources:
         text = f" {' '.join(words(source))} "
         start = 0
+        # Both ends move forward only: the searches are as many as the question has words, twice.
         for end in range(1, len(question_words) + 1):
             while start < end and f" {' '.join(question_words[start:end])} " not in text:
                 start += 1

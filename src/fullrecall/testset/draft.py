@@ -80,6 +80,7 @@ class Draft:
                 list(dict.fromkeys(quote.source for quote in group)) for group in groups
             ],
             answerable=False if self.kind == "unanswerable" else None,
+            # Questions on one document succeed and fail together: a group counts as a cluster.
             group=self.made_from[0] if self.made_from else None,
             metadata={"testset": origin},
         )

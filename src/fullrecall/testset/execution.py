@@ -65,7 +65,7 @@ def carried_out(
             if allowed is not None:
                 try:
                     report = evaluate(samples, tasks, **allowed)
-                except RunStopped as stopped:
+                except RunStopped as stopped:  # the plan decides whether what is left suffices
                     report = stopped.report
             if report is not None and report.spent is not None:
                 spent = _sum(spent, report.spent)
@@ -100,6 +100,7 @@ class _Tasks:
             self.values[number] = yield from self.flows[number]
         except JudgeError as error:
             self.problems[number] = str(error)
+        # The engine wants a result for each sample; the value went into `values`.
         return Result(self.method, Status.UNDEFINED)
 
     def score(self, sample: Sample, /) -> Result:
@@ -120,6 +121,7 @@ class _Tasks:
 
 def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
     """Return the options for the next batch; None where the budget or the time is used up."""
+    # Each batch is a run of its own, which knows nothing of what earlier ones spent.
     left: ModelOptions = {**options}
     deadline = options.get("deadline")
     if deadline is not None:

@@ -140,6 +140,7 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
 
 
 def _anchored(sample: Sample, texts: Mapping[str, str]) -> Sample:
+    # Of IDs in the metadata, of spans on the spans: an ID has no object that could carry them.
     anchors = {
         name: {"digest": text_digest(texts[name]), "quote": _quote(sample, name, texts[name])}
         for reference in sample.reference_context_ids or ()
@@ -244,23 +245,24 @@ _Position: TypeAlias = tuple[int, str, int, int]
 def _anchors(number: int, sample: Sample) -> Iterator[tuple[_Position, _Anchor]]:
     shown = sample.id or f"#{number + 1}"
     groups = sample.reference_contexts or ()
-    for g, group in enumerate(groups):
-        for m, context in enumerate(group):
+    for group_number, group in enumerate(groups):
+        for member, context in enumerate(group):
             if context.text is not None:
                 name = context.source or context.id or ""
-                yield (number, "span", g, m), _Anchor(shown, name, context.text, span=context)
+                position = number, "span", group_number, member
+                yield position, _Anchor(shown, name, context.text, span=context)
     if _has_spans(sample):
         return  # their IDs follow from them
     references = sample.reference_context_ids or ()
-    for g, reference in enumerate(references):
+    for group_number, reference in enumerate(references):
         # Where IDs and texts stand side by side, the text is a quote.
-        beside = groups[g] if len(groups) == len(references) else ()
-        for m, name in enumerate(reference.any_of):
+        beside = groups[group_number] if len(groups) == len(references) else ()
+        for member, name in enumerate(reference.any_of):
             kept = anchors_of(sample).get(name, {})
-            quote = kept.get("quote") or (beside[m].text if m < len(beside) else "")
+            quote = kept.get("quote") or (beside[member].text if member < len(beside) else "")
             quote = quote if isinstance(quote, str) and quote.strip() else ""
             digest = str(kept.get("digest") or (text_digest(quote) if quote else ""))
-            yield (number, "id", g, m), _Anchor(shown, name, quote, digest)
+            yield (number, "id", group_number, member), _Anchor(shown, name, quote, digest)
 
 
 def _has_spans(sample: Sample) -> bool:
@@ -280,6 +282,7 @@ class _Following:
         self.by_id: dict[str, Document] = {}
         self.by_digest: defaultdict[str, list[Document]] = defaultdict(list)
         self.chunks: defaultdict[str, list[Document]] = defaultdict(list)
+        # One pass, a text at a time: a corpus may be larger than memory.
         for document in corpus:
             if document.id in names:
                 self.by_id[document.id] = document
@@ -308,8 +311,9 @@ class _Following:
             return self._decided(label, LabelStatus.GONE, [], evidence, 0.0)
         if copies := _of_source(self.by_digest.get(label.digest, []), label):
             return self._decided(label, LabelStatus.MOVED, copies, "the same text, another ID")
+        # From certain to uncertain: the first that decides is right, the last always decides.
         quote, near = Letters(label.quote), self.lookup.nearest(number)
-        if own is not None and own not in near:
+        if own is not None and own not in near:  # sixty others may share more runs of words
             near.append(own)
         return (
             self._whole(label, quote, near)
@@ -345,6 +349,7 @@ class _Following:
         if not holders:
             return None
         if label.span is not None and not any(map(label.is_of, holders)):
+            # The words stand in other documents alone: of another product's page they are no label.
             best = _best_surrounded(holders, label.span, quote)
             if best is None:
                 evidence = f"its quote stands in {len(holders)} texts, in other surroundings"
@@ -357,6 +362,7 @@ class _Following:
     ) -> FollowedLabel | None:
         """Return the decision where texts hold a quote together; None where they do not."""
         is_span = label.span is not None
+        # One document before all together: pieces of several may add up to what none of them says.
         for group in (self.chunks[label.name], *_by_source(near, label)):
             if aligned := pieces(quote, group, self.lookup.short):
                 others = [] if is_span else within(quote, group, aligned)
@@ -385,17 +391,26 @@ class _Following:
         anchors: dict[str, Any] = dict(anchors_of(sample))
         ids: list[Reference] = []
         groups: list[list[Context]] = []
-        for g, group in enumerate(sample.reference_contexts or ()):
-            labels = [self.alive.get((number, "span", g, m)) for m in range(len(group))]
-            pairs = zip(group, labels, strict=True)
-            groups.append([self._moved(c, label) for c, label in pairs if label] or list(group))
+        for group_number, group in enumerate(sample.reference_contexts or ()):
+            labels = [
+                self.alive.get((number, "span", group_number, member))
+                for member in range(len(group))
+            ]
+            moved = [
+                self._moved(context, label)
+                for context, label in zip(group, labels, strict=True)
+                if label
+            ]
+            groups.append(moved or list(group))
             if _has_spans(sample):
                 names = tuple(context.source or context.id or context.label for context in group)
                 ids += self._references(labels, Reference(names, 1.0), anchors)
         if not _has_spans(sample):
-            for g, reference in enumerate(sample.reference_context_ids or ()):
-                several = range(len(reference.any_of))
-                labels = [self.alive.get((number, "id", g, m)) for m in several]
+            for group_number, reference in enumerate(sample.reference_context_ids or ()):
+                labels = [
+                    self.alive.get((number, "id", group_number, member))
+                    for member in range(len(reference.any_of))
+                ]
                 ids += self._references(labels, reference, anchors)
         named = {name for reference in ids for name in reference.any_of}
         anchors = {name: values for name, values in anchors.items() if name in named}

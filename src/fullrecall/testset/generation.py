@@ -219,6 +219,7 @@ class _Generation:
         if on_plan is not None:
             on_plan(self._forecast())
         stopped = yield from self._written()
+        # Last, and only for what was accepted: a rejected draft's quotes cost no call.
         yield from self._elsewhere()
         made_by: dict[str, Any] = {"model": self.model.name}
         made_by |= {"instructions": instructions.VERSION, "seed": self.seed}
@@ -249,6 +250,7 @@ class _Generation:
 
     def _written(self) -> Plan[Any, str]:
         """Ask seed after seed; return why there are too few, or an empty text."""
+        # Small batches first: a checker that refuses everything once cost 965 calls, now ten.
         used, order = 0, self._order()
         while (missing := self.n - self.accepted.total()) > 0:
             size = min(ceil(missing / PER_SEED), max(_FIRST_SEEDS, _GROWTH * used))
@@ -338,10 +340,16 @@ class _Generation:
 
     def _elsewhere(self) -> Plan[Any, None]:
         """Ask of each other place of a quote whether it answers the question there."""
-        good = self._backed_ones()
-        quotes = {backed.quote for at in good for backed in self.drafts[at].claims}
+        # Equal words are no evidence: a quote of 1.9 % of CLAPNQ's answers, and of 12 % of Python's
+        # docstrings, stands in several documents, the same warranty for another product.
+        backed_drafts = self._backed_ones()
+        quotes = {backed.quote for at in backed_drafts for backed in self.drafts[at].claims}
         places_of = _occurrences(quotes, self.documents)
-        elsewhere = [at for at in good if any(places_of[b.quote] for b in self.drafts[at].claims)]
+        elsewhere = [
+            at
+            for at in backed_drafts
+            if any(places_of[backed.quote] for backed in self.drafts[at].claims)
+        ]
         outcomes = yield [self._confirmed(self.drafts[at], places_of) for at in elsewhere]
         for at, outcome in zip(elsewhere, outcomes, strict=True):
             self.drafts[at] = outcome.value or self.drafts[at]
@@ -370,6 +378,7 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
 
 def _occurrences(quotes: set[Passage], documents: Documents) -> _Places:
     """Return all other places where each quote stands word for word: each may serve as well."""
+    # A text is folded only if it has all words of a quote: the longest, rarest ones come first.
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
     occurrences: _Places = {quote: [] for quote in quotes}
     for document in documents if quotes else ():

@@ -33,6 +33,7 @@ def form_of(name: str) -> Any:
 
 def _schema(example: Any) -> dict[str, Any]:
     """Return the JSON schema of what has the form of an example."""
+    # All fields required and no others: OpenAI's strict mode refuses any other schema.
     if isinstance(example, list):
         return {"type": "array", "items": _schema(example[0])}
     if isinstance(example, dict):

@@ -34,8 +34,8 @@ class Ranked(NamedTuple):
         if retrieval is None or retrieval.contexts is None or retrieval.error is not None:
             return cls((), (retrieval and retrieval.error) or "no retrieval was observed")
         ranks = retrieval.ranks or range(1, len(retrieval.contexts) + 1)
-        both = zip(ranks, retrieval.contexts, strict=True)
-        return cls(tuple((rank, context) for rank, context in both if rank <= k))
+        ranked_contexts = zip(ranks, retrieval.contexts, strict=True)
+        return cls(tuple((rank, context) for rank, context in ranked_contexts if rank <= k))
 
 
 class Targets:
@@ -179,10 +179,10 @@ def _pairs(
 ) -> list[Pair]:
     ranks: dict[Any, list[int | None]] = {}
     contexts: dict[Any, dict[str, Context]] = {}
-    for which, ranked_list in enumerate(ranked):
+    for retriever, ranked_list in enumerate(ranked):
         for rank, context in ranked_list.contexts:
-            at = ranks.setdefault(_key(context), [None] * len(ranked))
-            at[which] = at[which] or rank
+            own_ranks = ranks.setdefault(_key(context), [None] * len(ranked))
+            own_ranks[retriever] = own_ranks[retriever] or rank
             name = context.id or context.text or ""
             contexts.setdefault(_key(context), {}).setdefault(name, context)
     pairs = []
@@ -190,6 +190,7 @@ def _pairs(
     for key, rank_by_list in ranks.items():
         first, *also = contexts[key].values()
         named = frozenset[int]().union(*(targets.named_by(c) for c in (first, *also)))
+        # From what people see, not from positions: labels outlive another order of the samples.
         text = f"{sample.id}\n{sample.user_input}\n{first.label}"
         item = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         twin = twins.get(key)

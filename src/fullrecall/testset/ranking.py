@@ -24,6 +24,7 @@ class Ranking:
         import numpy as np
 
         self._terms = terms
+        # An array of weights for each term: scoring adds arrays, with no loop over texts.
         postings: dict[str, tuple[list[int], list[int]]] = {}
         lengths: list[int] = []
         for number, text in enumerate(texts):
@@ -60,5 +61,6 @@ class Ranking:
         import numpy as np
 
         scores = self.scores(question)
+        # Stable: equal scores stay in the order of the texts, on every machine.
         order = np.argsort(-scores, kind="stable")[:k]
         return [int(number) for number in order if scores[number] > 0]

@@ -131,16 +131,17 @@ def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[Passage
     are nearly equal it has one.
     """
     draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
-    every = (passage for document in documents for passage in passages(document))
-    lots = ((draw.random(), number, passage) for number, passage in enumerate(every))
+    # The lowest lots of a single pass are a uniform sample, whatever the number of passages is.
+    all_passages = (passage for document in documents for passage in passages(document))
+    lots = ((draw.random(), number, passage) for number, passage in enumerate(all_passages))
     kept = nsmallest(max(_CANDIDATES, _PER_SEED * n), lots)
     chosen = [passage for _, _, passage in sorted(kept, key=lambda lot: lot[1])]
-    again = {
+    repeated = {
         number
         for group in duplicates.groups([passage.text for passage in chosen])
         for number in group[1:]
     }
-    return [passage for number, passage in enumerate(chosen) if number not in again]
+    return [passage for number, passage in enumerate(chosen) if number not in repeated]
 
 
 def singles(passages: Sequence[Passage], n: int, *, seed: int) -> Iterator[Seed]:
@@ -177,15 +178,15 @@ def questioned(
     """
     draw = random.Random(f"{seed}:queries")  # noqa: S311 - the same
     order = draw.sample(list(queries), len(queries))
-    met: set[Passage] = set()
+    asked_about: set[Passage] = set()
     for query in order:
         best = next(iter(ranking.best(query, 1)), None)
-        if best is not None and (passage := passages[best]) not in met:
-            met.add(passage)
+        if best is not None and (passage := passages[best]) not in asked_about:
+            asked_about.add(passage)
             examples = dict.fromkeys((query, *order[:EXAMPLES]))
             yield Seed((passage,), examples=tuple(examples)[:EXAMPLES])
     for candidate in rest:
-        if candidate.passages[0] not in met:
+        if candidate.passages[0] not in asked_about:
             yield candidate._replace(examples=tuple(order[:EXAMPLES]))
 
 
@@ -196,15 +197,16 @@ def pairs(passages: Sequence[Passage], *, seed: int) -> Iterator[Seed]:
     without capitals names is not found.
     """
     draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
-    having: defaultdict[str, list[Passage]] = defaultdict(list)
+    # Names, not rare words: what shares a rare word need not be about one thing.
+    passages_with: defaultdict[str, list[Passage]] = defaultdict(list)
     for passage in passages:
         for name in dict.fromkeys(_names(passage.text)):
-            having[name].append(passage)
-    shared = [name for name, holders in having.items() if len(holders) in _RARE]
+            passages_with[name].append(passage)
+    shared = [name for name, holders in passages_with.items() if len(holders) in _RARE]
     draw.shuffle(shared)
     used: set[Passage] = set()
     for name in shared:
-        free = [passage for passage in having[name] if passage not in used]
+        free = [passage for passage in passages_with[name] if passage not in used]
         second = next((other for other in free if other.source != free[0].source), None)
         if second is not None:
             used |= {free[0], second}

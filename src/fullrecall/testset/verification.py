@@ -91,8 +91,8 @@ class Check:
                 return Rejection(Problem.UNSUPPORTED, backed.claim)
         if self.drafts[number].kind == "across_documents":
             documents = ({n for n in s["documents"] if isinstance(n, int)} for s in statements)
-            if alone := set.intersection(*documents):
-                return Rejection(Problem.SINGLE, self.passages[min(alone) - 1].source)
+            if sufficient := set.intersection(*documents):
+                return Rejection(Problem.SINGLE, self.passages[min(sufficient) - 1].source)
         return None
 
 
@@ -140,6 +140,8 @@ def _by_position(text: str, name: str, count: int) -> dict[int, Verdict]:
     items, (form,) = items_in(text, name), instructions.form_of("check")[name]
     numbers = [item.get("id") for item in items]
     known = range(1, count + 1)
+    # A model that counts from 0 would have its verdicts on the wrong questions. `type`, since True
+    # is an int.
     if any(type(number) is not int or number not in known for number in numbers):
         return {}
     return {
@@ -162,6 +164,7 @@ def reply(
         return completion.failure is None and whole(completion.text)
 
     text = problem = ""
+    # `again` is part of a request's key: without it a store would give the first reply again.
     for again in (0, 1):
         (completion,) = yield [Ask(model, replace(request, again=again), is_whole)]
         problem = completion.problem
@@ -202,8 +205,8 @@ def inspected(
 def _inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) -> Draft:
     written_kind: Any = item.get("kind")
     # A pair makes questions across its documents and no others.
-    is_free = written_kind in KINDS and written_kind != "across_documents"
-    kind: QuestionKind = written_kind if is_free and len(seed.passages) == 1 else planned_kind
+    is_single = written_kind in KINDS and written_kind != "across_documents"
+    kind: QuestionKind = written_kind if is_single and len(seed.passages) == 1 else planned_kind
     sources = tuple(dict.fromkeys(passage.source for passage in seed.passages))
     draft = Draft(_text(item, "question"), kind, _text(item, "answer"), (), sources)
     claims: Any = item.get("claims")
@@ -244,6 +247,8 @@ def _of_words(draft: Draft, seed: Seed) -> Rejection | None:
     cited = {backed.quote.source for backed in draft.claims}
     if draft.kind == "across_documents" and len(cited) == 1:
         return Rejection(Problem.SINGLE, f"all quotes are from {min(cited)}")
+    # Copied words favor lexical retrievers: BM25's lead in hit@5 over static vectors was +.03 for
+    # people's questions on Cranfield, +.30 for copied ones.
     texts = [passage.text for passage in seed.passages]
     run = longest_run(draft.question, texts)
     if len(run) >= REJECTED_RUN:

@@ -33,6 +33,7 @@ def content_words(text: str) -> list[str]:
     return [_stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
+# A collection has few distinct words, each of them many times: they are stemmed once.
 @remembered_words(200_000)
 def _stem(word: str) -> str:
     """Return a word without its English ending: enough for `waves` and `wave` to be one word."""
