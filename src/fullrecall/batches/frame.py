@@ -62,28 +62,29 @@ class Frame:
         own = self._frame.select(kept).to_native()
         if isinstance(own, pa.Table):
             names = [*own.column_names, *scores.column_names]
-            both = pa.Table.from_arrays([*own.columns, *scores.columns], names)
+            joined = pa.Table.from_arrays([*own.columns, *scores.columns], names)
             if not isinstance(self._native, pa.RecordBatch):
-                return both
-            batches = both.combine_chunks().to_batches()
-            return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=both.schema)
+                return joined
+            batches = joined.combine_chunks().to_batches()
+            return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=joined.schema)
         if self._frame.implementation.is_pandas():
             import pandas as pd
 
+            # Without Arrow's types a missing number would be NaN, and a list an object.
             frame: Any = scores.to_pandas(types_mapper=pd.ArrowDtype)
             frame.index = nw.maybe_get_index(self._frame)
             return pd.concat([own, frame], axis=1) if kept else frame
         backend: Any = self._frame.implementation
-        ours: Any = nw.from_arrow(scores, backend=backend)
-        parts = [self._frame.select(kept), ours] if kept else [ours]
+        score_frame: Any = nw.from_arrow(scores, backend=backend)
+        parts = [self._frame.select(kept), score_frame] if kept else [score_frame]
         return nw.concat(parts, how="horizontal").to_native()
 
 
 def ddl(columns: Mapping[str, str], schema: pa.Schema) -> str:
     """Return columns of Spark's types, and those of a schema, as Spark's DDL."""
-    every = {**columns, **{each.name: _spark_type(each.type) for each in schema}}
-    quoted = {name: name.replace("`", "``") for name in every}
-    return ", ".join(f"`{quoted[name]}` {kind}" for name, kind in every.items())
+    types = {**columns, **{column.name: _spark_type(column.type) for column in schema}}
+    quoted = {name: name.replace("`", "``") for name in types}
+    return ", ".join(f"`{quoted[name]}` {kind}" for name, kind in types.items())
 
 
 def _spark_type(kind: pa.DataType) -> str:
@@ -92,8 +93,8 @@ def _spark_type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"array<{_spark_type(kind.value_type)}>"
     if pa.types.is_struct(kind):
-        inside = (f"{each.name}:{_spark_type(each.type)}" for each in kind)
-        return f"struct<{','.join(inside)}>"
+        members = (f"{member.name}:{_spark_type(member.type)}" for member in kind)
+        return f"struct<{','.join(members)}>"
     return {"double": "double", "int64": "bigint", "int32": "int", "bool": "boolean"}.get(
         str(kind), "string"
     )

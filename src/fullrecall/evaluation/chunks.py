@@ -41,6 +41,7 @@ def takes_chunks(scorers: Sequence[Scorer]) -> bool:
 
 def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
     """Yield what `items` yields, some at a time; what it raises comes after what it yielded."""
+    # Nobody waits for a list to be read. A subclass may iterate otherwise.
     if type(items) is list:
         for start in range(0, len(items), _LARGEST):
             yield items[start : start + _LARGEST]
@@ -50,8 +51,8 @@ def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
     try:
         for item in items:
             chunk.append(item)
-            late = len(chunk) % _OFTEN == 0 and time.monotonic() - began > _SECONDS
-            if late or len(chunk) >= _LARGEST:
+            is_late = len(chunk) % _OFTEN == 0 and time.monotonic() - began > _SECONDS
+            if is_late or len(chunk) >= _LARGEST:
                 yield chunk
                 chunk, began = [], time.monotonic()
     except (Exception, KeyboardInterrupt):
@@ -104,10 +105,10 @@ def _of_mappings(chunk: Sequence[SampleLike], scorers: Sequence[Scorer]) -> Memo
     reference_lists = _texts(fields["reference_context_ids"])
     if lists is None or reference_lists is None:
         return None
-    (retrieved, every), references = lists, distinct(reference_lists[0])
+    (retrieved, retrieved_ids), references = lists, distinct(reference_lists[0])
     scores = score_ids(retrieved, references)
     samples = IdSamples(
-        Names.of(retrieved, every),
+        Names.of(retrieved, retrieved_ids),
         Names(list(chain.from_iterable(references)), scores.outcomes.first.offsets),
         fields.get("id") or [None] * len(chunk),
         fields.get("user_input", ()),
@@ -122,8 +123,8 @@ def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
     if type(first) is not dict:
         return None
     keys = first.keys()
-    other = Sample.names()
-    by_name = {name: field for field, names in other.items() for name in (field, *names)}
+    aliases = Sample.names()
+    by_name = {name: field for field, names in aliases.items() for name in (field, *names)}
     fields = [by_name.get(key) for key in keys]
     if not {"retrieved_context_ids", "reference_context_ids"} <= set(fields) <= _PLAIN:
         return None
@@ -152,11 +153,11 @@ def _texts(column: Sequence[Any]) -> tuple[Sequence[Sequence[str]], Sequence[str
     """Return lists of IDs as texts, and all of them; None for another form, or a blank ID."""
     if not frozenset({list, tuple}).issuperset(map(type, column)):
         return None
-    every = tuple(chain.from_iterable(column))  # a list would keep room for more
+    ids = tuple(chain.from_iterable(column))  # a list would keep room for more
     try:
-        "".join(every)  # the fastest way to see that all are texts
+        "".join(ids)  # the fastest way to see that all are texts
     except TypeError:
-        if set(map(type, every)) == {int}:
-            return [list(map(str, row)) for row in column], tuple(map(str, every))
+        if set(map(type, ids)) == {int}:
+            return [list(map(str, row)) for row in column], tuple(map(str, ids))
         return None
-    return (column, every) if all(every) else None
+    return (column, ids) if all(ids) else None

@@ -230,6 +230,7 @@ class _Contest:
     @property
     def _at_once(self) -> int:
         """How many questions are asked between two writings of the file: all, without one."""
+        # The file is written whole: every 32 of very many questions would be quadratic.
         size = len(self.race.plan)
         return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
 
@@ -250,6 +251,7 @@ class _Contest:
         if not values and not unscored:
             return Answer(None, 0.0)
         size, total = len(values) + unscored, sum(values)
+        # What is unscored counts as 0, and as 1.
         return Answer(total / size, (total + unscored) / size, tuple(values))
 
     def _add_costs(self, record: Record, row: Row) -> None:
@@ -258,7 +260,7 @@ class _Contest:
         if contexts is None:
             return
         if retrieval is not None and retrieval.seconds:
-            record.seconds.append(max(each or 0.0 for each in retrieval.seconds))
+            record.seconds.append(max(seconds or 0.0 for seconds in retrieval.seconds))
         counted = contexts[: self.measure.top]
         tokens = sum(map(tokens_of, counted))
         if not isnan(tokens):

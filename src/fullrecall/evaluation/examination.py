@@ -182,7 +182,7 @@ def examine(
     report = evaluate(_samples(examined), ClaimRecall(judge=judge), **options)
     seconds = time.perf_counter() - began
     results = [row.results[0] for row in report.rows]
-    labels = [next((finding.verdict for finding in each.findings), None) for each in results]
+    labels = [next((finding.verdict for finding in result.findings), None) for result in results]
     judgments = map(Judgment, examined, labels)
     usage = reduce(Usage.plus, (result.usage for result in results), Usage())
     rules = frozenset(getattr(judge, "rules", ()))

@@ -66,6 +66,7 @@ class AnthropicChatModel(RemoteModel):
             "max_tokens": self.max_tokens,
             "messages": [message._asdict() for message in messages],
         }
+        # This API has no system role among its messages.
         orders = [message.content for message in request.messages if message.role == "system"]
         if orders:
             body["system"] = "\n\n".join(orders)
@@ -78,6 +79,7 @@ class AnthropicChatModel(RemoteModel):
                 "description": "Give the answer in this form.",
                 "input_schema": request.plain_schema(),
             }
+            # The one tool is forced: its input is the answer, and has the schema.
             body |= {"tools": [form], "tool_choice": {"type": "tool", "name": name}}
         return body
 

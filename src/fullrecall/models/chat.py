@@ -33,6 +33,7 @@ class ChatRequest:
 
     def plain_schema(self) -> dict[str, Any]:
         """Return the schema as plain dicts and lists, as clients serialize it."""
+        # Schemas are frozen mappings, which the clients do not serialize.
         schema: dict[str, Any] = json.loads(json.dumps(self.schema, default=dict))
         return schema
 

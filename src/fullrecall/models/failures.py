@@ -95,6 +95,7 @@ def _failure(error: BaseException) -> Failure | None:
         if status < 400:  # noqa: PLR2004 - as above
             return Failure.MOVED
         return _BY_STATUS.get(status, Failure.INVALID)
+    # Base classes too: a client derives its own from those of its HTTP library.
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
     for failure, part in _BY_NAME:
         if re.search(part, names, re.IGNORECASE):
@@ -123,6 +124,7 @@ def _wait(error: BaseException) -> float | None:
     headers = getattr(getattr(error, "response", None), "headers", None)
     if headers is None:
         headers = getattr(error, "headers", None)
+    # OpenAI's own header, finer than the whole seconds of the standard one.
     milliseconds = _number(_header(headers, "retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

@@ -73,6 +73,7 @@ class _Filter:
             import logging
 
             trace = logging.Formatter().formatException(record.exc_info)
+            # A formatter prints `exc_text` as it is, unless it has `exc_info` to make it anew.
             record.exc_text, record.exc_info = redacted(trace), None
         return True
 
@@ -93,6 +94,7 @@ def hide(*secrets: str | None) -> None:
         new = {form for form in forms if len(form) >= _SHORTEST} - {*_secrets, "none"}
         if not new:
             return
+        # The longest first: one that begins another would leave the rest of it.
         _secrets = tuple(sorted({*_secrets, *new}, key=len, reverse=True))
         words = {secret.lower() for secret in stripped if _WORD.fullmatch(secret)}
         _in_texts = tuple(
@@ -137,8 +139,8 @@ def _hide_value(value: object, *, is_secret: bool) -> None:
     if isinstance(value, Mapping):
         hide_values(value, all_of_them=is_secret)
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            _hide_value(each, is_secret=is_secret)
+        for element in value:
+            _hide_value(element, is_secret=is_secret)
     elif isinstance(value, bytes):
         _hide_value(value.decode(errors="replace"), is_secret=is_secret)
     elif isinstance(value, str) and is_secret:
@@ -161,8 +163,8 @@ def hide_url(url: str) -> None:
         return
     user, password = parts.username or "", parts.password or ""
     if user or password:
-        both = f"{unquote(user)}:{unquote(password)}"
-        basic = base64.b64encode(both.encode("utf-8", "surrogatepass")).decode()
+        credentials = f"{unquote(user)}:{unquote(password)}"
+        basic = base64.b64encode(credentials.encode("utf-8", "surrogatepass")).decode()
         _hide_unless_word(password, user)
         hide(basic.rstrip("="))
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
@@ -222,6 +224,7 @@ def redacted(message: str) -> str:
 def _replaced(text: str, secrets: tuple[str, ...]) -> str:
     if not secrets:
         return text
+    # Nearly no text holds a secret: a plain search of each is faster than a pattern of all.
     bare = text.lower().replace("\\", "")
     patterns = [
         _PATTERN_BETWEEN.join(map(re.escape, secret)) for secret in secrets if secret in bare

@@ -186,6 +186,7 @@ class RemoteModel(ABC):
 
     def _completion(self, content: bytes) -> Completion:
         """Return the answer that a body holds, whatever type the endpoint says that it has."""
+        # Counted before it is parsed, which could hold up the loop for seconds.
         if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
             detail = f"it has more than {_MOST_VALUES:,} values"
             return Completion("", failure=Failure.TOO_LARGE, detail=detail)
@@ -246,8 +247,9 @@ class RemoteModel(ABC):
         if loop not in self._clients:
             # Away from the loop: reading the certificates takes 0.1 s.
             is_verified = not (self.base_url or "").startswith("http://") or bool(getproxies())
-            made = partial(bounded_client(self.package), timeout=None, verify=is_verified)
-            http_client = await asyncio.to_thread(made)
+            make_client = partial(bounded_client(self.package), timeout=None, verify=is_verified)
+            http_client = await asyncio.to_thread(make_client)
+        # Looked up again: another request may have made it while the thread worked.
         if loop not in self._clients:
             kind = getattr(import_module(self.package), self.client)
             client = kind(http_client=http_client, **self._settings())

@@ -120,5 +120,6 @@ class Retries:
             return None
         if completion.wait is not None:
             return completion.wait + uniform(0.0, self.first_wait / 2)  # noqa: S311 - no secret
+        # 2.0 ** 1024 would raise OverflowError.
         growing = self.first_wait * 2.0 ** min(sent - 1, 60)
         return min(growing, self.longest_wait) * uniform(0.5, 1.0)  # noqa: S311 - as above

@@ -66,6 +66,7 @@ def bounded_client(package: str) -> Any:
             """Send a request; return its response, read as far as it is."""
             options["follow_redirects"] = False
             request.headers["Accept-Encoding"] = "identity"
+            # Streamed, though it is read at once: the client itself would read without a bound.
             response = await super().send(request, stream=True, **options)
             try:
                 content = await _content(response)
@@ -120,6 +121,7 @@ class Portal:
         """
         loop = self._running()
         tasks: list[asyncio.Task[T]] = []
+        # A SimpleQueue, in C: a Future's condition can be left locked by Ctrl-C.
         ends: SimpleQueue[asyncio.Task[T]] = SimpleQueue()
 
         def begin() -> None:
@@ -165,12 +167,14 @@ class Portal:
                 self._thread.start()
                 self._pid, self._loop, self.closing = os.getpid(), loop, []
                 self._ending = finalize(self, _end, self._loop, self.closing, self._pid)
+                # At exit the loop's daemon thread no longer runs: nobody would answer.
                 self._ending.atexit = False
             return self._loop
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
     """Run a loop until it is stopped; what is under way then is cancelled."""
+    # A Runner cancels what is under way and closes generators; `loop.close` does neither.
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.get_loop().run_forever()
 

@@ -41,16 +41,16 @@ _NANO = 1_000_000_000
 """Costs are counted in billionths: whole numbers add up exactly."""
 
 HOLD_SECONDS = 60.0
-"""A request whose hold was not renewed for so long is of a worker that is dead, or as good as that.
+"""A hold that was not renewed for so long belongs to a worker that is dead or hangs.
 
-It counts as what was held for it, until its worker settles it after all."""
+It counts as spent, until its worker settles it after all."""
 
 _POLL_SECONDS = (0.02, 0.25)
-"""Between two looks at whether others have made room: at first, and at most."""
+"""Pauses between two looks at whether others have made room: the first, and the longest."""
 
 _ASKING = 4
-"""So many of a process ask for their turns at once, the others queue: who holds a turn that is yet
-to come does not hear that the endpoint asks to wait."""
+"""Requests of a process that reserve their turns at once. The others queue: a request whose turn is
+reserved is sent even if the endpoint asks to wait in the meantime."""
 
 
 def _nothing(_: Any, __: float) -> None:
@@ -134,6 +134,7 @@ class Account(Spending):
             amounts["completion_tokens"] = completion.completion_tokens
             prompt, answered = _tokens(ask, completion)
             largest = {"per_character": prompt / max(1, _characters(ask)), "answer": answered}
+        # First of all: a hold that is renewed after its end would never expire.
         self._hold_names.discard(name)
         with suppress(NotAsked):  # a lost account counts what was held; the answer is there
             await self._amend(partial(_settled, name=name, amounts=amounts, largest=largest))
@@ -143,6 +144,7 @@ class Account(Spending):
         """Take back what was given up, and renew nothing more."""
         if self._renewing is not None:
             self._renewing.cancel()
+        # The ledger is closed next, and what is not undone by then stays counted.
         await asyncio.gather(*self._undoing, return_exceptions=True)
 
     async def _turn(self, ask: Ask) -> str:
@@ -153,8 +155,10 @@ class Account(Spending):
         while True:
             if self._why is not None:
                 raise BudgetSpent(self._why)
+            # The name is drawn here: a change that the ledger carries out twice finds its own hold.
             reserve = partial(_reserved, name=name, ask=ask, budget=budget)
             answer = await self._amend(reserve, undo=partial(_given_back, name=name))
+            # No other process can wake this one: where it is full, it looks again, ever less often.
             if answer.granted:
                 break
             if answer.why is not None:
@@ -185,6 +189,7 @@ class Account(Spending):
             return change(self._state, time.monotonic())
         spending = asyncio.wrap_future(self._ledger.spend(self.budget.owner, change))
         try:
+            # A change that is on its way to the ledger cannot be cancelled, only undone after it.
             outcome = await asyncio.shield(spending)
         except asyncio.CancelledError:
             undoing = asyncio.create_task(self._undo(spending, undo))
@@ -212,6 +217,7 @@ class Account(Spending):
     def _wake(self) -> None:
         """Have those who wait for room look again."""
         self._settlement.set()
+        # A new event: one that stays set would let those who come later spin.
         self._settlement = asyncio.Event()
 
     def _count(self, ask: Ask, completion: Completion) -> _Size:
@@ -246,10 +252,10 @@ def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget)
     if budget.calls is not None and state.get("calls", 0) >= budget.calls:
         why = f"the budget of {counted(budget.calls, 'call')} is used up"
         return _Answer(granted=False, why=why)
-    most = _at_most(ask, budget, state)
+    largest = _at_most(ask, budget, state)
     if budget.is_measured:
-        beside = len(holds) <= state.get("settled", 0)  # what few took says little of many
-        if not (beside and _beyond(state, budget, most) is None):
+        may_join = len(holds) <= state.get("settled", 0)  # what few took says little of many
+        if not (may_join and _beyond(state, budget, largest) is None):
             if holds:
                 return _Answer(granted=False)  # those on their way may take less than is held
             beyond = _beyond(state, budget, _expected(ask, budget, state))
@@ -257,10 +263,11 @@ def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget)
                 return _Answer(granted=False, why=beyond)
     turn = now
     if budget.rate is not None:
+        # Turns are slots of time in the shared account: the rate is that of all workers together.
         turn = max(now, state.get("turn", 0.0))
         state["turn"] = turn + 1 / budget.rate
     state["calls"] = state.get("calls", 0) + 1
-    holds[name] = [most.tokens, most.cost, turn + HOLD_SECONDS]
+    holds[name] = [largest.tokens, largest.cost, turn + HOLD_SECONDS]
     return _Answer(granted=True, wait=turn - now)
 
 
@@ -268,14 +275,14 @@ def _settled(
     state: _State, _: float, *, name: str, amounts: dict[str, int], largest: dict[str, float]
 ) -> None:
     """Replace what was held for a request by what it took; late is not too late."""
-    late = state.get("expired", {}).pop(name, None)
-    if late is None and state["holds"].pop(name, None) is None:
+    expired = state.get("expired", {}).pop(name, None)
+    if expired is None and state["holds"].pop(name, None) is None:
         return
     for kind, number in amounts.items():
         state[kind] = state.get(kind, 0) + number
-    if late is not None:
-        state["tokens"] -= late[0]
-        state["cost"] -= late[1]
+    if expired is not None:
+        state["tokens"] -= expired[0]
+        state["cost"] -= expired[1]
     for kind, size in largest.items():
         state[kind] = max(state.get(kind, 0), size)
 
@@ -296,6 +303,7 @@ def _expire(state: _State, now: float) -> None:
     """Count what dead workers held as spent, until they settle it after all."""
     for name, hold in list(state["holds"].items()):
         if hold[2] < now:
+            # Kept by name: a worker that was only slow still settles, and is not counted twice.
             state.setdefault("expired", {})[name] = state["holds"].pop(name)
             for kind, number in (("tokens", hold[0]), ("cost", hold[1])):
                 state[kind] = state.get(kind, 0) + number
@@ -306,9 +314,9 @@ def _beyond(state: _State, budget: Budget, size: _Size) -> str | None:
     holds = state["holds"].values()
     tokens, cost = budget.tokens, budget.cost
     spent = state.get("tokens", 0), state.get("cost", 0)
-    if tokens is not None and spent[0] + sum(each[0] for each in holds) + size.tokens > tokens:
+    if tokens is not None and spent[0] + sum(hold[0] for hold in holds) + size.tokens > tokens:
         return f"the budget of {tokens:,} tokens is used up"
-    if cost is not None and spent[1] + sum(each[1] for each in holds) + size.cost > cost * _NANO:
+    if cost is not None and spent[1] + sum(hold[1] for hold in holds) + size.cost > cost * _NANO:
         return f"the budget of {cost:g} is used up: the cost so far is {spent[1] / _NANO:.4g}"
     return None
 

@@ -88,6 +88,7 @@ class Asker:
             self._threads.close()
 
     async def _retrieved(self, sample: Sample, bound: float | None) -> Retrieval:
+        # Only `limit` tells a retriever's own TimeoutError from the one of this bound.
         limit = asyncio.timeout(bound)
         try:
             async with limit:
@@ -135,6 +136,7 @@ class _Threads:
     def start(self, sample: Sample) -> Future[Retrieval]:
         """Start a call, in the caller's context."""
         future: Future[Retrieval] = Future()
+        # Tracers keep their spans in context variables, which a thread does not inherit.
         self._calls.put((future, copy_context(), sample))
         if not self._idle.acquire(blocking=False):
             self._count += 1
@@ -149,6 +151,7 @@ class _Threads:
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:
             future, context, sample = call
+            # Given up while it waited behind calls that hang.
             if not future.set_running_or_notify_cancel():
                 self._idle.release()
                 continue

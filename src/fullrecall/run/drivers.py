@@ -88,6 +88,7 @@ def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger | None)
 
     portal = Portal()
     try:
+        # The loop has a thread of its own: Ctrl-C strikes in the main thread, never inside asyncio.
         engine = portal.call(_engine, run, ledger)
         works = [first]
         try:
@@ -101,6 +102,7 @@ def _side_by_side(first: Work, reader: _Reader, run: Run, ledger: Ledger | None)
                     yield from portal.call(engine.rest)
                     _made_calls(run, engine)
         finally:
+            # Connections end with the loop that opened them.
             portal.call(partial(engine.close, connections=True))
     finally:
         portal.close(_GRACE_SECONDS)
@@ -130,6 +132,7 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     from fullrecall.run.address import opened
 
     loop = asyncio.get_running_loop()
+    # One thread: an iterator of the user's must not be entered by two.
     thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
 
     async def away(function: Callable[..., T], *arguments: object) -> T:
@@ -150,9 +153,11 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
                     yield row
         finally:
             await engine.close(connections=False)
+            # A cancelled run still writes what was paid for.
             await asyncio.shield(away(opening.__exit__, None, None, None))
         _finish(run, reader.error, engine.door.stopped)
     finally:
+        # Without waiting: what reads samples may hang, and this is the user's loop.
         thread.shutdown(wait=False)
 
 

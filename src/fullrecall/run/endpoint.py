@@ -21,7 +21,7 @@ from fullrecall.models.chat import Completion, Failure
 from fullrecall.models.retries import Retries
 
 _MOST_FAILURES_IN_A_ROW = 5
-"""So many failures in a row, with no answer between, cast doubt on a model."""
+"""Failures in a row, with no answer between, that cast doubt on a model."""
 
 _HOPELESS = frozenset({Failure.DENIED, Failure.UNKNOWN, Failure.CONNECTION, Failure.MOVED})
 """Failures of which the first casts doubt where the model has never answered: every request to it
@@ -82,7 +82,7 @@ class Endpoint:
         return loop.time()
 
     def release(self, reply: Completion | None, began: float, retries: Retries) -> None:
-        """Give it back, with what came of a request that began then, if one was sent."""
+        """Give a turn back, with the reply to its request, begun then; None where none was sent."""
         if reply is not None:
             self._note_reply(reply, began, retries)
         self._limit_of_all.release()
@@ -94,7 +94,7 @@ class Endpoint:
             raise NotAsked(self.stopped)
 
     def _note_reply(self, reply: Completion, began: float, retries: Retries) -> None:
-        """Take note of what came of a request that began then."""
+        """Adapt to the reply to a request that began then."""
         if reply.failure is None or reply.failure.is_reply:
             self._note_answer()
         elif not retries.gives_up(reply):
@@ -130,6 +130,7 @@ class Endpoint:
         """Take note of a reply: the model answers, and may be asked a little more."""
         self._answered_at = asyncio.get_running_loop().time()
         self._failures_in_a_row = 0
+        # 1 / limit for each answer is one more for each round of answers.
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
         self._doubtful_reply = None
         unproven, self._unproven = self._unproven, []
@@ -166,6 +167,6 @@ class Endpoint:
         self._release_waiting()
 
     def _release_waiting(self) -> None:
-        """Let those go on who wait while the model is in doubt."""
+        """Wake all that wait while the model is in doubt."""
         self._doubt_settled.set()
         self._doubt_settled = asyncio.Event()

@@ -92,6 +92,7 @@ class Engine:
         if not self._interrupted:
             return self._ready()
         await self._ended()
+        # Rows come in order: behind a sample that has no retrieval, none is returned.
         retrieved = takewhile(lambda work: work.is_retrieved, self._works)
         rows = [work.row(self._run.scorers) for work in retrieved]
         self._works.clear()
@@ -166,6 +167,7 @@ class Engine:
             prepare = partial(self._run.prepared, work.position, sample)
             prepared = await self._compute(prepare) if self._compute else prepare()
             work.take(prepared)
+        # `gather` makes a task for each flow; one flow runs in the task that is there.
         if len(work.begun) == 1:
             await self._judge(work, work.begun[0])
         else:

@@ -156,9 +156,11 @@ class Ledger(ABC):
         A claim ends with `put` or `forget`, or some seconds after the death of this process.
         """
         token = secrets.token_hex(8)
+        # Before it is granted: `close` ends it, whenever it comes.
         self._claims[token] = key
         _HELD.add(token)
         if self._renewing is None or not self._renewing.is_alive():
+            # A thread: an event loop that is busy for seconds would let its claims run out.
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
         granted = self.amend(key, partial(claimed, token=token), otherwise=True)

@@ -102,6 +102,7 @@ class RedisLedger(Ledger):
             time.sleep(
                 min(0.05, 0.001 * 2 ** min(tried, 9)) * self._chance.random() if tried else 0
             )
+            # The time is the server's: the clocks of many machines disagree.
             pipeline = self._client.pipeline(transaction=False)
             before, (seconds, micros), server = pipeline.get(name).time().info("server").execute()
             entry = _entry(before)

@@ -27,7 +27,7 @@ from fullrecall.run.limits import Limits
 from fullrecall.scorers.scorer import LATE
 
 _POLL_SECONDS = (0.02, 0.5)
-"""Between two looks at what another process was asked: at first, and at most."""
+"""Pauses between two looks at what another process asks: the first, and the longest."""
 
 _MOST_ANSWERS = 10_000
 """Replies that a run remembers beside its store: some 20 MB, so that its memory stays flat."""
@@ -112,6 +112,7 @@ class Door:
         kept = self._looked_up(request)
         while kept is None and known is None and request.key in self._waiting:
             other = self._waiting[request.key]
+            # Waited for, not awaited: a waiter that is cancelled would cancel it for all.
             await asyncio.wait([other])
             if not other.cancelled():  # else whoever asked was given up: it is our turn
                 kept = other.result()
@@ -133,6 +134,7 @@ class Door:
             answered.exception()  # whoever shares it raises it; nobody may
             raise
         finally:
+            # Where there is no answer, those who wait wake up, and one of them asks.
             answered.cancel()
             del self._waiting[request.key]
             if self._ledger is not None and request.claim:
@@ -169,6 +171,7 @@ class Door:
             try:
                 reply = await self._reply(ask)
                 completion = counted(reply, sent)
+                # With no `await` after the reply: a cancelled run keeps what it has paid for.
                 self._keep(request, completion)
             finally:
                 await account.settle(ask, hold, reply, sent)
@@ -267,6 +270,7 @@ class Door:
             # Nobody asks again for a reply of no use; a way to the model that failed may be mended.
             self._replies[request.key] = completion
             if len(self._replies) > _MOST_ANSWERS:
+                # The oldest: a dict keeps the order in which its keys came.
                 del self._replies[next(iter(self._replies))]
         if self._ledger is not None and _is_answer(request.ask, completion):
             claim, request.claim = request.claim, ""  # it ends with the write
@@ -314,9 +318,11 @@ def completion_key(ask: Ask, model: str = "") -> str:
     `model` is the name of the ask's model where it is known: it takes long to tell.
     """
     request = ask.request
+    # Messages are hashed as they are, which is faster than as JSON; with their lengths, no text
+    # can pass for the end of one and the beginning of the next.
     lengths = [(message.role, len(message.content)) for message in request.messages]
-    asked = (lengths, request.schema, request.schema_name, request.sample, request.again)
-    parts = ("completion", model or ask.model.name, *asked)
+    settings = (lengths, request.schema, request.schema_name, request.sample, request.again)
+    parts = ("completion", model or ask.model.name, *settings)
     # ASCII, so that half a surrogate pair, legal in JSON, has a digest too.
     digest = hashlib.sha256(_ENCODED(parts).encode("ascii"))
     for message in request.messages:

@@ -75,6 +75,7 @@ def as_retriever(
 
 def _framework_of(retriever: object) -> str | None:
     """Return the framework that a retriever is of, or that its class derives from."""
+    # By name: a framework that nobody imported is not imported to ask.
     for kind in type(retriever).__mro__:
         for framework, (adapter, _) in _ADAPTERS.items():
             if kind.__module__.startswith(framework) and not kind.__module__.startswith(adapter):
@@ -121,7 +122,7 @@ class FunctionRetriever:
             return await asyncio.to_thread(self.retrieve, sample)
         result = self._called(sample)
         if isinstance(result, AsyncIterable):
-            result = [item async for item in result]
+            result = [context async for context in result]
         elif isawaitable(result):
             result = await result
         return as_retrieval(result, sample, self._id_key)
@@ -163,15 +164,16 @@ def _depth_arguments(
         _, *parameters = signature(function).parameters.values()
     except (TypeError, ValueError):  # some functions of C have none
         return (), {}
-    for each in parameters:
-        is_required = each.default is Parameter.empty
-        means_k = is_required and (k is not None or each.annotation in (int, "int"))
-        if not _K_NAME.fullmatch(each.name) and not means_k:
+    for parameter in parameters:
+        is_required = parameter.default is Parameter.empty
+        # Annotations are text where a module imports them from __future__.
+        means_k = is_required and (k is not None or parameter.annotation in (int, "int"))
+        if not _K_NAME.fullmatch(parameter.name) and not means_k:
             continue
-        if each.kind is Parameter.POSITIONAL_ONLY and each is parameters[0]:
+        if parameter.kind is Parameter.POSITIONAL_ONLY and parameter is parameters[0]:
             return (k or DEFAULT_K,), {}
-        if each.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
-            return (), {each.name: k or DEFAULT_K} if k is not None or is_required else {}
+        if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
+            return (), {parameter.name: k or DEFAULT_K} if k is not None or is_required else {}
     return (), {}
 
 
@@ -187,6 +189,7 @@ def as_retrieval(
         return result
     if isawaitable(result) or isinstance(result, AsyncIterable):
         if iscoroutine(result):
+            # Else Python warns that it was never awaited.
             result.close()
         raise InputError("retriever returned an awaitable: declare it with async def")
     names_ids = sample is not None and sample.reference_context_ids is not None

@@ -163,6 +163,7 @@ class SQLiteLedger(Ledger):
         with self._lock:
             while not self._jobs and not self.is_closed:
                 self._changed.wait()
+            # One transaction is one sync of the disk, however many changes it holds.
             count = min(len(self._jobs), _MOST_TOGETHER)
             self._in_transaction = [self._jobs.popleft() for _ in range(count)]
             return self._in_transaction
@@ -180,11 +181,14 @@ class SQLiteLedger(Ledger):
         self._in_transaction = ()
 
     def _commit(self, jobs: Sequence[_Job]) -> list[Any]:
+        # SQLite would go on writing to a deleted file, and report it as kept.
         if _identity(self._path) != self._file:
             raise StoreError(_GONE)
         if self._writing is None:  # after a fork
             self._writing = writing(self._path)
         connection = self._writing
+        # Locked before it is read: a transaction that reads first and writes then may be refused,
+        # and two processes could both see an ask unclaimed.
         connection.execute("BEGIN IMMEDIATE")
         try:
             values = [_amended(connection, job.key, job.change) for job in jobs]
@@ -223,6 +227,7 @@ class SQLiteLedger(Ledger):
         """After a fork: go on; in the child without the writer, whose work is the parent's."""
         self._transacting.release()
         if in_child:
+            # The locks of the parent may be held by threads that do not exist here.
             self._lock = threading.RLock()
             self._changed = threading.Condition(self._lock)
             self._thread = self._renewing = None
@@ -236,6 +241,7 @@ _OPEN: WeakSet[SQLiteLedger] = WeakSet()
 _HOLDING: list[SQLiteLedger] = []
 
 
+# A connection that is carried over a fork can damage the file (sqlite.org/howtocorrupt.html, 2.6).
 def _before_fork() -> None:
     for ledger in list(_OPEN):
         if not ledger.is_closed:

@@ -48,6 +48,7 @@ def check(path: Path) -> None:
     if signature != _SIGNATURE:
         raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
+        # Read only: a connection that may write rolls back what another program left half done.
         with closing(reading(path)) as connection:
             _check_ours(path, connection)
     except sqlite3.OperationalError as error:
@@ -61,6 +62,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
     application, version = (
         _pragma(connection, name) for name in ("application_id", "user_version")
     )
+    # The check reads every page of the file.
     if path.stat().st_size <= _CHECKED:
         whole = _pragma(connection, "quick_check(1)")
         if whole != "ok":
