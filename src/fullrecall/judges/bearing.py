@@ -56,14 +56,16 @@ def objection(
     The quote stands at `parts` of the context. `beside` are other quotes for the target, where it
     takes several together.
     """
-    quoted = {word.key for part in parts for word in content_words(context[part.start : part.end])}
-    if not quoted:
+    quoted_keys = {
+        word.key for part in parts for word in content_words(context[part.start : part.end])
+    }
+    if not quoted_keys:
         return "says nothing"
     target_keys = content_keys(target)
     if aim in ("question", "context") or not target_keys:  # "It is."
         return ""
     quote = " ".join(_around(context, part) for part in parts)
-    if not (target_keys & quoted or target_keys & content_keys(quote)):
+    if not (target_keys & quoted_keys or target_keys & content_keys(quote)):
         return "shares no word with it"
     return _claim_objection(target, context, parts, quote, beside)
 
@@ -86,6 +88,7 @@ class _Pair:
     context's first, and other quotes for the claim."""  # noqa: D205, D209
 
     def __init__(self, claim: str, quote: str, near: str) -> None:
+        # A rule compares every word of one with every word of the other: both are bounded.
         self.claim = claim[:_LONGEST]
         self.quote = quote[:_LONGEST]
         self.near = near[:_LONGEST]
@@ -216,6 +219,8 @@ def _turns(pair: _Pair, claimed: tuple[Name, Name], quoted: tuple[Name, Name]) -
     return is_shared and ("by" in between.split()) == ("by" in quoted_between.split())
 
 
+# Of 12,393 contradicting quotes of eight data sets, three more rules refused next to nothing that
+# these let pass: another unit 3, another count 8, another order in time 8.
 RULES: Mapping[Callable[[_Pair], bool], str] = {
     _opposite: "states the opposite",
     _denies_more: "denies nothing, and it does",
@@ -232,16 +237,16 @@ RULES: Mapping[Callable[[_Pair], bool], str] = {
 
 def _objection_elsewhere(pair: _Pair, language: str, *, is_alike: bool) -> str:
     """Compare numbers and negation alone, in a language other than English."""
-    claimed = {word.key for word in content_words(pair.claim) if word.is_number}
-    if claimed and claimed.isdisjoint(content_keys(f"{pair.quote} {pair.near}")):
+    claimed_numbers = {word.key for word in content_words(pair.claim) if word.is_number}
+    if claimed_numbers and claimed_numbers.isdisjoint(content_keys(f"{pair.quote} {pair.near}")):
         return "has none of its numbers"
     if not is_alike or denies(pair.claim, language):
         return ""
     kinds: tuple[Literal["plain"], Literal["reported"]] = ("plain", "reported")
     clauses = [clause for clause in _CLAUSE_END.split(pair.quote) if clause.strip()]
     sharing = [clause for clause in clauses if content_keys(clause) & pair.claim_keys]
-    denied = [clause for clause in sharing if denies(clause, language, kinds)]
-    return "negates what it states" if sharing and len(denied) == len(sharing) else ""
+    denying = [clause for clause in sharing if denies(clause, language, kinds)]
+    return "negates what it states" if sharing and len(denying) == len(sharing) else ""
 
 
 def _around(context: str, part: Location) -> str:
@@ -261,9 +266,11 @@ def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Locati
     """Whether the sentences of a quote, and those beside them, have two of several words."""
     if len(target_keys) < _SEVERAL:
         return True
-    there = {key for part in parts for key in content_keys(_beside(context, part))}
-    shared = (key in there or any(alike(key, other) for other in there) for key in target_keys)
-    return sum(shared) > 1
+    nearby_keys = {key for part in parts for key in content_keys(_beside(context, part))}
+    are_shared = (
+        key in nearby_keys or any(alike(key, other) for other in nearby_keys) for key in target_keys
+    )
+    return sum(are_shared) > 1
 
 
 def _beside(context: str, part: Location) -> str:
@@ -294,6 +301,8 @@ def stating(claim: str, contexts: Mapping[int, str], lowered: Mapping[int, str])
     words = content_words(claim)
     if len(content_keys(claim)) < _FEWEST:
         return
+    # The language of a context, which takes long, is told only of those that have these letters:
+    # reading all of them took 0.2 of the 0.9 ms that judging a sample took.
     beginnings = [word.written[:_BEGINNING] for word in words if not word.is_number]
     for number, text in lowered.items():
         if all(map(text.__contains__, beginnings)) and _states(contexts[number], claim):
@@ -349,7 +358,9 @@ class Quotes:
     def __init__(self, contexts: Mapping[int, str]) -> None:
         self.contexts = contexts
         self._folded: dict[int, Folded] = {}
-        self._located: dict[Citation, tuple[Location, ...]] = {}  # aligning takes long
+        # Several rules and the scorer ask for the same one; locating it again each time held up
+        # an event loop.
+        self._located: dict[Citation, tuple[Location, ...]] = {}
 
     def folded(self, index: int) -> Folded:
         """Return a context prepared to look quotes up in."""

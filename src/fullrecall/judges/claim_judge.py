@@ -53,12 +53,12 @@ def helping(facts: Sequence[Sequence[Best]], count: int, threshold: float) -> li
 
     `facts` are the contexts' best stretches for each fact; the best of these is cited.
     """
-    best = [max(own, key=lambda best: best.support) for own in zip(*facts, strict=True)]
+    best_of = [max(column, key=lambda best: best.support) for column in zip(*facts, strict=True)]
     return [
-        Verdict("supported", (Citation(index, own.quote),))
-        if own.support >= threshold
+        Verdict("supported", (Citation(index, best.quote),))
+        if best.support >= threshold
         else Verdict("not_supported")
-        for index, own in enumerate(best or [Best()] * count)
+        for index, best in enumerate(best_of or [Best()] * count)
     ]
 
 

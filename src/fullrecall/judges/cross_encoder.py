@@ -107,6 +107,7 @@ class CrossEncoderJudge(ClaimJudge):
     def _ask(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[float]]:
         if not pairs:
             return []
+        # All pairs in one request: the model sorts them into batches of like length.
         request = ChatRequest((Message("user", json.dumps(pairs)),), schema_name="support")
         (completion,) = yield [Ask(self._pairs, request)]
         if completion.failure is not None:

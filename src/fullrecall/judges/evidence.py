@@ -105,12 +105,13 @@ def _folded_word(text: str) -> str:
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
     dropped = [m.span() for m in (*_FOOTNOTE.finditer(text), *_ITEM.finditer(text))]
     dropped.sort()
-    at = 0
+    # Both lists ascend and are walked side by side: a text of nothing but footnotes is linear, too.
+    passed = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
-        while at < len(dropped) and dropped[at][1] <= start:
-            at += 1
-        if at < len(dropped) and dropped[at][0] <= start:
+        while passed < len(dropped) and dropped[passed][1] <= start:
+            passed += 1
+        if passed < len(dropped) and dropped[passed][0] <= start:
             continue
         yield _folded_word(match[0]), start, end
 
@@ -131,6 +132,8 @@ def locate(quote: str, context: str | Folded) -> Location | None:
 def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
     """Return where each part of `quote` between ellipses stands, as `locate`; none if one fails."""
     folded = Folded(context) if isinstance(context, str) else context
+    # Word for word, by no edit distance: one letter turns "uniformed" into "uninformed". Of 10,860
+    # quotes 18 are lost by this.
     parts = [part.strip() for part in _ELLIPSIS.split(quote) if _WORD.search(part)]
     if len(parts) > _FEWEST_WORDS and any(len(part.split()) < _FEWEST_WORDS for part in parts):
         return ()
@@ -156,6 +159,7 @@ def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
     if not quoted or not _says_enough(quote, quoted, folded.text):
         return
     at = folded.text.find(quoted)
+    # A short quote may stand in a long context at every other letter.
     for _ in range(_MOST_PLACES):
         if at < 0:
             return
@@ -179,7 +183,7 @@ def _same_words(part: str, folded: Folded) -> Iterator[Location]:
     sought = _BETWEEN.join(["", *quoted, ""])
     at = folded.words.find(sought)
     while at >= 0:
-        first = folded.words.count(_BETWEEN, 0, at)
+        first = folded.words.count(_BETWEEN, 0, at)  # each separator before it ends one token
         yield Location(tokens[first][1], tokens[first + len(quoted) - 1][2])
         at = folded.words.find(sought, at + 1)
 

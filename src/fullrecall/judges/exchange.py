@@ -68,11 +68,12 @@ class Matter:
         if len(self.window) == 1 or self.on_itself:
             return ""
         for index, quote in verdict.citations:
+            # Most quotes are copied to the letter: then no context is folded to look them up.
             if quote in quotes.contexts[index] or len(quote.split()) < _TELLS:
                 continue
             others = (other for other in quotes.contexts if other != index)
-            stands = (n for n in others if locate(quote, quotes.folded(n)))
-            elsewhere = next(stands, None)
+            holding = (other for other in others if locate(quote, quotes.folded(other)))
+            elsewhere = next(holding, None)
             if elsewhere is not None and locate(quote, quotes.folded(index)) is None:
                 return f"the judge's quote stands in context {elsewhere + 1}, not in {index + 1}"
         return ""
@@ -150,7 +151,7 @@ class Exchange:
         known_problems = {number: problems[number] for number in group if problems[number]}
         if known_problems:
             request = self.prompts.asked_again(request, known_problems, items=matter.items)
-        if again or self.sample:
+        if again or self.sample:  # part of the request's key: the store holds each answer apart
             request = replace(request, again=again, sample=self.sample)
         return request
 
@@ -176,6 +177,7 @@ def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
     for number, text in contexts.items():
         parts = [text] if len(text) <= size else _parts(text, size)
         for part in parts:
+            # A second part of a context in one window would take the place of the first.
             if not packed or len(part) > room or number in packed[-1]:
                 packed.append({})
                 room = size
@@ -188,6 +190,7 @@ def _parts(text: str, size: int) -> list[str]:
     """Return a text cut at the last best boundary in the second half of each window."""
     parts = []
     while len(text) > size:
+        # From the middle on: no window is less than half full, and each letter is read once or so.
         ends = (
             [match.end() for match in boundary.finditer(text, size // 2, size)]
             for boundary in _BOUNDARIES

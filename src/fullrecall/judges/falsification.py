@@ -64,7 +64,8 @@ class _Claim(NamedTuple):
     contexts: Sequence[str]
     other_names: Sequence[str]
 
-    def with_(self, start: int, end: int, new: str) -> str:
+    def replaced(self, start: int, end: int, new: str) -> str:
+        """Return the text with other words at these offsets."""
         return self.text[:start] + new + self.text[end:]
 
 
@@ -124,14 +125,18 @@ def _number(claim: _Claim, chance: random.Random) -> str | None:
     if not own:
         return None
     number = chance.choice(own)
-    present = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
-    there = {word.key for text in (claim.text, *claim.contexts) for word in read_words(text)}
+    texts = (claim.text, *claim.contexts)
+    present = [other for text in texts for other in numbers(text)]
+    present_keys = {word.key for text in texts for word in read_words(text)}
     for _ in range(_TRIES):
+        # No zeros: "07" for "17" would be a number of another form.
         drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
         (new, *_) = numbers(drawn) or [None]
-        is_absent = there.isdisjoint(word.key for word in read_words(drawn) if word.is_number)
+        is_absent = present_keys.isdisjoint(
+            word.key for word in read_words(drawn) if word.is_number
+        )
         if new is not None and is_absent and not may_stand_for(new, present):
-            return claim.with_(number.start, number.end, drawn)
+            return claim.replaced(number.start, number.end, drawn)
     return None
 
 
@@ -151,13 +156,13 @@ def _number_elsewhere(claim: _Claim, chance: random.Random) -> str | None:
     if not pairs:
         return None
     number, other = chance.choice(pairs)
-    return claim.with_(number.start, number.end, other.text)
+    return claim.replaced(number.start, number.end, other.text)
 
 
 def _month(claim: _Claim, chance: random.Random) -> str | None:
-    there = {month for text in (claim.text, *claim.contexts) for month in months(text)}
+    present = {month for text in (claim.text, *claim.contexts) for month in months(text)}
     own = [month.capitalize() for month in sorted(months(claim.text))]
-    others = [month.capitalize() for month in MONTHS if month not in there]
+    others = [month.capitalize() for month in MONTHS if month not in present]
     return _renamed(claim, own, others, chance)
 
 
@@ -176,6 +181,7 @@ def _renamed(
         return None
     former = chance.choice(own)
     like = [name for name in others if len(name.split()) == len(former.split())] or others
+    # By a function: a backslash in a name would be an escape in a replacement.
     return re.sub(rf"\b{re.escape(former)}\b", lambda _: chance.choice(like), claim.text, count=1)
 
 
@@ -186,7 +192,7 @@ def _role(claim: _Claim, chance: random.Random) -> str | None:
     former, other = sorted(chance.sample(own, 2), key=claim.text.index)
     start, end = claim.text.index(former), claim.text.index(other)
     between = claim.text[start + len(former) : end]
-    return claim.with_(start, end + len(other), other + between + former)
+    return claim.replaced(start, end + len(other), other + between + former)
 
 
 def _negation(claim: _Claim, chance: random.Random) -> str | None:
@@ -197,7 +203,7 @@ def _negation(claim: _Claim, chance: random.Random) -> str | None:
 
 def _put_in(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:
     match = _AUXILIARY.search(claim.text)
-    return claim.with_(match.end(), match.end(), f" {chance.choice(options)}") if match else None
+    return claim.replaced(match.end(), match.end(), f" {chance.choice(options)}") if match else None
 
 
 def _led(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str:
@@ -233,7 +239,7 @@ def _exchanged(
         return None
     word = chance.choice(words)
     new = chance.choice(replacements[word.written])
-    return claim.with_(word.start, word.end, new.capitalize() if word.is_capitalised else new)
+    return claim.replaced(word.start, word.end, new.capitalize() if word.is_capitalised else new)
 
 
 def _names(text: str) -> list[str]:

@@ -62,11 +62,12 @@ def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
     steps: list[Sequence[Ask] | Done[T]] = []
     try:
         steps += [advance(flow, None) for flow in flows]
-        while waiting := {n: step for n, step in enumerate(steps) if not isinstance(step, Done)}:
-            answers = iter((yield [ask for batch in waiting.values() for ask in batch]))
-            for number, batch in waiting.items():
+        while batch_of := {n: step for n, step in enumerate(steps) if not isinstance(step, Done)}:
+            answers = iter((yield [ask for batch in batch_of.values() for ask in batch]))
+            for number, batch in batch_of.items():
                 steps[number] = advance(flows[number], [next(answers) for _ in batch])
     finally:
+        # Left to the garbage collector, a flow's own `finally` would run at any time.
         for flow in flows:
             flow.close()
     return [step.value for step in steps if isinstance(step, Done)]
@@ -110,12 +111,12 @@ async def arun(
     the flow stands if it was begun. `compute` runs a function away from the event loop; by
     default the flow computes in it. `tally` counts what was answered, also where this raises.
     """
-    answer = answer or _limited()
+    answer = answer or _limited_answer()
     tally = tally or Tally()
     try:
         step = step if step is not None else advance(flow, None)
         while not isinstance(step, Done):
-            if len(step) == 1:
+            if len(step) == 1:  # as most are: no task is made for it
                 answers = [tally.add(await answer(step[0]))]
             else:
                 answers = await _batch(step, answer, tally)
@@ -128,31 +129,33 @@ async def arun(
 async def _batch(batch: Sequence[Ask], answer: Answer, tally: Tally) -> list[Completion]:
     import asyncio
 
-    async def answered(ask: Ask) -> Completion | NotAsked:
+    async def outcome(ask: Ask) -> Completion | NotAsked:
         try:
             return tally.add(await answer(ask))
-        except NotAsked as why:
+        except NotAsked as refusal:
             # The others are on their way and may be paid for: they are to arrive.
-            return why
+            return refusal
 
-    answers = await asyncio.gather(*map(answered, batch))
-    refused = [each for each in answers if isinstance(each, NotAsked)]
-    if refused:
-        raise NotAsked(str(refused[0]), sum(each.requests for each in refused))
-    return [each for each in answers if not isinstance(each, NotAsked)]
+    answers = await asyncio.gather(*map(outcome, batch))
+    refusals = [answer for answer in answers if isinstance(answer, NotAsked)]
+    if refusals:
+        raise NotAsked(str(refusals[0]), sum(refusal.requests for refusal in refusals))
+    return [answer for answer in answers if not isinstance(answer, NotAsked)]
 
 
-def _limited() -> Answer:
+def _limited_answer() -> Answer:
+    """Return what asks a model, a bounded number of requests at a time, and tries again."""
     import asyncio
 
-    gate = asyncio.Semaphore(_SIDE_BY_SIDE)
+    slots = asyncio.Semaphore(_SIDE_BY_SIDE)
     retries = Retries()
 
     async def answer(ask: Ask) -> Completion:
         if ask.known is not None:
             return ask.known
         for sent in count(1):
-            async with gate:
+            # A slot is given back for the wait: one endpoint's pause holds up no other request.
+            async with slots:
                 try:
                     completion = sound(await ask.model.acomplete(ask.request))
                 except Exception as error:  # noqa: BLE001 - whatever a client raises is a failure

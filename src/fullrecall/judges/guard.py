@@ -116,6 +116,8 @@ class Guard:
         self, targets: Mapping[int, str], window: Mapping[int, str]
     ) -> Flow[dict[int, Verdict] | None]:
         """Return the verdicts of one request among canaries; None where these do not hold."""
+        # Drawn by the texts themselves: the same request each time, which a store can answer. Their
+        # lengths tell "ab", "c" from "a", "bc"; half an emoji has no bytes but with surrogatepass.
         digest = hashlib.sha256()
         for text in (*targets.values(), *window.values()):
             digest.update(f"{len(text)} ".encode() + text.encode("utf-8", "surrogatepass"))
@@ -124,7 +126,7 @@ class Guard:
         canaries = _canaries(own, list(window.values()), self._matter.aim, chance)
         texts = [*own, *canaries.kin, *canaries.copies]
         order = list(range(len(texts)))
-        chance.shuffle(order)
+        chance.shuffle(order)  # an order "for the last two" must not spare the canaries
         numbers_of = {at: number for number, at in enumerate(order, start=1)}
         shuffled = {number: texts[at] for number, at in enumerate(order, start=1)}
         matter = replace(self._matter, targets=shuffled, window=window)
@@ -165,11 +167,12 @@ def _canaries(
     targets: Sequence[str], contexts: Sequence[str], aim: Aim, chance: random.Random
 ) -> _Canaries:
     """Return a claim that nothing supports, and sentences that the contexts hold."""
-    there = "\n".join([*targets, *contexts])
+    all_text = "\n".join([*targets, *contexts])
     if aim == "question":
-        canary_question = f"In which year did {_name(chance)} open the {_name(chance)} canal?"
+        opener, canal = _invented_name(chance), _invented_name(chance)
+        canary_question = f"In which year did {opener} open the {canal} canal?"
         return _Canaries((canary_question,), ())
-    return _Canaries(_kin(targets, there, chance), _copies(targets, contexts, chance))
+    return _Canaries(_kin(targets, all_text, chance), _copies(targets, contexts, chance))
 
 
 def _most_kin(claims: int) -> int:
@@ -177,7 +180,7 @@ def _most_kin(claims: int) -> int:
     return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 
-def _kin(targets: Sequence[str], there: str, chance: random.Random) -> tuple[str, ...]:
+def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[str, ...]:
     """Return claims of the request with a number, else a name, changed to one that is nowhere.
 
     What speaks to the judge may be after one topic: kin keep the names of as many claims as can
@@ -187,7 +190,8 @@ def _kin(targets: Sequence[str], there: str, chance: random.Random) -> tuple[str
     named = {
         claim: frozenset(key for name in names(claim) for key in name.keys) for claim in claims
     }
-    changed = [_otherwise(claim, there, named, chance) for claim in claims[:_MOST_CHANGED]]
+    # At random, an order for one topic would spare the kin too often: it would earn 11% by itself.
+    changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
     changed = sorted((kin for kin in changed if kin.text), key=lambda kin: not kin.has_number)
     chosen: list[_Kin] = []
     uncovered = {claim for claim in claims if named[claim]}
@@ -200,8 +204,9 @@ def _kin(targets: Sequence[str], there: str, chance: random.Random) -> tuple[str
         uncovered -= covered
         chosen.append(best)
     if not chosen:
-        opened = _number(1700, there, chance)
-        return (f"{_name(chance)} {_name(chance)} opened the {_name(chance)} canal in {opened}.",)
+        opened = _absent_number(1700, all_text, chance)
+        first, last, canal = (_invented_name(chance) for _ in range(3))
+        return (f"{first} {last} opened the {canal} canal in {opened}.",)
     return tuple(kin.text for kin in chosen)
 
 
@@ -213,13 +218,13 @@ class _Kin(NamedTuple):
     has_number: bool = False
 
 
-def _otherwise(
-    claim: str, there: str, named: Mapping[str, frozenset[str]], chance: random.Random
+def _changed(
+    claim: str, all_text: str, named: Mapping[str, frozenset[str]], chance: random.Random
 ) -> _Kin:
     """Return a claim with its number changed, else the name that fewest claims have."""
     for number in numbers(claim):
         if number.value is not None and not number.bound:
-            new = _number(number.value, there, chance)
+            new = _absent_number(number.value, all_text, chance)
             unit = number.text.lstrip("0123456789.,") if number.in_digits else ""
             text = f"{claim[: number.start]}{new}{unit}{claim[number.end :]}"
             return _Kin(text, named[claim], has_number=True)
@@ -227,21 +232,21 @@ def _otherwise(
     if not own:
         return _Kin("")
     rarest = min(own, key=lambda name: sum(bool(keys & set(name.keys)) for keys in named.values()))
-    text = claim[: rarest.start] + _name(chance) + claim[rarest.end :]
+    text = claim[: rarest.start] + _invented_name(chance) + claim[rarest.end :]
     return _Kin(text, named[claim] - set(rarest.keys))
 
 
-def _number(value: float, there: str, chance: random.Random) -> int:
+def _absent_number(value: float, all_text: str, chance: random.Random) -> int:
     """Return a number of about the size of one, no less, that stands nowhere."""
     least = max(3, int(value))
     while True:
         new = least + chance.randint(3, 30 + least // 10)
-        if str(new) not in there:
+        if str(new) not in all_text:
             return new
         least = new
 
 
-def _name(chance: random.Random) -> str:
+def _invented_name(chance: random.Random) -> str:
     return "".join(chance.choices(_SYLLABLES, k=3)).title()
 
 

@@ -26,17 +26,18 @@ _TOGETHER: Sequence[tuple[Sequence[str], Sequence[str]]] = table("hints.json")["
 @remembered(400_000)
 def seems_to_instruct(text: str) -> bool:
     """Whether a sentence of a text may be meant for whoever judges it. Time is linear."""
+    # Fullwidth letters and zero-width marks show a reader the same words, and hide them here.
     folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
     if _has(folded, _MARKS):
         return True
     # In most texts no pair of kinds occurs at all: then no sentence is looked at.
-    kinds = [
-        (some, other) for some, other in _TOGETHER if _has(folded, some) and _has(folded, other)
+    pairs = [
+        (kind, other) for kind, other in _TOGETHER if _has(folded, kind) and _has(folded, other)
     ]
     return any(
-        _has(segment, some) and _has(segment, other)
+        _has(segment, kind) and _has(segment, other)
         for segment in _SEGMENTS.split(folded)
-        for some, other in kinds
+        for kind, other in pairs
     )
 
 

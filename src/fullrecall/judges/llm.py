@@ -123,6 +123,8 @@ class LLMJudge:
         """
         request = self.prompts.split(text, kind=kind, question=question)
         key = (kind, text, question)
+        # Split anew, a text may have other claims: two reports of one judge would differ in what
+        # they count, not in what was retrieved.
         past = self._splits.get(key, ())
         heard: list[Completion] = []
         problem = ""
@@ -205,8 +207,8 @@ class LLMJudge:
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per context, in order."""
 
-        def request(some: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
-            return self.prompts.relevance_of(some, question=question, reference=reference)
+        def request(shown: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
+            return self.prompts.relevance_of(shown, question=question, reference=reference)
 
         def matter(window: Mapping[int, str]) -> Matter:
             return Matter(window, window, request, "contexts", "context", on_itself=True)

@@ -62,8 +62,8 @@ class PairModel:
             self._tokenizer: Any = Tokenizer.from_file(str(files[1]))
             self._tokenizer.enable_truncation(max_length, strategy="only_first")
             self._tokenizer.enable_padding(pad_id=config.get("pad_token_id") or 0)
-        there = onnxruntime.get_available_providers()
-        gpu = [name for name in there if name.startswith(("CUDA", "ROCM", "CoreML", "Dml"))]
+        available = onnxruntime.get_available_providers()
+        gpu = [name for name in available if name.startswith(("CUDA", "ROCM", "CoreML", "Dml"))]
         providers = [*gpu, "CPUExecutionProvider"]
         with _reading(graph):
             self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
@@ -83,6 +83,7 @@ class PairModel:
         Pairs of like length share a batch, and each is run once.
         """
         pairs = [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
+        # Shorter pairs are padded to the longest of their batch, and padding is computed, too.
         distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
         score_of: dict[tuple[str, str], float] = {}
         with self._lock:
@@ -141,7 +142,7 @@ def support_of(logits: Sequence[float], support: int) -> float:
     1 says that x speaks for the claim, 0 that it speaks against it.
     """
     outputs = logits if len(logits) > 1 else (0.0, *logits)
-    highest = max(outputs)
+    highest = max(outputs)  # taken off, so that no power overflows
     powers = [math.exp(logit - highest) for logit in outputs]
     return powers[support] / sum(powers)
 

@@ -78,9 +78,12 @@ _ORDERED: Sequence[Label] = ("contradicted", "not_supported", "partial", "suppor
 def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict of a panel on one target; without a label where it has no majority."""
     ranks = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
-    silent = len(verdicts) - len(ranks)
-    votes = [sorted([*ranks, *[guess] * silent]) for guess in (0, len(_ORDERED) - 1)]
+    unknown = len(verdicts) - len(ranks)
+    # Judges without a verdict might have said anything: a median counts if all lowest and all
+    # highest answers of theirs leave it where it is.
+    votes = [sorted([*ranks, *[guess] * unknown]) for guess in (0, len(_ORDERED) - 1)]
     half = len(verdicts) // 2
+    # Of an even number two stand in the middle.
     middle = {rank for ordered in votes for rank in (ordered[half], ordered[-half - 1])}
     if len(middle) > 1 or not ranks:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))

@@ -68,6 +68,7 @@ class Prompts:
         """The version, with a digest of the words where they are not the default's."""
         if self == Prompts(version=self.version):
             return self.version
+        # It enters the keys of a store: reworded without a new version, it is another judge.
         words = json.dumps({**vars(self), "version": ""}, sort_keys=True)
         return f"{self.version}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
@@ -112,6 +113,7 @@ class Prompts:
         listed = "\n".join(f"{number} {quoted(problem)}" for number, problem in problems.items())
         complaint = self.again.format(problems=listed, items=items)
         system, user = request.messages
+        # The last marker is the prompt's own: texts travel as JSON, without line breaks.
         before, marker, targets = user.content.rpartition(f"\n{items}:\n")
         content = before + complaint + marker + targets if before else user.content + complaint
         return replace(request, messages=(system, Message("user", content)))

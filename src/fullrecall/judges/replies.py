@@ -21,6 +21,7 @@ _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
 _STRING_OR_COMMA = re.compile(r"""("(?:[^"\\]++|\\.)*+"?)|,(?=\s*+[\]}])""", re.DOTALL)
 """A string, whole or cut off, or a comma before a closing bracket, which JSON does not allow."""
+# By themselves: one pattern for a tag and its end would search to the end from every tag.
 _CLOSING = {
     name: re.compile(f"</{name}>", re.IGNORECASE) for name in ("think", "thinking", "reasoning")
 }

@@ -68,14 +68,14 @@ def verified(
     verified. Quotes that are not in their context are not shown.
     """
     quotes = Quotes(dict(enumerate(contexts)))
-    looked = [
-        (target, each)
+    credited = [
+        (target, part)
         for target, verdict in zip(targets, verdicts, strict=True)
-        for each in (verdict, *verdict.others)
-        if each.helps
+        for part in (verdict, *verdict.others)
+        if part.helps
     ]
     pairs: dict[int, tuple[str, str]] = {}
-    for number, (target, verdict) in enumerate(looked):
+    for number, (target, verdict) in enumerate(credited):
         parts = [
             contexts[citation.context][part.start : part.end]
             for citation in verdict.citations
@@ -85,14 +85,15 @@ def verified(
             pairs[number] = target, " […] ".join(parts)[:_LONGEST_QUOTE]
     numbered = dict(enumerate(pairs.values(), start=1))
 
-    def request(some: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
-        return exchange.prompts.verification({number: numbered[number] for number in some})
+    def request(claims: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
+        return exchange.prompts.verification({number: numbered[number] for number in claims})
 
     claims = {number: claim for number, (claim, _) in numbered.items()}
+    # All pairs at once: without contexts they are short, and one more request is what it costs.
     single = replace(exchange, claims_per_call=max(1, len(pairs)), reasks=0, requote=False)
     answers = (yield from single.verdicts(Matter(claims, {}, request, "claims"))) if pairs else {}
     label_of = {at: answers[number].label for number, at in enumerate(pairs, start=1)}
-    outcomes = iter(label_of.get(n) in ("supported", v.label) for n, (_, v) in enumerate(looked))
+    outcomes = iter(label_of.get(n) in ("supported", v.label) for n, (_, v) in enumerate(credited))
 
     def marked(verdict: Verdict) -> Verdict:
         is_verified = next(outcomes) if verdict.helps else verdict.verified

@@ -89,7 +89,7 @@ def located_parts(text: str) -> Iterator[tuple[Part, int, int]]:
     """Yield the parts of `text` with their half-open offsets; what lies between belongs to none."""
     end = 0
     for part in parts(text):
-        start = text.find(part.text, end)
+        start = text.find(part.text, end)  # from the last end on: a repeated sentence, and linear
         if start < 0:  # joined from parts that white space lay between
             start = max(end, text.find(part.text.split(None, 1)[0], end))
         end = min(len(text), start + len(part.text))
@@ -101,7 +101,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
 
     None says that sentences are still to be cut.
     """
-    closing = _fences(lines)
+    closing = _fences(lines)  # a fence that nothing closes must not swallow the rest as code
     paragraph: list[str] = []
     is_table = False
     skip_to = 0

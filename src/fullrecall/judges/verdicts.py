@@ -62,6 +62,7 @@ def checked(
         number = _number(answer.get("id"))
         if number is None or number not in targets:
             shown = str(answer.get("id"))[:40]
+            # Numbered otherwise than asked, the other verdicts may belong elsewhere, too.
             void = f"the judge gave a verdict on {shown!r}, which was not asked for"
             break
         answers_of[number].append(answer)
@@ -124,6 +125,7 @@ def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
         text: Levenshtein.normalized_similarity(text[: len(echoed)], echoed)
         for text in letters_of.values()
     }
+    # Many claims of a list differ in a number alone: a wrong digit is no slip of the pen.
     if likeness[own] >= max(_MISSPELLED, *likeness.values()) and _digits(echoed) == _digits(
         own[: len(echoed)]
     ):
@@ -156,7 +158,7 @@ def _letters(text: object) -> str:
     """
     if not isinstance(text, str):
         return ""
-    if text.isascii():
+    if text.isascii():  # as most are, and letter by letter takes long
         lowered = text.lower()
         return _MARKS.sub("", lowered) or lowered.strip()
     folded = unicodedata.normalize("NFKD", text).casefold()
@@ -227,7 +229,7 @@ def _citations(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _number(value: object) -> int | None:
     """Return the number that a value is, in whatever form: 1, 1.0, "1", "claim 1", "#1", "[1]"."""
-    if isinstance(value, bool):
+    if isinstance(value, bool):  # an int to Python
         return None
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _FIRST_TOO_LARGE else None

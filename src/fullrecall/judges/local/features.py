@@ -78,7 +78,7 @@ def _distance(match: Match, unit: int, other: int) -> int | None:
     distances = (
         abs(here - there)
         for places in match.places
-        for here in places.get(unit, ())[:_PLACES]
+        for here in places.get(unit, ())[:_PLACES]  # a frequent word would make this quadratic
         for there in places.get(other, ())[:_PLACES]
     )
     return min(distances, default=None)

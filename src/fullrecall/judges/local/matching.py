@@ -110,6 +110,7 @@ def _best_window(
 
     Windows are tried around the sentences that cover most.
     """
+    # Only around the best: joining every window takes long in a long context.
     ranking = sorted(covers, key=lambda sentence: (-_weigh(covers[sentence], weights), sentence))
     window: tuple[Sentence | None, Cover, tuple[int, int]] = (None, _NOTHING, (0, 0))
     most = 0.0
@@ -120,6 +121,7 @@ def _best_window(
             for at in (number - 1, number, number + 1, 0)
         )
         whole = _weigh(_join(before, here, after), weights)
+        # The same credits, added in another order, differ in their last bits: no reason to move on.
         if whole <= most + 1e-9:
             continue
         most = whole

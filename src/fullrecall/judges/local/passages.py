@@ -46,6 +46,7 @@ def read_passage(text: str) -> Passage:
     positions_of: defaultdict[str, list[int]] = defaultdict(list)
     passed = 0
     for position, word in enumerate(words):
+        # Words and cuts both ascend: the search goes on where it stood.
         passed, before = bisect_right(cuts, word.start, lo=passed), passed
         if not firsts or passed > before or position - firsts[-1] >= _LONGEST_SENTENCE:
             firsts.append(position)

@@ -92,11 +92,11 @@ def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
         return True
     words, listed_around = set(own), set(listed)
     for _, other in zip(range(_CONTEXTS), around, strict=False):
-        there = _lower_words(other[:_READ])
-        listed_there = set(filter(_is_listed, there))
-        if len(there) >= _ENOUGH and len(listed_there) >= _LEAST * len(there):
-            listed |= own & there
-        words, listed_around = words | there, listed_around | listed_there
+        other_words = _lower_words(other[:_READ])
+        other_listed = set(filter(_is_listed, other_words))
+        if len(other_words) >= _ENOUGH and len(other_listed) >= _LEAST * len(other_words):
+            listed |= own & other_words
+        words, listed_around = words | other_words, listed_around | other_listed
     if len(listed) >= _LEAST * len(own):
         return True
     return len(own) < _FEW and words > own and len(listed_around) >= _AROUND * len(words)
@@ -169,12 +169,12 @@ def _latin(text: str) -> tuple[str | None, int]:
 @cache
 def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
     """Return for each word of a field, or each letter of "letters", the languages that have it."""
-    of: dict[str, list[str]] = {}
+    codes_of: dict[str, list[str]] = {}
     for code, entry in languages().items():
         signs = entry.get(field, "")
         for sign in signs if field == "letters" else signs.split():
-            of.setdefault(sign, []).append(code)
-    return of
+            codes_of.setdefault(sign, []).append(code)
+    return codes_of
 
 
 @remembered(400_000)

@@ -42,6 +42,7 @@ _UNITS: Mapping[str, tuple[str, str]] = {
 }
 """For each form of a unit what it is called here, and its sort."""
 
+# Possessive throughout: what a context holds is foreign, and no pattern may go back over it.
 _TOKEN = re.compile(
     r"(?P<citation>\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\])"
     r"|(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
@@ -140,8 +141,8 @@ def months(text: str) -> frozenset[str]:
 @remembered(400_000)
 def weekdays(text: str) -> frozenset[str]:
     """Return the weekdays that a text names, in lower case."""
-    there = {token.lower.removesuffix("s") for token in _tokens(text) if token.kind == "word"}
-    return frozenset(there.intersection(WEEKDAYS))
+    words = {token.lower.removesuffix("s") for token in _tokens(text) if token.kind == "word"}
+    return frozenset(words.intersection(WEEKDAYS))
 
 
 def _may_be(claimed: Number, stated: Number) -> bool:

@@ -76,6 +76,7 @@ def read_words(text: str) -> Iterator[Word]:
         yield Word(key, worth, start, end, written.lower(), key[0] == "#", written[0].isupper())
 
 
+# A language has few words that are read often: of these the stem is told once.
 @remembered_words(65_536)
 def _identify(written: str, kind: str) -> tuple[str, float]:
     """Return the key and weight of a word."""
