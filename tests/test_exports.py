@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.precision_by_id import PrecisionById
 from typer.testing import CliRunner
 
-from fullrecall import ContextPrecision, IdRecall, Report, Sample, compare, evaluate
+from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
 from fullrecall.errors import ParameterError
@@ -66,7 +67,7 @@ def _runs_in_a_spreadsheet(text: str) -> bool:
 
 def report_of(samples: list[Sample]) -> Report:
     """Return the report of `samples`."""
-    return evaluate(samples, [IdRecall(), ContextPrecision()], progress=False)
+    return evaluate(samples, [IdRecall(), PrecisionById()], progress=False)
 
 
 def hostile() -> Report:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Claim, ClaimRecall, ContextPrecision, IdRecall, LLMJudge, TextRecall
-from fullrecall.measures import AP, F1, Measure, Precision, Recall, parse
+from fullrecall import Claim, ClaimRecall, IdRecall, LLMJudge, TextRecall
+from fullrecall.measures import AP, F1, ContextPrecision, Measure, Precision, Recall, parse
 from fullrecall.models import ChatRequest
 from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
@@ -90,11 +90,11 @@ def test_average_precision(case: dict[str, Any]) -> None:
 def test_context_precision(case: dict[str, Any]) -> None:
     """Average precision over a row of relevance verdicts."""
     ids = [f"{'good' if verdict else 'bad'}-{n}" for n, verdict in enumerate(case["verdicts"])]
-    result = ContextPrecision().score(
+    result = IdRecall().score(
         retrieved_context_ids=ids,
         reference_context_ids=[name for name in ids if name.startswith("good")],
     )
-    assert result.score == pytest.approx(case["expected"])
+    assert result[ContextPrecision] == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("anyof_prf"))

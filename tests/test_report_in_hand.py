@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.precision_by_id import PrecisionById
 
-from fullrecall import (
-    Context,
-    ContextPrecision,
-    IdRecall,
-    Report,
-    Sample,
-    compare,
-    diagnose,
-    evaluate,
-)
+from fullrecall import Context, IdRecall, Report, Sample, compare, diagnose, evaluate
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall
 from fullrecall.report import Comparisons
@@ -119,8 +111,8 @@ class TestPrinted:
         broken = Sample(expected_ids=["a"], retrieval={"error": "x\x1b[31m" + "y" * 500})
         assert "\x1b" not in repr(IdRecall().score(broken))
         assert len(repr(IdRecall().score(broken))) < 200
-        row = evaluate([sample], [IdRecall(), ContextPrecision()], progress=False).rows[0]
-        assert repr(row) == "Row(q: 0.100 id_recall, 1.000 context_precision)"
+        row = evaluate([sample], [IdRecall(), PrecisionById()], progress=False).rows[0]
+        assert repr(row) == "Row(q: 0.100 id_recall, 1.000 precision_by_id)"
         assert str(row).splitlines()[:2] == ["q", "?"]
 
     def test_scores_of_summaries_comparisons_and_gates(self) -> None:

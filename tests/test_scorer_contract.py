@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.precision_by_id import PrecisionById
 
 import fullrecall
 from fullrecall import (
@@ -29,9 +30,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RECALLS = (IdRecall, TextRecall, SpanRecall, EntityRecall, ClaimRecall)
-HEADLINE_IS_NOT_RECALL = (ContextPrecision,)
-NEED_NO_REFERENCE = (QuestionRecall,)
+NEED_NO_REFERENCE = (QuestionRecall, ContextPrecision)
 """Their tests are beside those of the judges: half of the contract is about references."""
+
+OF_ANY_TARGETS = [
+    check
+    for check in SCORER_CHECKS
+    if check.__name__
+    in (
+        "check_findings_are_well_formed",
+        "check_name",
+        "check_duplicates_never_raise",
+        "check_async_agrees",
+        "check_values_are_plain",
+        "check_results_are_saved_whole",
+    )
+]
+"""The part of the contract for scorers whose targets are the contexts themselves."""
 
 
 def factory_of(scorer: type[FindingScorer]) -> Callable[..., FindingScorer]:
@@ -42,12 +57,20 @@ def factory_of(scorer: type[FindingScorer]) -> Callable[..., FindingScorer]:
 
 
 @pytest.mark.parametrize("check", SCORER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("scorer", [*RECALLS, *HEADLINE_IS_NOT_RECALL])
+@pytest.mark.parametrize("scorer", [*RECALLS, PrecisionById])
 def test_every_scorer_keeps_the_contract(
     scorer: type[FindingScorer], check: Callable[[Any], None]
 ) -> None:
     """One suite of promises holds for every scorer that the package exports."""
     check(factory_of(scorer))
+
+
+@pytest.mark.parametrize("check", OF_ANY_TARGETS, ids=lambda check: check.__name__)
+def test_context_precision_keeps_what_is_not_about_references(
+    check: Callable[[Any], None],
+) -> None:
+    """Its findings are well formed, and the same saved, copied, and awaited."""
+    check(ContextPrecision)
 
 
 def test_no_scorer_escapes_the_contract() -> None:
@@ -57,7 +80,7 @@ def test_no_scorer_escapes_the_contract() -> None:
         for value in (getattr(fullrecall, name) for name in fullrecall.__all__)
         if isinstance(value, type) and issubclass(value, FindingScorer)
     }
-    assert exported == {*RECALLS, *HEADLINE_IS_NOT_RECALL, *NEED_NO_REFERENCE}
+    assert exported == {*RECALLS, *NEED_NO_REFERENCE}
 
 
 class _Wrong(IdRecall):

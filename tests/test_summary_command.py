@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.precision_by_id import PrecisionById
 from typer.testing import CliRunner
 
-from fullrecall import ContextPrecision, IdRecall, Report, Sample, SpanRecall, evaluate
+from fullrecall import IdRecall, Report, Sample, SpanRecall, evaluate
 from fullrecall.cli import app
 from fullrecall.measures import AllFound, Hit, Recall, nDCG
 
@@ -34,7 +35,7 @@ def saved(tmp_path: Path) -> Path:
         for n in range(60)
     ]
     path = tmp_path / "report.jsonl"
-    scorers = [IdRecall(), SpanRecall(), ContextPrecision()]
+    scorers = [IdRecall(), SpanRecall(), PrecisionById()]
     evaluate(samples, scorers, progress=False).save(path)
     return path
 
@@ -108,6 +109,6 @@ def test_a_report_without_recall(tmp_path: Path) -> None:
     """There is nothing to look for, and that is said."""
     path = tmp_path / "report.jsonl"
     sample = Sample(retrieved_ids=["a"], expected_ids=["a"])
-    evaluate([sample], ContextPrecision(), progress=False).save(path)
+    evaluate([sample], PrecisionById(), progress=False).save(path)
     done = run("summary", path, "--smallest-k", "0.9")
     assert (done.exit_code, "has no recall score" in done.stdout) == (0, True)

@@ -7,8 +7,9 @@ from io import StringIO
 from itertools import chain
 
 import pytest
+from tests.precision_by_id import PrecisionById
 
-from fullrecall import ContextPrecision, IdRecall, Sample, evaluate
+from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.measures import Recall
 from fullrecall.report import compare
 from fullrecall.views import terminal
@@ -68,7 +69,7 @@ def test_wide_letters_take_two_columns() -> None:
 def test_a_table_in_two_parts_has_no_row_without_a_value() -> None:
     """Of scores with other headlines, each part shows the rows that it fills, under their names."""
     scorers = [IdRecall(name=f"recall_{n}") for n in range(6)]
-    rows = evaluate(samples(), [*scorers, ContextPrecision()], progress=False)
+    rows = evaluate(samples(), [*scorers, PrecisionById()], progress=False)
     text = printed(terminal.Grid(summary_sheet(rows.summary(Recall @ 1, Recall @ 2))), 80)
     parts = text.split("\n\n")
     assert sum("mean" in part for part in parts) == 2

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.precision_by_id import PrecisionById
 from typer.testing import CliRunner
 
 from fullrecall import (
     ClaimRecall,
     Context,
-    ContextPrecision,
     EntityRecall,
     IdRecall,
     Report,
@@ -158,7 +158,7 @@ def test_only_scores_that_read_a_stale_label_are_left_out() -> None:
         SpanRecall(),
         ClaimRecall(),
         EntityRecall(),
-        ContextPrecision(),
+        PrecisionById(),
         Custom(),
     ]
     expected = [
@@ -288,8 +288,8 @@ def test_random_changes_leave_unscored_what_they_touched_and_nothing_else(seed: 
         for _ in range(50)
     ]
     new, broken = _changed(old, chance)
-    report = evaluate(samples, [IdRecall(), ClaimRecall(), ContextPrecision()], corpus=new)
-    whole = evaluate(samples, [IdRecall(), ClaimRecall(), ContextPrecision()])
+    report = evaluate(samples, [IdRecall(), ClaimRecall(), PrecisionById()], corpus=new)
+    whole = evaluate(samples, [IdRecall(), ClaimRecall(), PrecisionById()])
     for row, usual in zip(report, whole, strict=True):
         wanted = {name for group in row.sample.reference_context_ids or () for name in group.any_of}
         by_id, by_claims, precision = row.results

@@ -32,7 +32,6 @@ SCORERS: dict[str, Scorer] = {
     "claims with evidence": ClaimRecall(judge=JUDGE, require_evidence=True, min_measured=0.5),
     "a panel": ClaimRecall(judge=Panel([JUDGE, ContainmentJudge(), ContainmentJudge()])),
     "questions": QuestionRecall(judge=JUDGE),
-    "precision": ContextPrecision(),
     "judged precision": ContextPrecision(judge=JUDGE),
 }
 

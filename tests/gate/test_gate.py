@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.precision_by_id import PrecisionById
 from typer.testing import CliRunner
 
-from fullrecall import ContextPrecision, IdRecall, Report, Sample, TextRecall, evaluate, measures
+from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate, measures
 from fullrecall.cli import app
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall, nDCG, parse_threshold
@@ -125,7 +126,7 @@ class TestThresholds:
         rows = [
             Sample(retrieved_context_ids=["x", "a"], reference_context_ids=["a"]) for _ in range(9)
         ]
-        report = evaluate(rows, [ContextPrecision(), IdRecall()], progress=False)
+        report = evaluate(rows, [PrecisionById(), IdRecall()], progress=False)
         (check,) = Gate(Recall >= 0.9, point=True).check(report).checks
         assert (check.outcome, check.reason[:9]) == (PASS, "id_recall")
 

@@ -136,7 +136,7 @@ def test_more_contexts_never_lower_the_score() -> None:
 def test_a_report_names_its_judge() -> None:
     """The judge that is asked by default is told in the method, as any other."""
     assert ClaimRecall().method.parameters["judge"] == LexicalJudge().name
-    assert ContextPrecision().method.parameters["judge"] is None
+    assert ContextPrecision().method.parameters["judge"] == LexicalJudge().name
 
 
 def test_judges_are_plain_values() -> None:

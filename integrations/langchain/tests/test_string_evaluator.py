@@ -194,8 +194,7 @@ def test_no_reference_items_leave_it_undefined(documents: list[Document]) -> Non
         (CLAIMS, "Rome is the capital of Italy.", 1.0),
         (CLAIMS, {"answer": "In Madrid.", "ground_truth": "Rome is the capital of Italy."}, 1.0),
         (CLAIMS, {"answer": "Rome is the capital of Italy.", "ground_truth": None}, 1.0),
-        (ContextPrecision(), {"reference_context_ids": ["d1"]}, 0.5),
-        (ContextPrecision(), {"d1": 1}, 0.5),
+        (ContextPrecision(), "Rome is the capital of Italy.", 1 / 3),
     ],
 )
 def test_what_a_reference_may_be(
@@ -215,7 +214,7 @@ def test_what_a_reference_may_be(
         (IdRecall(), [Document("some text")], "'some text' has no ID"),
         (TextRecall(), "text", "expected a list"),
         (IdRecall(), {"docs": ["d0"]}, "none of the keys 'docs'"),
-        (ContextPrecision(), ["d0"], "ContextPrecision"),
+        (ContextPrecision(), ["d0"], "context_precision accepts"),
         (CountRecall(), ["d0"], "count accepts"),
     ],
 )

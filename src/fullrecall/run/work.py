@@ -171,7 +171,7 @@ def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result
     if corpus is None:
         return None
     # All labels, where a user's scorer does not say on which its score depends.
-    labels = scorer.labels_read(sample) if isinstance(scorer, FindingScorer) else LABELS
+    labels = scorer.labels if isinstance(scorer, FindingScorer) else LABELS
     stale = stale_label(sample, corpus, labels)
     return None if stale is None else unscored(scorer, stale)
 

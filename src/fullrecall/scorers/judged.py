@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
@@ -51,17 +51,12 @@ class JudgedScorer(FindingScorer):
     require_evidence: bool = False
     min_measured: float = 1.0
 
-    always_judged: ClassVar[bool] = True
-    """Whether the built-in judge is asked where none is given; otherwise nobody is."""
-
     def __post_init__(self) -> None:
         super().__post_init__()
         check_share(self.partial_credit, "partial_credit")
         check_share(self.min_measured, "min_measured")
         if self.judge is not None:
             _check_judge(self.judge)
-        elif not self.always_judged:
-            self._refuse_without_judge()
 
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the result for a sample, or for the fields of one given by name.
@@ -112,16 +107,9 @@ class JudgedScorer(FindingScorer):
     def _method(self) -> Method:
         """How this scorer scores; names the judge that is asked where none is given."""
         method = super()._method
-        if self.judge is not None or not self.always_judged:
+        if self.judge is not None:
             return method
         return replace(method, parameters={**method.parameters, "judge": self._asked_judge.name})
-
-    def _refuse_without_judge(self) -> None:
-        """Raise `ParameterError` for an option that only a judge could take."""
-        for own in fields(JudgedScorer):
-            value = getattr(self, own.name)
-            if own.name not in ("name", "judge") and value != own.default:
-                raise ParameterError(f"{own.name}={value!r} needs a judge: pass judge=…")
 
     @cached_property
     def _asked_judge(self) -> Judge:

@@ -100,10 +100,6 @@ class FindingScorer(Constructed, ABC):
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the same as `score`, without blocking the event loop."""
 
-    def labels_read(self, sample: Sample) -> Collection[str]:  # noqa: ARG002 - others look at it
-        """Return those of `labels` that the score of a sample depends on; all, by default."""
-        return self.labels
-
     @property
     def method(self) -> Method:
         """How this scorer scores: its name and parameters."""

@@ -56,7 +56,7 @@ ADAPTER_CASES: tuple[AdapterCase, ...] = (
     ),
     AdapterCase("spans", SpanRecall(), (_A,), {"reference_contexts": [WORDS["a"] + " " * 9]}),
     AdapterCase("entities", EntityRecall(), (_A,), {"reference_entities": ["Arles", "Cork"]}),
-    AdapterCase("precision", ContextPrecision(), (_X, _A), {"reference_context_ids": ["a"]}),
+    AdapterCase("precision", ContextPrecision(), (_X, _A), {"reference": WORDS["a"]}),
     AdapterCase("nothing retrieved", IdRecall(), (), {"reference_context_ids": ["a"]}),
     AdapterCase("no references", IdRecall(), (_A,), {"reference_context_ids": []}),
     AdapterCase("references missing", IdRecall(), (_A,), {}),

@@ -6,16 +6,7 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
-from fullrecall import (
-    ClaimRecall,
-    Context,
-    ContextPrecision,
-    EntityRecall,
-    IdRecall,
-    Sample,
-    SpanRecall,
-    TextRecall,
-)
+from fullrecall import ClaimRecall, Context, EntityRecall, IdRecall, Sample, SpanRecall, TextRecall
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.messages import turn_of
@@ -115,13 +106,6 @@ def reads_ids(scorer: Scorer) -> bool:
 
 
 def _bare_field(reference: object, scorer: Scorer) -> str:
-    if isinstance(scorer, ContextPrecision):
-        if isinstance(reference, Mapping):
-            return _IDS
-        raise InputError(
-            "ContextPrecision() takes IDs and texts: pass reference="
-            f"{{{_IDS!r}: …}} or {{{_TEXTS!r}: …}}"
-        )
     of_text = isinstance(reference, str)
     for kind in type(scorer).__mro__:
         if kind in _BARE:
