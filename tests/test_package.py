@@ -19,7 +19,7 @@ import fullrecall
 from fullrecall.cli.commands import COMMANDS
 
 TESTSET = ("generate", "check", "complete", "review", "follow", "export")
-JUDGING = ("examine", "label", "calibrate")
+JUDGING = ("label", "calibrate")
 SOURCE = Path(fullrecall.__file__).parent
 
 

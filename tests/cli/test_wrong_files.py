@@ -27,7 +27,6 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "diagnose --corpus": ("diagnose", "{report}", "--corpus", "{bad}"),
     "judge label": ("judge", "label", "{bad}", "-n", "3", "--output", "{folder}/labels.csv"),
     "judge calibrate": ("judge", "calibrate", "{bad}", "{good}"),
-    "judge examine --labels": ("judge", "examine", "lexical", "--labels", "{bad}"),
     "page": ("page", "{bad}", "--output", "{folder}/page.html"),
     "testset check": ("testset", "check", "{bad}", "{folder}"),
     "testset complete": ("testset", "complete", "{bad}", "--retrieved", "{good}"),

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tests.judges.scripted import quoting, reply
+from tests.judges.tiny_nli import build
 from typer.testing import CliRunner
 
 from fullrecall.cli import app
@@ -88,12 +89,28 @@ def test_a_dead_endpoint_is_unscored_with_the_reason(tmp_path: Path, endpoint: A
     assert "Scored 0 samples before that." in result.stderr
 
 
+def test_a_cross_encoder(tmp_path: Path) -> None:
+    """`--judge nli:FOLDER` names a model by its folder."""
+    texts = [*ROW["retrieved_contexts"], ROW["reference"]]
+    folder = build(tmp_path / "m", texts)
+    output = tmp_path / "report.jsonl"
+    result = run(
+        "evaluate", file_of(tmp_path, ROW), "--judge", f"nli:{folder}", "--output", str(output)
+    )
+    assert result.exit_code == 0, result.output
+    assert '"nli:m-' in output.read_text("utf-8").partition("\n")[0]
+
+
 def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unknown kinds, options without their judge, and a missing key: exit 2 and what to do."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     path = file_of(tmp_path, ROW)
     for arguments, message in (
         (["--judge", "gpt"], "lexical, nli:FOLDER"),
+        (["--judge", "lexical:x"], "anthropic:MODEL"),
+        (["--judge", "nli:"], "anthropic:MODEL"),
+        (["--judge", "openai:"], "anthropic:MODEL"),
+        (["--judge", "anthropic:"], "anthropic:MODEL"),
         (["--scorer", "claim_recall", "--base-url", "http://127.0.0.1:1"], "--base-url"),
         (["--scorer", "span_recall", "--judge", "lexical"], "--judge"),
         (["--judge", "openai:m"], "OPENAI_API_KEY"),

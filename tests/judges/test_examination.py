@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 from tests.judges.facts import facts
-from tests.judges.tiny_nli import build
-from typer.testing import CliRunner
 
 from fullrecall import LLMJudge, Report, calibrate
-from fullrecall.cli import app
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.evaluation.examination import Pair, demo_pairs, examine, read_pairs, write_labels
+from fullrecall.evaluation.examination import Pair, examine, read_pairs, write_labels
 from fullrecall.judges.falsification import edits
 from fullrecall.judges.local import LexicalJudge
 from fullrecall.read import read_labels
@@ -114,68 +111,3 @@ def test_it_feeds_calibrate(tmp_path: Path) -> None:
         Report.load(tmp_path / "judged.jsonl"), read_labels(tmp_path / "labels.jsonl")
     )
     assert calibration.agreement.balanced_accuracy.value == pytest.approx(found.balanced_accuracy)
-
-
-def test_the_demo_has_labels() -> None:
-    """Each claim once with its documents, and once with another question's."""
-    pairs = list(demo_pairs())
-    assert sum(pair.supported for pair in pairs) == len(pairs) / 2
-    assert len(pairs) > 200
-
-
-class TestCommand:
-    """`fullrecall judge examine`."""
-
-    def run(self, *arguments: str) -> Any:
-        """Return the result of the command."""
-        return CliRunner().invoke(app, ["judge", "examine", *arguments, "--quiet"])
-
-    @pytest.fixture
-    def labels(self, tmp_path: Path) -> Path:
-        """Return a file of labels."""
-        file = tmp_path / "labels.jsonl"
-        rows = [
-            {"claim": one.claim, "contexts": list(one.contexts), "label": int(one.supported)}
-            for one in PAIRS
-        ]
-        file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-        return file
-
-    def test_the_built_in_judge(self, labels: Path) -> None:
-        """A table of true and false claims by kind, and the figures."""
-        result = self.run("lexical", "--labels", str(labels))
-        assert result.exit_code == 0, result.output
-        for told in ("number", "language", "balanced accuracy", "0 calls"):
-            assert told in result.stdout
-
-    def test_json_and_output(self, labels: Path, tmp_path: Path) -> None:
-        """Figures as JSON; the report and the labels for `calibrate`."""
-        output = tmp_path / "judged.jsonl"
-        result = self.run("lexical", "--labels", str(labels), "--json", "--output", str(output))
-        figures = json.loads(result.stdout)
-        assert figures["judge"].startswith("lexical")
-        calibrated = CliRunner().invoke(
-            app, ["judge", "calibrate", str(output), str(output.with_suffix(".labels.jsonl"))]
-        )
-        assert calibrated.exit_code == 0, calibrated.output
-
-    def test_a_cross_encoder(self, labels: Path, tmp_path: Path) -> None:
-        """`nli:FOLDER` names a model."""
-        texts = [text for claim, contexts in FACTS for text in (claim, *contexts)]
-        folder = build(tmp_path / "m", texts)
-        result = self.run(f"nli:{folder}", "--labels", str(labels), "--no-details", "--json")
-        figures = json.loads(result.stdout)
-        assert figures["judge"].endswith(":0.5/3")
-        assert figures["labeled"] == len(PAIRS)
-
-    @pytest.mark.parametrize("judge", ["nothing", "lexical:x", "nli:", "openai:", "anthropic:"])
-    def test_other_judges_are_refused(self, judge: str) -> None:
-        """The message lists the kinds."""
-        result = self.run(judge)
-        assert result.exit_code == 2
-        assert "anthropic:MODEL" in " ".join(result.output.split())
-
-    def test_wrong_files_are_refused(self, tmp_path: Path) -> None:
-        """A missing file of labels, an output that is no report."""
-        assert self.run("lexical", "--labels", str(tmp_path / "none.jsonl")).exit_code == 2
-        assert self.run("lexical", "--output", str(tmp_path / "x.csv")).exit_code == 2

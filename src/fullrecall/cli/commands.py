@@ -20,7 +20,6 @@ class Entry(NamedTuple):
 
 
 _JUDGE: Mapping[str, Entry] = {
-    "examine": Entry("examination:examine", "Measure a judge on labeled and falsified claims."),
     "label": Entry("calibration:label", "Sample claims of a judged report to label."),
     "calibrate": Entry("calibration:calibrate", "Measure a judge against human labels."),
 }

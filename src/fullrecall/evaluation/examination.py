@@ -206,33 +206,6 @@ def read_pairs(path: FilePath) -> Iterator[Pair]:
                 yield pair
 
 
-def demo_pairs() -> Iterator[Pair]:
-    """Yield pairs of the demo's questions: each claim with its documents, and with another's.
-
-    The second kind is not supported: the documents are those of a question far away in the list.
-    """
-    from fullrecall.collections import documents, questions
-
-    texts = {document.id: document.text for document in documents()}
-    claims = [
-        (
-            claim.text,
-            tuple(texts[document_id] for document_id in _ids(sample) if document_id in texts),
-            sample.user_input,
-        )
-        for sample in questions()
-        for claim in sample.reference_claims or ()
-    ]
-    for number, (claim, contexts, question) in enumerate(claims):
-        others = claims[(number + len(claims) // 2) % len(claims)][1]
-        yield Pair(claim, contexts, supported=True, question=question)
-        yield Pair(claim, others, supported=False, question=question)
-
-
-def _ids(sample: Sample) -> list[str]:
-    return [name for reference in sample.reference_context_ids or () for name in reference.any_of]
-
-
 def _pair(row: Mapping[str, object]) -> Pair | None:
     claim, contexts = row.get("claim"), row.get("contexts", row.get("retrieved_contexts"))
     question = row.get("question", row.get("user_input"))

@@ -30,7 +30,8 @@ class LexicalJudge(ClaimJudge):
 
     `languages` are the ISO 639-1 codes of those that it judges: English, for it was measured on no
     other. A claim in another language, or one that only a context in another may support, is
-    unscored. Measure it on your own texts (`fullrecall judge examine`) before you add to them.
+    unscored. Measure it on your own texts before you add to them, by
+    `fullrecall.evaluation.examination.examine`.
 
     `rules` are the kinds of false claims that it has a rule of its own for.
     """
