@@ -159,7 +159,7 @@ def diagnosis() -> Diagnosis:
     return Diagnosis(
         (
             Diagnosed("tower", "id_recall", "d3", "beyond_k", "it stands at rank 3", 3),
-            Diagnosed("tower", "id_recall@2", "d9", "dropped_by_stage", "rerank lost it"),
+            Diagnosed("tower", "id_recall", "d9", "dropped_by_stage", "rerank lost it"),
             Diagnosed("tower", "claim_recall", "It is 330 m high.", "not_in_corpus"),
         )
     )

@@ -1,11 +1,11 @@
-"""What a page says of all samples: means with intervals, charts, slices, causes, and its head."""
+"""What a page says of all samples: means with intervals, charts, causes, and its head."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from tests.page.page_source import Parsed, block, cells_of, rows_of
+from tests.page.page_source import Parsed, cells_of, rows_of
 
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.measures import RR, Recall, nDCG
@@ -60,34 +60,6 @@ def test_any_measure_is_charted_over_its_ks(report: Report) -> None:
     text = " ".join(" ".join(Parsed(page).text).split())
     assert "Mean of Recall @ k" in text
     assert "Mean of nDCG @ k" in text
-
-
-def test_slices_stand_with_intervals_for_all_of_them(report: Report) -> None:
-    """Each kind of samples has its mean and an interval at the level of all that are shown."""
-    samples = [
-        Sample(
-            id=f"s{n}",
-            retrieved_context_ids=["a"],
-            reference_context_ids=["a" if n % 3 else "b"],
-            metadata={"kind": f"kind {n % 2}", "one": "same", "own": f"value {n}"},
-        )
-        for n in range(40)
-    ]
-    made = evaluate(samples, IdRecall(), progress=False)
-    page = made.to_html()
-    index = block(page, "index")
-    assert re.findall('<optgroup label="(.*?)"', page) == ["kind"], "others part nothing"
-    values = re.findall(r"<option value=\"0\.\d\">(.*?)<", page)
-    assert [values[entry["s"][0][1]] for entry in index["samples"]] == [
-        f"kind {n % 2}" for n in range(40)
-    ]
-    text = " ".join(" ".join(Parsed(page).text).split())
-    for one in made.slices("kind"):
-        assert one.interval is not None
-        shown = f"{one.value} {one.mean:.3f} {between(one.interval)}"
-        assert shown in text
-    assert "hold for all 2 means looked at together" in text
-    assert "Slices" not in " ".join(Parsed(report.to_html()).text).split("Samples")[0]
 
 
 def test_means_are_over_groups_and_say_so(report: Report) -> None:

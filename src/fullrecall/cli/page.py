@@ -23,8 +23,8 @@ def page(
 ) -> None:
     """Write the page of one report, or of a comparison.
 
-    It answers first what fails, why, and what to change; then the summary, the curves over k,
-    slices, and every sample, to be sorted, filtered, and searched. Of two reports, in the order of
+    It answers first what fails, why, and what to change; then the summary, the curves over k, and
+    every sample, to be sorted, filtered, and searched. Of two reports, in the order of
     `compare`: what fails now that did not, and what changed, with both retrievals side by side.
     With --corpus: more causes of misses.
 

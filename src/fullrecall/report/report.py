@@ -365,9 +365,9 @@ class Report:
         """Return the report as one HTML page, and write it to `path` if one is given.
 
         The page is whole: it needs no server and fetches nothing. It answers first what fails,
-        why, and what to change; then the summary, the curves over k, slices, and every sample
-        with its contexts, targets and evidence, to be sorted, filtered and searched, all by
-        whichever of the `measures` the reader chooses; by default those that `summary` reads.
+        why, and what to change; then the summary, the curves over k, and every sample with
+        its contexts, targets and evidence, to be sorted, filtered and searched, all by whichever
+        of the `measures` the reader chooses; by default those that `summary` reads.
         `diagnosis` says why each target was missed; None diagnoses by what the report alone
         tells, at the k of the measure that the page opens with; False leaves it out. A file of
         that name is replaced once all is written.

@@ -255,9 +255,9 @@ class Comparison(Shown, ByName[ScoreComparison]):
 
         The page is whole, as that of `Report.to_html`. It answers first what fails now that did
         not, why, and what to change; then the differences with their intervals, the curves before
-        and after, slices, and every sample with both retrievals side by side. `diagnosis`, of the
-        report after, says why each target was missed; None makes one by what the report alone
-        tells, False leaves it out.
+        and after, and every sample with both retrievals side by side. `diagnosis`, of the report
+        after, says why each target was missed; None makes one by what the report alone tells,
+        False leaves it out.
         """
         from fullrecall.views import exports
         from fullrecall.views.page import check_size, comparison_page

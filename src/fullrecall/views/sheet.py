@@ -23,14 +23,13 @@ class Bar(NamedTuple):
 class Cell(NamedTuple):
     """One value as it is shown.
 
-    `small` stands quietly below it, such as its interval. `link` leads somewhere on a page, where
-    `label` names the cell on narrow windows; `letter` stands before the text there.
+    `small` stands quietly below it, such as its interval. On a page `label` names the cell on
+    narrow windows, and `letter` stands before the text.
     """
 
     text: str
     emphasis: Emphasis = ""
     small: str = ""
-    link: str = ""
     label: str = ""
     letter: str = ""
     bar: Bar | None = None

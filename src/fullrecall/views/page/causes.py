@@ -32,9 +32,13 @@ class CauseLine(NamedTuple):
     """A cause with its share in the misses of each score, and what it suggests to do."""
 
     cause: str
-    name: str
     shares: tuple[Share, ...]
     fix: str
+
+    @property
+    def name(self) -> str:
+        """The cause in words."""
+        return self.cause.replace("_", " ")
 
     @property
     def rank(self) -> tuple[float, str]:
@@ -46,21 +50,23 @@ class Causes:
     """The causes of a diagnosis of the last report, each with a number, by what was missed."""
 
     def __init__(self, diagnosis: Diagnosis | None, columns: Sequence[Column]) -> None:
+        misses = [] if diagnosis is None else list(_by_score(diagnosis, columns))
+        fixes = {} if diagnosis is None else diagnosis.fixes
+        counts = Counter((miss.cause, nth) for miss, nth in misses)
+        totals = Counter(nth for _, nth in misses)
+        self.labels = {nth: miss.score for miss, nth in misses}
+        """The name of each score that was diagnosed, as the diagnosis has it, by its index."""
         self._of: defaultdict[tuple[int, str], dict[str, Diagnosed]] = defaultdict(dict)
-        counts: Counter[tuple[str, int]] = Counter()
-        labels: defaultdict[int, set[str]] = defaultdict(set)
-        for miss, nth in () if diagnosis is None else _by_score(diagnosis, columns):
-            counts[str(miss.cause), nth] += 1
-            labels[nth].add(miss.score)
+        for miss, nth in misses:
             self._of[nth, miss.sample][miss.target] = miss
-        self.labels = frozenset().union(*labels.values())
-        """The names of the scores that were diagnosed, as the diagnosis has them."""
-        names = {
-            nth: next(iter(used)) if len(used) == 1 else columns[nth].method.name
-            for nth, used in sorted(labels.items())
-        }
-        fixes = {} if diagnosis is None else {str(c): fix for c, fix in diagnosis.fixes.items()}
-        self.lines = _lines(counts, columns, names, fixes)
+        lines = []
+        for cause in {cause for cause, _ in counts}:
+            shares = tuple(
+                Share(columns[nth], label, counts[cause, nth], totals[nth])
+                for nth, label in sorted(self.labels.items())
+            )
+            lines.append(CauseLine(cause, shares, fixes[cause]))
+        self.lines = sorted(lines, key=lambda line: line.rank)
         self._numbers = {line.cause: number for number, line in enumerate(self.lines)}
 
     def of(self, nth: int, sample: str) -> Mapping[str, Diagnosed]:
@@ -69,27 +75,7 @@ class Causes:
 
     def number(self, miss: Diagnosed) -> int:
         """Return the number of the cause of a miss."""
-        return self._numbers[str(miss.cause)]
-
-
-def _lines(
-    counts: Counter[tuple[str, int]],
-    columns: Sequence[Column],
-    names: Mapping[int, str],
-    fixes: Mapping[str, str],
-) -> list[CauseLine]:
-    """Return each cause with its shares, the largest share first."""
-    totals = Counter[int]()
-    for (_, nth), count in counts.items():
-        totals[nth] += count
-    lines = []
-    for cause in {cause for cause, _ in counts}:
-        shares = tuple(
-            Share(columns[nth], label, counts[cause, nth], totals[nth])
-            for nth, label in names.items()
-        )
-        lines.append(CauseLine(cause, cause.replace("_", " "), shares, fixes.get(cause, "")))
-    return sorted(lines, key=lambda line: line.rank)
+        return self._numbers[miss.cause]
 
 
 def _by_score(diagnosis: Diagnosis, columns: Sequence[Column]) -> Iterator[tuple[Diagnosed, int]]:

@@ -15,7 +15,6 @@ from fullrecall.views.page.document import rendered
 from fullrecall.views.page.head import cost_sentence, leak_verdicts, verdict
 from fullrecall.views.page.readings import readings_of
 from fullrecall.views.page.samples import PER_BLOCK, Samples
-from fullrecall.views.page.slices import groupings_of
 from fullrecall.views.page.tables import tables
 from fullrecall.views.summaries import notes as summary_notes
 
@@ -78,14 +77,13 @@ def _page(
     summary: Summary | None = None,
 ) -> str:
     causes = Causes(diagnosis, subject.columns)
-    first = subject.first_shown(causes.labels)
+    first = subject.first_shown(causes.labels.values())
     # Read once for all choices: the rows of a report on disk are made anew at each pass.
     samples = [(rows, readings_of(subject, rows)) for rows in subject.rows]
     readings, last = [of_sample for _, of_sample in samples], len(subject.reports) - 1
     numbered = range(len(subject.choices))
     turns = [turns_of(readings, choice, last) for choice in numbered]
-    groupings, looked_at = groupings_of(subject, samples, first)
-    data, leaks = Samples(causes, groupings, last), leak_verdicts(subject)
+    data, leaks = Samples(causes, last), leak_verdicts(subject)
     index = {
         **_index(subject, causes),
         "first": first,
@@ -109,8 +107,6 @@ def _page(
         diagnosed=diagnosis is not None,
         changes=[change for change in diagnosis.changes if change.gain > 0] if diagnosis else [],
         causes=causes.lines,
-        groupings=groupings,
-        looked_at=looked_at,
         notes=_notes(subject, summary),
         cost=cost_sentence(subject, summary),
         stopped=[(name, each.stopped) for name, each in subject.reports.items() if each.stopped],

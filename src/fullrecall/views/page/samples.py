@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fullrecall.views.page.causes import Causes
     from fullrecall.views.page.choices import Rows
     from fullrecall.views.page.readings import Cell, Reading
-    from fullrecall.views.page.slices import Grouping
 
 PER_BLOCK = 200
 """Samples, contexts, or texts that are read together."""
@@ -41,10 +40,9 @@ class Samples:
     Causes are of the report on the `last` side.
     """
 
-    def __init__(self, causes: Causes, groupings: Sequence[Grouping], last: int) -> None:
+    def __init__(self, causes: Causes, last: int) -> None:
         self._causes = causes
         self._last = last
-        self._groupings = groupings
         self._details: list[dict[str, Any]] = []
         self._contexts: dict[tuple[Any, ...], int] = {}
         self._texts: dict[str, int] = {}
@@ -70,9 +68,6 @@ class Samples:
         self._details.append(details)
         question = sample.user_input or ""
         brief = question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…"
-        slices = [
-            (nth, n) for nth, field in enumerate(self._groupings) for n in field.numbers(sample)
-        ]
         gaps = [reading.gap and reading.gap.replace("_", " ") for reading in readings]
         return _without_none(
             l=row.label,
@@ -80,7 +75,6 @@ class Samples:
             g=sample.group,
             c=sorted(causes) or None,
             n=gaps if len(rows) > 1 else None,
-            s=slices or None,
             v=[
                 None if own is None else [_values(reading.cells[side]) for reading in readings]
                 for side, own in enumerate(rows)

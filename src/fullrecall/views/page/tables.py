@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.counts import counted
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fullrecall.results.change import Difference
     from fullrecall.results.comparison import Comparison
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
-    from fullrecall.views.page.choices import Column, Subject
+    from fullrecall.views.page.choices import Subject
     from fullrecall.views.page.readings import Misses
 
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -59,21 +59,18 @@ def tables(
 
 
 def _scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]) -> Sheet:
-    """Return the scores of one report: a section for each choice, a line for each score."""
-    gaps = any(score.unscored for score in summary)  # else the last column would say nothing
+    """Return the scores of one report by each choice."""
+    scores = list(summary)
+    gaps = any(score.unscored for score in scores)  # else the last column would say nothing
     percent = f"{CONFIDENCE:.0%} interval"
     heads = ["Mean", "0 to 1", percent, "Missed", "Scored", "Undefined", "Unscored"]
     heads += ["If all unscored were 0 or 1"] * gaps
-    sections = []
-    for nth, choice in enumerate(subject.choices):
-        lines = []
-        for column, score, measure, missed in zip(
-            subject.columns, summary, choice.measures, misses, strict=True
-        ):
-            cells = _score_cells(score, score[measure], missed[nth])
-            lines.append(Line(_label(column, measure), _labeled(cells[: len(heads)], heads)))
-        sections.append(Section(choice.label, lines))
-    return Sheet(heads, sections, corner="Score", sides="lrllrrrr" + "l" * gaps)
+
+    def cells(measure: Measure, nth: int, choice: int) -> list[Cell]:
+        all_cells = _score_cells(scores[nth], scores[nth][measure], misses[nth][choice])
+        return all_cells[: len(heads)]
+
+    return _overview(subject, heads, "lrllrrrr" + "l" * gaps, cells)
 
 
 def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> list[Cell]:
@@ -92,29 +89,40 @@ def _score_cells(score: ScoreSummary, estimate: Estimate, misses: Misses) -> lis
 
 
 def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:
-    """Return a comparison: a section for each choice, a line for each score."""
-    differences = [
-        score[measure]
-        for choice in subject.choices
-        for score, measure in zip(comparison, choice.measures, strict=True)
-    ]
-    end = _end(differences)
+    """Return a comparison by each choice."""
+    scores = list(comparison)
+    end = _end(
+        [
+            score[measure]
+            for choice in subject.choices
+            for score, measure in zip(scores, choice.measures, strict=True)
+        ]
+    )
     _, _, _, percent, *counts = difference_heads(comparison.confidence)
     heads = ["Difference", f"-{end:g} to +{end:g}", percent, "Before", "After", *counts]
     heads.append("Compared")
-    sections = [
-        Section(
-            choice.label,
-            [
-                Line(_label(column, measure), _labeled(_change_cells(score[measure], end), heads))
-                for column, score, measure in zip(
-                    subject.columns, comparison, choice.measures, strict=True
-                )
-            ],
-        )
-        for choice in subject.choices
-    ]
-    return Sheet(heads, sections, corner="Score", sides=f"lrll{'r' * (len(heads) - 3)}")
+
+    def cells(measure: Measure, nth: int, _: int) -> list[Cell]:
+        return _change_cells(scores[nth][measure], end)
+
+    return _overview(subject, heads, f"lrll{'r' * (len(heads) - 3)}", cells)
+
+
+def _overview(
+    subject: Subject,
+    heads: Sequence[str],
+    sides: str,
+    cells: Callable[[Measure, int, int], Sequence[Cell]],
+) -> Sheet:
+    """Return a section for each choice of measures, with a line of `cells` for each score."""
+    sections = []
+    for choice_index, choice in enumerate(subject.choices):
+        lines = []
+        for nth, (column, measure) in enumerate(zip(subject.columns, choice.measures, strict=True)):
+            label = Cell(column.method.label(measure), letter=column.letter)
+            lines.append(Line(label, _labeled(cells(measure, nth, choice_index), heads)))
+        sections.append(Section(choice.label, lines))
+    return Sheet(heads, sections, corner="Score", sides=sides)
 
 
 def _change_cells(change: Difference, end: float) -> list[Cell]:
@@ -199,10 +207,6 @@ def _funnel_sheet(summary: Summary) -> Sheet | None:
         lines.append(Line(_LISTS[name], _labeled(cells, heads)))
         before = count
     return Sheet(heads, [Section("", lines)], corner="List", sides="lrlrr")
-
-
-def _label(column: Column, measure: Measure) -> Cell:
-    return Cell(column.method.label(measure), letter=column.letter)
 
 
 def _labeled(cells: Sequence[Cell], heads: Sequence[str]) -> list[Cell]:

@@ -228,7 +228,6 @@
     score: byId("by-score"),
     outcome: byId("by-outcome"),
     cause: byId("by-cause"),
-    slice: byId("by-slice"),
   };
   const OUTCOMES = {
     missed: (cells) => cells.some((cell) => missedOf(cell) > 0),
@@ -256,7 +255,6 @@
     const nths = chosenScores();
     const outcome = filters.outcome.value;
     const cause = filters.cause ? filters.cause.value : "";
-    const slice = filters.slice ? filters.slice.value : "";
     const hits = searched(filters.search.value, filters.within.value);
     const keeps = (sample) => {
       if (outcome in TURNS) return turnedBy(sample, nths, TURNS[outcome]);
@@ -268,7 +266,6 @@
     const found = [];
     samples.forEach((sample, position) => {
       if (hits && !hits[position]) return;
-      if (slice !== "" && !(sample.s || []).some((pair) => pair.join(".") === slice)) return;
       if (cause !== "" && !causesOf(sample).includes(Number(cause))) return;
       if (keeps(sample)) found.push(position);
     });
@@ -451,7 +448,6 @@
     score: [() => filters.score.value, (value) => pick(filters.score, value)],
     outcome: [() => filters.outcome.value, (value) => pick(filters.outcome, value)],
     cause: [() => filters.cause?.value ?? "", (value) => pick(filters.cause, value)],
-    slice: [() => filters.slice?.value ?? "", (value) => pick(filters.slice, value)],
     measure: [() => (state.choice === first ? "" : String(state.choice)), (value) => (state.choice = whole(value, choices.length) ?? first)],
     sort: [() => (state.sort === "order" ? "" : state.sort), (value) => (state.sort = orders().some((one) => one.key === value) ? value : "order")],
     down: [() => (state.down ? "1" : ""), (value) => (state.down = value === "1")],
@@ -968,7 +964,7 @@
     select.closest("label").hidden = false;
     select.addEventListener("change", () => choose(Number(select.value)));
   }
-  for (const select of [filters.within, filters.score, filters.outcome, filters.cause, filters.slice]) {
+  for (const select of [filters.within, filters.score, filters.outcome, filters.cause]) {
     select?.addEventListener("change", () => update({ keepPage: false }));
   }
   byId("sort").addEventListener("change", (event) => sortBy(event.target.value));
